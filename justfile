@@ -1,0 +1,40 @@
+# Every command of the workshop; `just` alone lists them.
+default:
+    @just --list
+
+# Install everything the workshop needs.
+setup:
+    uv sync --locked
+
+# Run the tests.
+test *args:
+    pytest {{args}}
+
+# Style, floors of the house, size of files.
+lint:
+    ruff check .
+    ruff format --check .
+    lint-imports
+    python tests/file_sizes.py
+
+# Types, strictly.
+types:
+    mypy
+
+# Which rows of the spec have a passing test.
+spec:
+    pytest -q --no-header --spec
+
+# What CI runs.
+check: lint types
+    pytest -q --cov --cov-report=
+    coverage report --skip-covered --fail-under=95
+    coverage report --include='*/domain/*,*/catalog/*,*/pipeline/*' --fail-under=100
+
+# Crash, fuzz and fault tests at full size.
+torture:
+    pytest -q --torture
+
+# Ratios against the bare engines, measured side by side.
+bench:
+    python -m benchmarks

@@ -1,0 +1,64 @@
+"""One call while it runs: what the tool itself may know of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .caller import Caller
+
+
+class Flag:
+    """Goes up once, and can be read from any thread."""
+
+    __slots__ = ("is_up",)
+
+    def __init__(self) -> None:
+        self.is_up = False
+
+    def __repr__(self) -> str:
+        return f"Flag({'up' if self.is_up else 'down'})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """Handed to the runner; its caller already carries the rights and the time left for inner calls."""
+
+    call_id: str
+    tool: str
+    args: Mapping[str, Any]
+    caller: Caller
+    over: Flag = field(default_factory=Flag)
+    """Up when nobody waits for the answer any more: timed out or cancelled."""
+
+
+class Context:
+    """What a tool may ask about its own call: take it as a parameter named `ctx`."""
+
+    __slots__ = ("_invocation",)
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+
+    @property
+    def call_id(self) -> str:
+        """Id of this call, as logs and results show it."""
+        return self._invocation.call_id
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The arguments as they came, in JSON's own types."""
+        return self._invocation.args
+
+    @property
+    def deadline(self) -> float | None:
+        """When this call ends at the latest, on the monotonic clock, in seconds."""
+        return self._invocation.caller.deadline
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for the answer any more: a long loop should look, and stop."""
+        return self._invocation.over.is_up
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Tell whoever waits how far the work is."""
+        self._invocation.caller.progress(done, total, message)

@@ -1,0 +1,86 @@
+"""Any Python value as JSON: the fast way for JSON values, a tolerant one for the rest."""
+
+import json
+import math
+from collections.abc import Mapping, Set
+from dataclasses import fields, is_dataclass
+from datetime import date, time
+from enum import Enum
+from typing import Any
+
+import orjson
+
+MAX_DEPTH = 200
+"""Deeper than any real result; a cycle ends here instead of for ever."""
+
+
+def encode(value: Any) -> bytes:
+    """Write a value as compact JSON.
+
+    Raises ValueError when it is nested too deeply or refers to itself.
+    """
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # not plain JSON: big integers, lone surrogates, sets, other objects
+        return json.dumps(jsonable(value), separators=(",", ":")).encode()
+
+
+def pretty(value: Any) -> str:
+    """Write a value as indented JSON for people."""
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:
+        return json.dumps(jsonable(value), indent=2)
+
+
+def jsonable(value: Any, depth: int = 0) -> Any:
+    """Return the value in JSON's own types; what JSON lacks becomes a list, a mapping or its text.
+
+    Raises ValueError when it is nested too deeply or refers to itself.
+    """
+    if depth > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} levels deep, or refers to itself")
+    if value is None or (isinstance(value, bool | int | str) and not isinstance(value, Enum)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return _container(value, depth + 1)
+
+
+def _container(value: Any, depth: int) -> Any:
+    if isinstance(value, Mapping):
+        return {_key(key): jsonable(item, depth) for key, item in value.items()}
+    if isinstance(value, list | tuple | Set):
+        return [jsonable(item, depth) for item in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: jsonable(getattr(value, field.name), depth) for field in fields(value)}
+    if hasattr(value, "model_dump"):  # a pydantic model
+        return jsonable(value.model_dump(), depth)
+    return _scalar(value, depth)
+
+
+def _scalar(value: Any, depth: int) -> Any:
+    if isinstance(value, Enum):
+        return jsonable(value.value, depth)
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).decode("utf-8", "replace")
+    return value.isoformat() if isinstance(value, date | time) else str(value)
+
+
+def _key(key: Any) -> str:
+    return key if isinstance(key, str) else str(jsonable(key))
+
+
+def is_json(value: Any, depth: int = 0) -> bool:
+    """Whether a value consists of JSON's own types alone."""
+    if depth > MAX_DEPTH:
+        return False
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and is_json(item, depth + 1) for key, item in value.items())
+    if isinstance(value, list):
+        return all(is_json(item, depth + 1) for item in value)
+    return value is None or isinstance(value, bool | int | str) or _is_finite(value)
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)

@@ -1,0 +1,65 @@
+"""JSON Schemas that somebody else wrote: compiled without ever fetching, explained in plain words."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from .errors import InvalidTool
+from .nearest import nearest
+
+if TYPE_CHECKING:
+    from jsonschema_rs import ValidationError, Validator
+
+MAX_PROBLEMS = 3
+MAX_WORDS = 200
+BACKTRACKS = 100_000
+"""Steps a pattern with look-around may take; patterns without run in linear time."""
+
+
+def compile_schema(schema: Mapping[str, Any]) -> "Validator":
+    """Return a validator of the schema.
+
+    Raises InvalidTool when it is not JSON Schema, or refers to something outside itself.
+    """
+    import jsonschema_rs
+
+    try:
+        return jsonschema_rs.validator_for(
+            dict(schema),
+            offline=True,
+            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKS),
+        )
+    except ValueError as error:
+        raise InvalidTool(_cut(str(error).partition("\n")[0])) from None
+
+
+def problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> str:
+    """Say what is wrong with a value, the first few problems in one line; empty when it fits."""
+    try:
+        if validator.is_valid(value):
+            return ""
+        found = [_explain(error, schema) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)]
+    except ValueError as error:  # no JSON value: a key that is no string, an object, too deep
+        return _cut(str(error))
+    return "; ".join(found)
+
+
+def _explain(error: "ValidationError", schema: Mapping[str, Any]) -> str:
+    where = ".".join(map(str, error.instance_path))
+    text = _cut(error.message)
+    if error.kind.name == "additionalProperties" and not where:
+        text = _unexpected(error.kind.as_dict().get("unexpected", []), schema)
+    return f"{where}: {text}" if where else text
+
+
+def _unexpected(names: list[str], schema: Mapping[str, Any]) -> str:
+    known = list(schema.get("properties", {}))
+    meant = [near for name in names for near in nearest(name, known, limit=1)]
+    right = f"Did you mean {' or '.join(meant)}?" if meant else f"Valid: {', '.join(known) or 'none'}."
+    return _cut(f"unknown parameter {', '.join(map(repr, names))}. {right}")
+
+
+def _cut(text: str) -> str:
+    """Keep both ends: the value stands at the start, what is wrong with it at the end."""
+    half = MAX_WORDS // 2
+    return text if len(text) <= MAX_WORDS else f"{text[:half]} ... {text[-half:]}"

@@ -1,0 +1,89 @@
+"""What a tool is: the spec that everybody may read, and the runner that only dispatch touches."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .invocation import Invocation
+
+JsonSchema = Mapping[str, Any]
+Runner = Callable[[Mapping[str, Any], Invocation], Coroutine[Any, Any, Any]]
+Impl = Literal["python", "http", "mock", "builtin", "internal", "proxy"]
+Origin = Literal["builtin", "pack", "config", "bundle", "proxy"]
+
+CURRENT = "current"
+"""Version label of every tool that is not a stored, versioned one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """The one definition of a tool that every door projects."""
+
+    name: str
+    description: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema | None = None
+    handler: str = ""
+    """Name of the tool that does the work; empty when this one has a runner of its own."""
+    impl: Impl = "python"
+    origin: Origin = "pack"
+    source: str = "local"
+    version: str = CURRENT
+    enabled: bool = True
+    disabled_reason: str = ""
+    timeout: float | None = None
+    cacheable: bool = False
+    changes: bool = False
+    parallel: bool = False
+    max_concurrent: int | None = None
+    tags: tuple[str, ...] = ()
+    returns: str = ""
+    example: str = ""
+
+    @property
+    def qualified_name(self) -> str:
+        """`pack.func`; a configured tool without a dot lives in the pack `config`."""
+        return self.name if "." in self.name else f"config.{self.name}"
+
+    @property
+    def pack(self) -> str:
+        """The namespace before the dot."""
+        return self.qualified_name.partition(".")[0]
+
+    def summary(self) -> dict[str, Any]:
+        """What a listing shows of a tool."""
+        return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema)}
+
+    def details(self) -> dict[str, Any]:
+        """The summary with everything else that is known and not empty."""
+        known = {_camel(key): value for key, value in asdict(self).items() if value not in ("", None, ())}
+        return {**self.summary(), **known}
+
+
+def _camel(field: str) -> str:
+    head, *rest = field.split("_")
+    return head + "".join(map(str.capitalize, rest))
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Tool:
+    """A spec with its runner, or with the name of the tool that runs for it."""
+
+    spec: ToolSpec
+    runner: Runner | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What a pack author says about a function with `@tool(...)`."""
+
+    timeout: float | None = None
+    cacheable: bool = False
+    changes: bool = False
+    parallel: bool = False
+    tags: tuple[str, ...] = ()
+    max_concurrent: int | None = None
+
+
+DECLARATION = "__onetool__"
+"""Attribute in which the SDK leaves a Declaration for the source that reads packs."""

@@ -1,0 +1,24 @@
+"""What is remembered of a call once it is over."""
+
+from dataclasses import dataclass
+
+from .errors import ErrorCode, Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEvent:
+    """One finished call, whichever door it came through."""
+
+    tool: str
+    version: str
+    at: float
+    """Seconds since the epoch, when the call ended."""
+    ok: bool
+    code: ErrorCode | None
+    reason: Reason | None
+    duration_ms: float
+    bytes_in: int
+    bytes_out: int
+    source: str
+    session: str
+    call_id: str

@@ -1,0 +1,88 @@
+"""`onetool` on the command line. A sub-command is imported only when it is called."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from onetool.version import __version__
+
+COMMANDS = {
+    "tools": ("onetool.doors.cli.tools:tools", "List, describe, call and export tools."),
+    "init": ("onetool.doors.cli.init:init", "Write a first configuration."),
+    "config": ("onetool.doors.cli.config:config", "Show and check the settings."),
+    "trust": ("onetool.doors.cli.trust:trust", "Let this project's settings and packs be used."),
+}
+EXAMPLES = """
+\b
+Examples:
+  onetool init
+  onetool tools list
+  onetool tools invoke tools.echo --args '{"message": "hi"}'
+"""
+
+
+class LazyGroup(click.Group):
+    """Knows its commands by name and help; loads one when it is wanted."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names in the order in which help shows them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import a command."""
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Name the nearest command when there is none of this name."""
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from onetool.domain.nearest import did_you_mean
+
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="onetool %(version)s")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error", "critical"]),
+    help="What goes to stderr.  [default: log.level of the settings]",
+)
+@click.pass_context
+def cli(ctx: click.Context, log_level: str | None) -> None:
+    """One place for every tool a language model uses."""
+    ctx.obj = {"log_level": log_level}
+
+
+def main() -> None:
+    """Run the command line; exit with 0, 1 when what was asked for failed, or 2 when it was asked wrongly."""
+    try:
+        cli.main(prog_name="onetool", standalone_mode=True)
+    except SystemExit as end:
+        _leave(end.code if isinstance(end.code, int) else 1)
+
+
+def _leave(status: int) -> None:
+    """End the process without waiting for threads that a tool has left behind."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # the reader is gone
+            status = status or 1
+    os._exit(status)

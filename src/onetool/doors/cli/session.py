@@ -1,0 +1,71 @@
+"""What commands share: opening a OneTool, and answering in JSON or in words."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from onetool.bootstrap import open_runtime
+from onetool.domain.errors import SettingsError
+from onetool.domain.json_text import pretty
+from onetool.runtime import Runtime
+from onetool.settings.configuration import Configuration, load_configuration
+from onetool.settings.places import Places, find_places
+
+T = TypeVar("T")
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, as when not on a terminal.")
+
+
+def wants_json(as_json: bool) -> bool:
+    """Whether the answer goes to a program: it was asked for, or nobody looks at a terminal."""
+    return as_json or not sys.stdout.isatty()
+
+
+def write_json(value: Any) -> None:
+    """Write a value to stdout."""
+    click.echo(pretty(value))
+
+
+def find() -> Places:
+    """The directories of this user, and of the project that the shell stands in."""
+    return find_places(os.environ, Path.cwd())
+
+
+def load() -> Configuration:
+    """Read the settings; say in one line what of this project is held back."""
+    with settings_errors():
+        configuration = load_configuration(find(), os.environ)
+    if configuration.held_back:
+        number = len(configuration.held_back)
+        files = "1 file of this project is" if number == 1 else f"{number} files of this project are"
+        click.echo(f"{files} held back until you look at them with: onetool trust", err=True)
+    return configuration
+
+
+def with_runtime(use: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+    """Open a OneTool, use it, and close it."""
+    configuration = load()
+    context = click.get_current_context(silent=True)
+    level = (context.find_root().obj or {}).get("log_level") if context else None
+
+    async def run() -> T:
+        async with open_runtime(lambda: configuration, log_level=level) as runtime:
+            return await use(runtime)
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def settings_errors() -> Iterator[None]:
+    """Turn broken settings into a message on stderr and exit code 2."""
+    try:
+        yield
+    except SettingsError as error:
+        click.echo(f"Error: the settings cannot be used.\n{error}", err=True)
+        raise SystemExit(2) from None

@@ -1,0 +1,132 @@
+"""`onetool tools`: list, info, invoke, export."""
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import click
+
+from onetool.domain.call import ToolResult
+from onetool.domain.caller import Caller, grant
+from onetool.domain.errors import Reason
+from onetool.domain.nearest import did_you_mean
+from onetool.domain.provider_formats import FORMATS, to_provider
+from onetool.domain.tool import ToolSpec
+from onetool.runtime import Runtime
+
+from . import screen
+from .session import json_option, wants_json, with_runtime, write_json
+
+EXIT = MappingProxyType(dict.fromkeys(Reason, 1))
+"""Exit code for each reason; 2 is kept for commands that were typed wrongly."""
+
+PERSON = Caller(door="cli", approve=grant)
+"""Whoever types a command has decided to run it."""
+
+
+@click.group()
+def tools() -> None:
+    """List, describe, call and export tools."""
+
+
+@tools.command("list")
+@click.argument("pattern", default="")
+@json_option
+def list_tools(pattern: str, as_json: bool) -> None:
+    """List the tools whose names contain PATTERN, or all.
+
+    \b
+    Examples:
+      onetool tools list
+      onetool tools list fs. --json
+    """
+    specs = [spec for spec in with_runtime(_specs) if pattern.lower() in spec.name.lower()]
+    if wants_json(as_json):
+        write_json([spec.summary() for spec in specs])
+    else:
+        screen.tool_table(specs)
+
+
+@tools.command()
+@click.argument("name")
+@json_option
+def info(name: str, as_json: bool) -> None:
+    """Show the schema and everything else that is known of a tool.
+
+    \b
+    Example:
+      onetool tools info fs.read_file
+    """
+    spec, known = with_runtime(lambda runtime: _find(runtime, name))
+    if spec is None:
+        click.echo(f"Tool not found: {name!r}.{did_you_mean(name, known)}", err=True)
+        raise SystemExit(1)
+    if wants_json(as_json):
+        write_json(spec.details())
+    else:
+        screen.tool_page(spec)
+
+
+@tools.command()
+@click.argument("name")
+@click.option("--args", "text", default="{}", help="The arguments as a JSON object.", metavar="JSON")
+@json_option
+def invoke(name: str, text: str, as_json: bool) -> None:
+    """Call a tool.
+
+    \b
+    Examples:
+      onetool tools invoke time.now
+      onetool tools invoke fs.read_file --args '{"path": "README.md"}'
+    """
+    args = _parse(text)
+    result = with_runtime(lambda runtime: runtime.call(runtime.new_call(name, args, "cli"), PERSON))
+    _answer(result, as_json)
+
+
+@tools.command()
+@click.option(
+    "--format", "provider", required=True, metavar="PROVIDER", help=f"One of: {', '.join(FORMATS)}."
+)
+@click.option("--allow", default=None, help="Only these tools, separated by commas.")
+def export(provider: str, allow: str | None) -> None:
+    """Write the tool definitions in a provider's format, as JSON.
+
+    \b
+    Example:
+      onetool tools export --format openai --allow time.now,fs.read_file
+    """
+    if provider not in FORMATS:
+        meant = did_you_mean(provider, FORMATS)
+        raise click.BadParameter(f"{provider!r} is not supported.{meant} Supported: {', '.join(FORMATS)}.")
+    allowed = None if allow is None else [name.strip() for name in allow.split(",")]
+    write_json(to_provider(provider, with_runtime(_specs), allowed=allowed))
+
+
+async def _specs(runtime: Runtime) -> list[ToolSpec]:
+    return [tool.spec async for tool in runtime.catalog.tools(PERSON)]
+
+
+async def _find(runtime: Runtime, name: str) -> tuple[ToolSpec | None, list[str]]:
+    tool = await runtime.catalog.find(name)
+    known = [] if tool else [spec.name for spec in await _specs(runtime)]
+    return tool.spec if tool else None, known
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        args = json.loads(text)
+    except ValueError as error:
+        raise click.BadParameter(f"not valid JSON: {error}", param_hint="--args") from None
+    if not isinstance(args, dict):
+        raise click.BadParameter('a JSON object is needed, such as \'{"path": "."}\'', param_hint="--args")
+    return args
+
+
+def _answer(result: ToolResult, as_json: bool) -> None:
+    if wants_json(as_json):
+        write_json(result.to_json())
+    else:
+        screen.result(result)
+    if result.meta.reason is not None:
+        raise SystemExit(EXIT[result.meta.reason])

@@ -1,0 +1,50 @@
+"""Write a file whole or not at all, also when the power goes."""
+
+import os
+import secrets
+from pathlib import Path
+
+PRIVATE = 0o600
+PRIVATE_DIR = 0o700
+
+
+def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+    """Replace the file by `content`; a reader sees the old or the new one, never a part."""
+    path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    try:
+        _write_new(temporary, content, mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
+    """Write the file only if there is none; return whether it was written."""
+    path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    try:
+        _write_new(path, content, mode)
+    except FileExistsError:
+        return False
+    _sync_directory(path.parent)
+    return True
+
+
+def _write_new(path: Path, content: bytes, mode: int) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":  # pragma: no cover - Windows cannot open a directory, and needs no sync of it
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,54 @@
+"""Whether a tool that changes things may run."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+from onetool.catalog.catalog import Resolved
+from onetool.domain.caller import Caller
+from onetool.domain.errors import ExecutionError, Reason
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """The operator's patterns; what they leave open the caller is asked."""
+
+    allow: Sequence[str] = ()
+    deny: Sequence[str] = ()
+
+    async def check(self, resolved: Resolved, args: Mapping[str, Any], caller: Caller) -> None:
+        """Return when the call may go on.
+
+        Raises ExecutionError that names the setting which would allow it.
+        """
+        names = {resolved.tool.spec.name, resolved.tool.spec.qualified_name, resolved.worker.spec.name}
+        name = resolved.tool.spec.name
+        if _any_matches(self.deny, names):
+            raise ExecutionError(
+                Reason.NEEDS_APPROVAL, f"{name} is refused by approval.deny in the settings."
+            )
+        changes = resolved.tool.spec.changes or resolved.worker.spec.changes
+        if not changes or _any_matches(self.allow, {name, resolved.tool.spec.qualified_name}):
+            return
+        if not await _ask(caller, name, args):
+            message = (
+                f"{name} changes things and was not approved. "
+                f"To allow it without asking, add {name!r} to approval.allow in the settings."
+            )
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+
+
+async def _ask(caller: Caller, name: str, args: Mapping[str, Any]) -> bool:
+    try:
+        return await caller.approve(name, args) is True
+    except Exception:  # whoever cannot be asked has not said yes
+        log.exception("approval of %s could not be asked for", name)
+        return False
+
+
+def _any_matches(patterns: Sequence[str], names: set[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

@@ -1,0 +1,72 @@
+"""Run the tool, in time, and let no foreign exception past: the only place that touches a runner."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from onetool.domain.call import ErrorText
+from onetool.domain.errors import ExecutionError, Reason, ToolError
+from onetool.domain.invocation import Invocation
+from onetool.domain.tool import Tool
+
+from .leash import Leash
+
+Enter = Callable[[Invocation], Callable[[], None]]
+"""Make an invocation the current one; returns what undoes that."""
+
+
+class Raised(ExecutionError):
+    """The tool raised; its exception is kept for the doors inside the process."""
+
+    def __init__(self, error: BaseException) -> None:
+        text = _text(error)
+        super().__init__(Reason.RAISED, f"{type(error).__name__}: {text}" if text else type(error).__name__)
+        self.error = error
+        self.builtin = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+
+
+class ReturnedError(ExecutionError):
+    """The tool returned an error text, which stays its data."""
+
+    def __init__(self, text: ErrorText) -> None:
+        super().__init__(Reason.RETURNED_ERROR, str(text))
+        self.text = text
+
+
+async def dispatch(tool: Tool, invocation: Invocation, deadline: float, enter: Enter) -> Any:
+    """Return what the tool returns.
+
+    Raises ExecutionError, and CancelledError only when the caller's own task is cancelled.
+    """
+    if tool.runner is None:
+        raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has nothing that runs.")
+    leash = Leash(deadline)
+    leave = enter(invocation)
+    failure: ToolError | None = None
+    output: Any = None
+    try:
+        output = await leash.walk(tool.runner(invocation.args, invocation))
+    except ToolError as error:
+        failure = error
+    except asyncio.CancelledError:
+        failure = ExecutionError(Reason.CANCELLED, f"{invocation.tool} was cancelled.")
+    except BaseException as error:  # noqa: BLE001 - a tool may raise anything, SystemExit too
+        failure = Raised(error)
+    finally:
+        leave()
+        invocation.over.is_up = True
+    leash.drop()
+    if leash.expired and failure is not None:
+        failure = ExecutionError(Reason.TIMEOUT, f"{invocation.tool} took too long and was given up.")
+    if failure is not None:
+        raise failure
+    if isinstance(output, ErrorText):
+        raise ReturnedError(output)
+    return output
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an exception's own text may raise as well
+        return ""

@@ -1,0 +1,89 @@
+"""Await a tool's coroutine up to a deadline, and let go of one that ignores being cancelled.
+
+A coroutine may swallow CancelledError and go on for ever; whoever awaits it would wait as long. A task
+of its own for each call would break that wait at the price of two turns of the event loop. Here the
+coroutine is driven step by step in the caller's task: once cancelled it has a moment to clean up, then
+it is closed and never stepped again.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextlib import suppress
+from types import coroutine as awaitable
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+GRACE = 0.5
+"""Seconds that a cancelled tool has for cleaning up."""
+
+
+class Leash:
+    """Cancels the task at the deadline, and once more when a cancellation has had no effect."""
+
+    __slots__ = ("_before", "_deadline", "_grace", "_loop", "_over", "_task", "expired")
+
+    def __init__(self, deadline: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        task = asyncio.current_task(self._loop)
+        if task is None:
+            raise RuntimeError("A tool is called from within a task.")
+        self._task = task
+        self._before = task.cancelling()
+        self._deadline = self._loop.call_at(deadline, self._expire)
+        self._grace: asyncio.TimerHandle | None = None
+        self._over = False
+        self.expired = False
+
+    @awaitable
+    def walk(self, tool: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
+        """Drive the coroutine to its end, or to the end of its grace; `drop` must follow."""
+        error: BaseException | None = None
+        try:
+            while True:
+                waits_for = tool.send(None) if error is None else tool.throw(error)
+                try:
+                    yield waits_for
+                    error = None
+                except asyncio.CancelledError as cancelled:
+                    if self._over:
+                        raise
+                    error = cancelled
+                    self._start_grace()
+                except BaseException as raised:  # noqa: BLE001 - what the tool waited for failed: its own affair
+                    error = raised
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+        finally:
+            with suppress(BaseException):
+                tool.close()
+
+    def drop(self) -> None:
+        """Take back the cancellations that came from here.
+
+        Raises CancelledError when somebody else has cancelled the task, whatever the tool made of it.
+        """
+        self._deadline.cancel()
+        if self._grace is not None:
+            self._grace.cancel()
+        for _ in range(self.expired + self._over):
+            self._task.uncancel()
+        if self._is_cancelled():
+            raise asyncio.CancelledError
+
+    def _is_cancelled(self) -> bool:
+        # A tool's own timeout cancels the task too, and takes that back once it is handled.
+        return self._task.cancelling() > self._before
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._task.cancel()
+
+    def _start_grace(self) -> None:
+        if self._grace is None and self._is_cancelled():
+            self._grace = self._loop.call_later(GRACE, self._run_out)
+
+    def _run_out(self) -> None:
+        self._grace = None
+        self._over = self._is_cancelled()
+        if self._over:
+            self._task.cancel()

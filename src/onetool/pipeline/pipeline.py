@@ -1,0 +1,175 @@
+"""The one way a call runs. Read `_steps` from top to bottom."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from onetool.catalog.catalog import Catalog, Resolved
+from onetool.domain.call import ErrorText, Meta, ToolCall, ToolResult
+from onetool.domain.caller import Caller
+from onetool.domain.errors import ExecutionError, Reason, ToolError
+from onetool.domain.invocation import Invocation
+from onetool.domain.json_text import encode, jsonable
+from onetool.domain.redaction import Redactor
+from onetool.domain.usage import CallEvent
+
+from .admission import Admission
+from .approval import Approval
+from .checks import Checks
+from .dispatch import Enter, Raised, ReturnedError, dispatch
+from .record import Recorder
+
+INSIDE = "sdk"
+"""Calls from one pack to another hand over native objects: nothing leaves the process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the settings say of every call."""
+
+    timeout: float = 8.0
+    max_concurrent: int = 64
+    max_args_bytes: int = 16 * 2**20
+    max_output_bytes: int = 64 * 2**20
+
+
+class Pipeline:
+    """Answers every call, and a failed call is an answer too: `run` raises nothing but CancelledError."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        recorder: Recorder,
+        enter: Enter,
+        *,
+        limits: Limits | None = None,
+        approval: Approval | None = None,
+        redactor: Redactor | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._limits = limits or Limits()
+        self._catalog, self._recorder, self._enter = catalog, recorder, enter
+        self._approval, self._redactor = approval or Approval(), redactor or Redactor()
+        self._checks = Checks(self._limits.max_args_bytes)
+        self._admission = Admission(self._limits.max_concurrent)
+        self._clock, self._now = clock, now
+
+    async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Walk a call through all steps; answer, and remember the answer."""
+        walk = _Walk(call, caller, self._clock())
+        try:
+            result = ToolResult(ok=True, data=await self._steps(walk), meta=self._meta(walk))
+        except ToolError as error:
+            result = self._failure(walk, error)
+        except asyncio.CancelledError:
+            self._record(walk, self._failure(walk, ExecutionError(Reason.CANCELLED, "The caller left.")))
+            raise
+        self._record(walk, result)
+        return result
+
+    async def _steps(self, walk: "_Walk") -> Any:
+        call, caller = walk.call, walk.caller
+        walk.resolved = resolved = await self._catalog.resolve(call.name, caller)
+        walk.bytes_in = self._checks.check_args(resolved, call.args)
+        places = await self._admission.enter(resolved.tool.spec, caller, self._deadline(walk))
+        try:
+            await self._approval.check(resolved, call.args, caller)
+            output = await self._dispatch(walk, resolved)
+        finally:
+            self._admission.leave(places)
+        self._checks.check_output(resolved, output)
+        return output if call.source == INSIDE else self._outgoing(walk, output)
+
+    async def _dispatch(self, walk: "_Walk", resolved: Resolved) -> Any:
+        deadline = self._deadline(walk)
+        if deadline <= self._clock():
+            raise ExecutionError(
+                Reason.TIMEOUT, f"{resolved.tool.spec.name} was not called: no time is left."
+            )
+        invocation = Invocation(
+            call_id=walk.call.id,
+            tool=resolved.tool.spec.name,
+            args=walk.call.args,
+            caller=walk.caller.inner(deadline),
+        )
+        return await dispatch(resolved.worker, invocation, deadline, self._enter)
+
+    def _deadline(self, walk: "_Walk") -> float:
+        """When the tool's own time is over, or the caller's, if that is sooner."""
+        resolved = walk.resolved
+        timeout = resolved and (resolved.tool.spec.timeout or resolved.worker.spec.timeout)
+        deadline = self._clock() + (timeout or self._limits.timeout)
+        return deadline if walk.caller.deadline is None else min(deadline, walk.caller.deadline)
+
+    def _outgoing(self, walk: "_Walk", output: Any) -> Any:
+        """Check the size of what leaves the house, and mask the secrets in it."""
+        try:
+            text = encode(output)
+            walk.bytes_out = len(text)
+            if self._redactor and self._redactor.finds(text.decode()):
+                output = self._redactor.clean(jsonable(output))
+        except Exception as error:  # noqa: BLE001 - the text of a foreign object may raise anything
+            message = f"{walk.call.name} returned something that cannot be written as JSON: {error}"
+            raise ExecutionError(Reason.BAD_OUTPUT, message) from None
+        if walk.bytes_out > self._limits.max_output_bytes:
+            message = (
+                f"{walk.call.name} returned {walk.bytes_out} bytes, "
+                f"over output.max_bytes ({self._limits.max_output_bytes})."
+            )
+            raise ExecutionError(Reason.TOO_LARGE_OUT, message)
+        return output
+
+    def _meta(self, walk: "_Walk", reason: Reason | None = None, exception: str = "") -> Meta:
+        spec = walk.resolved.tool.spec if walk.resolved else None
+        return Meta(
+            tool=spec.name if spec else walk.call.name,
+            call_id=walk.call.id,
+            duration_ms=round((self._clock() - walk.start) * 1000, 3),
+            version=spec.version if spec else "",
+            reason=reason,
+            exception=exception,
+            mock=spec is not None and spec.impl == "mock",
+        )
+
+    def _failure(self, walk: "_Walk", error: ToolError) -> ToolResult:
+        meta = self._meta(walk, error.reason, error.builtin if isinstance(error, Raised) else "")
+        return ToolResult.failure(
+            meta,
+            error.reason,
+            self._redactor.redact(str(error)),
+            data=ErrorText(self._redactor.redact(error.text)) if isinstance(error, ReturnedError) else None,
+            raised=error.error if isinstance(error, Raised) else error,
+        )
+
+    def _record(self, walk: "_Walk", result: ToolResult) -> None:
+        self._recorder.add(
+            CallEvent(
+                tool=result.meta.tool,
+                version=result.meta.version,
+                at=self._now(),
+                ok=result.ok,
+                code=result.error.code if result.error else None,
+                reason=result.meta.reason,
+                duration_ms=result.meta.duration_ms,
+                bytes_in=walk.bytes_in,
+                bytes_out=walk.bytes_out,
+                source=walk.call.source,
+                session=walk.caller.session,
+                call_id=walk.call.id,
+            )
+        )
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What is known of one call on its way."""
+
+    call: ToolCall
+    caller: Caller
+    start: float
+    resolved: Resolved | None = None
+    bytes_in: int = 0
+    bytes_out: int = 0

@@ -1,0 +1,45 @@
+"""Every outside thing that the core needs, as a Protocol."""
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+from onetool.domain.paging import Page
+from onetool.domain.tool import Tool
+from onetool.domain.usage import CallEvent
+
+
+class ToolSource(Protocol):
+    """Somewhere that tools come from. It is asked for a tool by name, never for everything."""
+
+    @property
+    def name(self) -> str:
+        """How logs and health call this source."""
+        ...
+
+    def generation(self) -> Hashable:
+        """A value that moves when the tools may have changed; cheap enough to ask before every call."""
+        ...
+
+    async def refresh(self) -> None:
+        """Read again what `generation` said has moved; calls in flight keep the tools they have."""
+        ...
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return the tool of this name, in this version or the active one; None where there is none."""
+        ...
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return up to `limit` tools from an opaque cursor on, in an order that stays."""
+        ...
+
+    async def count(self) -> int:
+        """Return how many tools there are."""
+        ...
+
+
+class UsageStore(Protocol):
+    """Remembers finished calls; called on a thread, it may block, and on return the events are kept."""
+
+    def add(self, events: Sequence[CallEvent]) -> None:
+        """Keep these events."""
+        ...

@@ -1,0 +1,176 @@
+"""One running OneTool: call, reload, health. The waist of the house: every door ends here."""
+
+import asyncio
+import logging
+import platform
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from onetool.catalog.catalog import Catalog
+from onetool.domain.call import Door, ToolCall, ToolResult
+from onetool.domain.caller import Caller
+from onetool.domain.errors import NoRuntime, SettingsError
+from onetool.domain.invocation import Invocation
+from onetool.files.atomic import write_atomic
+from onetool.files.stamp import Stamp, stamp
+from onetool.pipeline.pipeline import Pipeline
+from onetool.pipeline.record import Recorder
+from onetool.settings.configuration import Configuration
+from onetool.threads import Threads
+from onetool.version import __version__
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """All that a reload replaces, whole; calls in flight keep the one they started with."""
+
+    configuration: Configuration
+    catalog: Catalog
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where running code stands: in which runtime, in which call, on which event loop."""
+
+    runtime: "Runtime"
+    invocation: Invocation
+    loop: asyncio.AbstractEventLoop
+
+
+_scope: ContextVar[Scope] = ContextVar("onetool")
+
+
+def current() -> Scope:
+    """Return the scope of the running tool.
+
+    Raises NoRuntime outside of any tool.
+    """
+    try:
+        return _scope.get()
+    except LookupError:
+        raise NoRuntime(
+            "No OneTool is running here. Call this inside a tool, or start one: "
+            "with onetool_runtime() as ot: ot.call('tools.echo', message='hi')"
+        ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How the parts are, for doors and for the `ot` pack."""
+
+    version: str
+    python: str
+    cwd: str
+    tool_count: int
+    failures: Mapping[str, str]
+    """Sources that cannot be asked, and why."""
+    held_back: tuple[str, ...]
+    """Files of the project that wait for `onetool trust`."""
+    abandoned: int
+    """Tools that still run on their thread although nobody waits for them."""
+
+
+class Runtime:
+    """Answers calls with the state that stands at that moment."""
+
+    def __init__(
+        self,
+        *,
+        read: Callable[[], Configuration],
+        build: Callable[[Configuration, "Runtime"], Awaitable[State]],
+        recorder: Recorder,
+        threads: Threads,
+        reload_file: Path | None,
+        new_id: Callable[[], str],
+    ) -> None:
+        self._read, self._build = read, build
+        self._recorder, self._threads = recorder, threads
+        self._reload_file, self._new_id = reload_file, new_id
+        self._state: State | None = None
+        self._reloaded: Stamp = None
+        self._reloading = asyncio.Lock()
+
+    async def start(self, configuration: Configuration) -> None:
+        """Take the first state."""
+        self._reloaded = self._reload_stamp()
+        self._state = await self._build(configuration, self)
+
+    @property
+    def configuration(self) -> Configuration:
+        """What the operator wrote, as it was last read."""
+        return self._now.configuration
+
+    @property
+    def catalog(self) -> Catalog:
+        """Which tools exist."""
+        return self._now.catalog
+
+    def new_call(self, name: str, args: Mapping[str, Any], source: Door) -> ToolCall:
+        """Make a call with an id of its own."""
+        return ToolCall(id=self._new_id(), name=name, args=args, source=source)
+
+    async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Answer a call: the only way in, for every door."""
+        if caller.depth == 0 and self._reload_stamp() != self._reloaded:
+            await self._follow_reload()
+        return await self._now.pipeline.run(call, caller)
+
+    async def reload(self) -> None:
+        """Read everything again, here and, before their next call, in all other processes of this user.
+
+        Raises SettingsError and keeps the old state when a file is broken.
+        """
+        async with self._reloading:
+            configuration = await self._threads.run(self._read)
+            self._state = await self._build(configuration, self)
+            if self._reload_file is not None:
+                await self._threads.run(write_atomic, self._reload_file, b"")
+            self._reloaded = self._reload_stamp()
+
+    async def flush(self) -> None:
+        """Return when every finished call is remembered."""
+        await self._recorder.flush()
+
+    async def health(self) -> Health:
+        """Look at every part."""
+        return Health(
+            version=__version__,
+            python=platform.python_version(),
+            cwd=str(self.configuration.places.cwd),
+            tool_count=await self.catalog.count(),
+            failures=dict(self.catalog.failures),
+            held_back=self.configuration.held_back,
+            abandoned=self._threads.abandoned,
+        )
+
+    def enter(self, invocation: Invocation) -> Callable[[], None]:
+        """Make a call the current one for the code that runs from here on; return what undoes that."""
+        token = _scope.set(Scope(self, invocation, asyncio.get_running_loop()))
+        return lambda: _scope.reset(token)
+
+    @property
+    def _now(self) -> State:
+        if self._state is None:
+            raise NoRuntime("This OneTool has not been started: open it with bootstrap.open_runtime.")
+        return self._state
+
+    def _reload_stamp(self) -> Stamp:
+        return stamp(self._reload_file) if self._reload_file is not None else None
+
+    async def _follow_reload(self) -> None:
+        """Another process has reloaded: do the same, or keep the old state if that fails here."""
+        async with self._reloading:
+            asked_for = self._reload_stamp()
+            if asked_for == self._reloaded:
+                return
+            self._reloaded = asked_for
+            try:
+                self._state = await self._build(await self._threads.run(self._read), self)
+            except SettingsError as error:
+                log.error("the old configuration stays: %s", error)

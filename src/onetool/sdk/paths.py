@@ -1,0 +1,55 @@
+"""Files that a model may name: only those under the allowed roots, wherever links lead."""
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from onetool.runtime import current
+
+
+def allowed_path(path: str) -> Path:
+    """Return the real path that `path` means, all links followed.
+
+    Raises PermissionError outside of `fs.roots`, and inside OneTool's own directories.
+    """
+    configuration = current().runtime.configuration
+    real = _real(Path(configuration.places.cwd, Path(path).expanduser()))
+    _check(path, real, configuration.roots, configuration.places.protected)
+    return real
+
+
+def open_allowed(path: str) -> BinaryIO:
+    """Open a regular file for reading, if `allowed_path` lets it pass and it is still the same file then."""
+    real = allowed_path(path)
+    # O_NONBLOCK: opening a named pipe must not wait for a writer
+    flags = (
+        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    )
+    file = open(os.open(real, flags), "rb")  # noqa: SIM115, PTH123 - the caller closes it
+    try:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise PermissionError(f"{path!r} is not a regular file.")
+        if not os.path.samestat(os.fstat(file.fileno()), allowed_path(path).stat()):
+            raise PermissionError(f"{path!r} has been replaced while it was opened.")
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a NUL in the name
+        raise PermissionError(f"{str(path)!r} leads nowhere: {error}") from None
+
+
+def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:
+    roots = tuple(roots)
+    if not any(real.is_relative_to(root) for root in roots):
+        where = ", ".join(map(str, roots)) or "none"
+        raise PermissionError(f"{path!r} is outside of the allowed directories (fs.roots: {where}).")
+    if any(real.is_relative_to(own) for own in protected):
+        raise PermissionError(f"{path!r} is OneTool's own and not for tools.")

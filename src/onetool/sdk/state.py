@@ -1,0 +1,26 @@
+"""What a tool may know of the OneTool that runs it."""
+
+from typing import Any
+
+from onetool.runtime import Health, current
+
+
+def get_config(key: str, default: Any = None) -> Any:
+    """Return a setting by its dotted path, such as `execution.timeout_s`; `default` where there is none."""
+    value: Any = current().runtime.configuration.settings.model_dump()
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return default
+        value = value[part]
+    return value
+
+
+def get_secret(name: str) -> str | None:
+    """Return the value of a secret, or None. Never print it; hand it to what needs it."""
+    secret = current().runtime.configuration.secrets.get(name)
+    return secret.value if secret else None
+
+
+async def health() -> Health:
+    """Return how the parts of the running OneTool are."""
+    return await current().runtime.health()

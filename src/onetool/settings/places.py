@@ -1,0 +1,61 @@
+"""Where things lie: the user's directories, and the project somebody stands in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+PROJECT_DIR = ".onetool"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Directories of one OneTool; nothing here needs to exist."""
+
+    config: Path
+    data: Path
+    state: Path
+    cwd: Path
+    project: Path | None = None
+    """The nearest `.onetool` directory at or above the working directory."""
+
+    @property
+    def protected(self) -> tuple[Path, ...]:
+        """Directories that no pack opens on a model's behalf."""
+        own = (self.config, self.data, self.state)
+        return tuple(path.resolve() for path in (*own, *([self.project] if self.project else ())))
+
+    @property
+    def log_file(self) -> Path:
+        """The log that every process of this user appends to."""
+        return self.state / "onetool.jsonl"
+
+    @property
+    def reload_file(self) -> Path:
+        """Written whenever somebody reloads: all processes of this user follow."""
+        return self.state / "reloaded"
+
+
+def find_places(env: Mapping[str, str], cwd: Path) -> Places:
+    """Directories named by the environment, else the platform's own."""
+
+    def place(kind: str, usual: str) -> Path:
+        return Path(env.get(f"ONETOOL_{kind}_DIR") or usual).expanduser().absolute()
+
+    config = place("CONFIG", platformdirs.user_config_dir("onetool", appauthor=False))
+    data = place("DATA", platformdirs.user_data_dir("onetool", appauthor=False))
+    state = place("STATE", platformdirs.user_state_dir("onetool", appauthor=False))
+    project = _find_project(cwd, not_these={config, data, state})
+    return Places(config=config, data=data, state=state, cwd=cwd, project=project)
+
+
+def _find_project(cwd: Path, not_these: set[Path]) -> Path | None:
+    home = Path.home()
+    for folder in (cwd, *cwd.parents):
+        candidate = folder / PROJECT_DIR
+        if candidate.is_dir() and candidate not in not_these:
+            return candidate
+        if folder == home:
+            return None
+    return None

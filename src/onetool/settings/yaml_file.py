@@ -1,0 +1,173 @@
+"""Read a YAML file whose author may be hostile, and remember on which line each key stands.
+
+Built from parser events: a composed tree crashes the interpreter on deep nesting, and loses a key that
+is written twice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from onetool.domain.errors import SettingsError
+
+KeyPath = tuple[str | int, ...]
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 50
+MAX_NODES = 50_000
+"""Counted after aliases are expanded, which is what makes a small file large."""
+_NO_KEY = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The value of a file, and the line of each key path."""
+
+    file: Path
+    value: Any
+    lines: Mapping[KeyPath, int]
+
+    def place(self, path: KeyPath) -> str:
+        """`file:line` of a key, or of the nearest key around it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return f"{self.file}:{self.lines.get(path, 1)}"
+
+
+def parse_yaml(file: Path, content: bytes, *, quote: bool = True) -> Document:
+    """Read one YAML document; with `quote=False` no error repeats a word of it.
+
+    Raises SettingsError that names the file and the line.
+    """
+    if len(content) > MAX_BYTES:
+        raise SettingsError(f"{file}:1: larger than {MAX_BYTES} bytes.")
+    try:
+        loader = yaml.CSafeLoader(content.decode("utf-8-sig"))
+        try:
+            return _Reader(file, loader, quote).read()
+        finally:
+            loader.dispose()
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{file}:1: not UTF-8 text (byte {error.start}).") from None
+    except yaml.YAMLError as error:
+        raise SettingsError(_explain(file, error, quote)) from None
+
+
+def _explain(file: Path, error: yaml.YAMLError, quote: bool) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    line = mark.line + 1 if mark else 1
+    problem = (getattr(error, "problem", None) or str(error)).partition("\n")[0]
+    return f"{file}:{line}: not valid YAML" + (f": {problem}." if quote else ".")
+
+
+@dataclass(slots=True)
+class _Frame:
+    """A mapping or sequence being read."""
+
+    value: Any
+    path: KeyPath
+    anchor: str | None
+    start: int
+    """How many nodes had been read before it."""
+    key: Any = _NO_KEY
+
+
+class _Reader:
+    def __init__(self, file: Path, loader: Any, quote: bool) -> None:
+        self._file, self._loader, self._quote = file, loader, quote
+        self._lines: dict[KeyPath, int] = {}
+        self._anchors: dict[str, tuple[Any, int]] = {}
+        self._stack: list[_Frame] = []
+        self._root: Any = None
+        self._nodes = self._documents = 0
+
+    def read(self) -> Document:
+        take = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.AliasEvent: self._alias,
+            yaml.MappingStartEvent: self._open,
+            yaml.SequenceStartEvent: self._open,
+            yaml.MappingEndEvent: self._close,
+            yaml.SequenceEndEvent: self._close,
+            yaml.DocumentStartEvent: self._document,
+        }
+        while (event := self._loader.get_event()) is not None:
+            if type(event) in take:
+                take[type(event)](event)
+        return Document(self._file, self._root, self._lines)
+
+    def _document(self, event: Any) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            raise self._error(event, "a second document; one file holds one.")
+
+    def _scalar(self, event: Any) -> None:
+        tag = event.tag
+        if tag is None or tag == "!":
+            tag = self._loader.resolve(yaml.ScalarNode, event.value, event.implicit)
+        node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
+        try:
+            value = self._loader.construct_object(node)
+        except (ValueError, OverflowError):
+            raise self._error(event, "not a value that YAML can read; put it in quotes.") from None
+        self._put(event, value, event.anchor, size=1)
+
+    def _alias(self, event: Any) -> None:
+        if event.anchor not in self._anchors:
+            raise self._error(event, "an alias without its anchor.")
+        value, size = self._anchors[event.anchor]
+        self._put(event, value, None, size=size)
+
+    def _open(self, event: Any) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            raise self._error(event, f"nested more than {MAX_DEPTH} levels deep.")
+        if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is _NO_KEY:
+            raise self._error(event, "a key must be plain text.")
+        value: Any = {} if isinstance(event, yaml.MappingStartEvent) else []
+        start = self._nodes
+        path = self._put(event, value, None, size=1)
+        self._stack.append(_Frame(value, path, event.anchor, start))
+
+    def _close(self, event: Any) -> None:
+        frame = self._stack.pop()
+        if frame.anchor:
+            self._anchors[frame.anchor] = (frame.value, self._nodes - frame.start)
+
+    def _put(self, event: Any, value: Any, anchor: str | None, *, size: int) -> KeyPath:
+        """Store a value where the innermost open collection expects it; return its path."""
+        self._nodes += size
+        if self._nodes > MAX_NODES:
+            raise self._error(event, f"more than {MAX_NODES} values.")
+        if anchor:
+            self._anchors[anchor] = (value, size)
+        if not self._stack:
+            self._root = value
+            return ()
+        frame = self._stack[-1]
+        if isinstance(frame.value, list):
+            frame.value.append(value)
+            return self._note(event, (*frame.path, len(frame.value) - 1))
+        if frame.key is _NO_KEY:
+            self._take_key(event, frame, value)
+            return frame.path
+        frame.value[frame.key] = value
+        path, frame.key = (*frame.path, frame.key), _NO_KEY
+        return path
+
+    def _take_key(self, event: Any, frame: _Frame, key: Any) -> None:
+        if isinstance(key, dict | list):
+            raise self._error(event, "a key must be plain text.")
+        if key in frame.value:
+            name = f" {key!r}" if self._quote else ""
+            raise self._error(event, f"the key{name} stands here a second time.")
+        frame.key = key
+        self._note(event, (*frame.path, key))
+
+    def _note(self, event: Any, path: KeyPath) -> KeyPath:
+        self._lines[path] = event.start_mark.line + 1
+        return path
+
+    def _error(self, event: Any, problem: str) -> SettingsError:
+        return SettingsError(f"{self._file}:{event.start_mark.line + 1}: {problem}")
