@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+
 from spec_rows import SpecRows
 
 settings.register_profile("check", max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-import uuid_utils.compat as uuids
+from uuid_utils import uuid7
 
 from onetool.catalog.catalog import Catalog
 from onetool.domain.registry import Registry
@@ -64,7 +64,7 @@ async def open_runtime(
             recorder=recorder,
             threads=threads,
             reload_file=None if in_memory else places.reload_file,
-            new_id=lambda: str(uuids.uuid7()),
+            new_id=lambda: str(uuid7()),
         )
         await runtime.start(configuration)
         try:

@@ -1,10 +1,7 @@
 """Which tools exist now. It knows names, not what a tool does."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from onetool.domain.caller import Caller
 from onetool.domain.errors import Reason, ToolNotFound
@@ -13,10 +10,10 @@ from onetool.domain.paging import Page
 from onetool.domain.tool import Tool
 from onetool.ports import ToolSource
 
-log = logging.getLogger(__name__)
-T = TypeVar("T")
+from .sources import Sources
 
 PAGE = 256
+REMEMBERED = 4096
 SUGGEST_AMONG = 20_000
 """How many names are looked through for one that was meant."""
 
@@ -30,54 +27,40 @@ class Resolved:
 
 
 class Catalog:
-    """The tools of all sources under one name each; the first source to claim a name keeps it."""
+    """Finds the tool that a caller means; remembers what it found until a source moves."""
 
     def __init__(self, sources: Sequence[ToolSource], aliases: Mapping[str, str] | None = None) -> None:
         self.aliases = dict(aliases or {})
-        self.failures: dict[str, str] = {}
+        self._sources = Sources(sources)
+        self._resolved: dict[str, Resolved] = {}
+        self._generation = -1
+
+    @property
+    def failures(self) -> Mapping[str, str]:
         """Sources that cannot be asked at present, and why."""
-        self._sources = tuple(sources)
-        self._seen: dict[str, Hashable] = {}
-        self._refreshing = asyncio.Lock()
+        return self._sources.failures
 
     async def resolve(self, name: str, caller: Caller) -> Resolved:
         """Return the tool that this caller means, ready to be called.
 
         Raises ToolNotFound when there is none, or none that this caller may call now.
         """
-        tool = await self.find(name)
-        if tool is None:
-            meant = did_you_mean(name, await self._names(caller))
-            raise ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{meant}")
-        if not self.is_allowed(tool, caller):
-            raise ToolNotFound(
-                Reason.NOT_ALLOWED, f"Tool not found: {name!r} is not among the allowed tools."
-            )
-        _check_enabled(name, tool)
-        return Resolved(tool, await self._worker(tool) if tool.spec.handler else tool)
+        await self._sources.refresh()
+        resolved = self._remembered(name) or await self._resolve(name, caller)
+        if not self.is_allowed(resolved.tool, caller):
+            message = f"Tool not found: {name!r} is not among the allowed tools."
+            raise ToolNotFound(Reason.NOT_ALLOWED, message)
+        return resolved
 
     async def find(self, name: str) -> Tool | None:
         """Return the tool of a name, `name@version` or alias; None where there is none."""
-        await self.refresh()
-        tool = await self._find(name)
-        if tool is None and name in self.aliases:
-            tool = await self._find(self.aliases[name])
-        return tool
-
-    def is_allowed(self, tool: Tool, caller: Caller) -> bool:
-        """Whether the caller's list of tools has this one, under either of its names."""
-        return caller.allows(tool.spec.name) or caller.allows(tool.spec.qualified_name)
+        await self._sources.refresh()
+        return await self._find(name) or await self._find(self.aliases.get(name, ""))
 
     async def page(self, cursor: str | None = None, limit: int = PAGE) -> Page[Tool]:
-        """Return tools from an opaque cursor on, source by source."""
-        await self.refresh()
-        at, _, inner = (cursor or "0:").partition(":")
-        for index in range(int(at), len(self._sources)):
-            page = await self._page_of(index, inner or None, limit)
-            if page.items or page.next:
-                return page
-            inner = ""
-        return Page(())
+        """Return tools from an opaque cursor on."""
+        await self._sources.refresh()
+        return await self._sources.page(cursor, limit)
 
     async def tools(self, caller: Caller | None = None) -> AsyncIterator[Tool]:
         """Walk through all tools, page by page; with a caller only through those that it may call."""
@@ -100,72 +83,32 @@ class Catalog:
 
     async def count(self) -> int:
         """How many tools the sources hold."""
-        await self.refresh()
-        return sum([await self._ask(source, lambda s: s.count(), 0) for source in self._sources])
+        await self._sources.refresh()
+        return await self._sources.count()
 
-    async def refresh(self) -> None:
-        """Let every source read again that says it has moved; the others are not touched."""
-        for source in self._sources:
-            if self._moved(source):
-                async with self._refreshing:
-                    await self._refresh(source)
+    def is_allowed(self, tool: Tool, caller: Caller) -> bool:
+        """Whether the caller's list of tools has this one, under either of its names."""
+        return caller.allows(tool.spec.name) or caller.allows(tool.spec.qualified_name)
 
-    def _moved(self, source: ToolSource) -> bool:
-        return self._generation(source) != self._seen.get(source.name, self)
+    def _remembered(self, name: str) -> Resolved | None:
+        if self._generation != self._sources.generation or len(self._resolved) >= REMEMBERED:
+            self._generation = self._sources.generation
+            self._resolved.clear()
+        return self._resolved.get(name)
 
-    def _generation(self, source: ToolSource) -> Hashable:
-        try:
-            return source.generation()
-        except Exception as error:  # noqa: BLE001 - one bad source never harms the others
-            self._fail(source, error)
-            return "failed"
-
-    async def _refresh(self, source: ToolSource) -> None:
-        generation = self._generation(source)
-        if generation == self._seen.get(source.name, self):
-            return  # another call has done it while this one waited
-        self.failures.pop(source.name, None)
-        self._seen[source.name] = generation
-        await self._ask(source, lambda s: s.refresh(), None)
-
-    async def _ask(self, source: ToolSource, ask: Callable[[ToolSource], Awaitable[T]], otherwise: T) -> T:
-        """Ask a source; one that fails is empty until it moves, and health says so."""
-        if source.name in self.failures:
-            return otherwise
-        try:
-            return await ask(source)
-        except Exception as error:  # noqa: BLE001 - one bad source never harms the others
-            self._fail(source, error)
-            return otherwise
-
-    def _fail(self, source: ToolSource, error: Exception) -> None:
-        why = f"{type(error).__name__}: {error}"
-        if self.failures.get(source.name) != why:
-            log.error("source %s cannot be asked and counts as empty: %s", source.name, why)
-        self.failures[source.name] = why
+    async def _resolve(self, name: str, caller: Caller) -> Resolved:
+        tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
+        if tool is None:
+            meant = did_you_mean(name, await self._names(caller))
+            raise ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{meant}")
+        _check_enabled(name, tool)
+        resolved = Resolved(tool, await self._worker(tool) if tool.spec.handler else tool)
+        self._resolved[name] = resolved
+        return resolved
 
     async def _find(self, name: str) -> Tool | None:
         bare, _, version = name.partition("@")
-        for source in self._sources:
-            if tool := await self._ask(source, lambda s: s.find(bare, version or None), None):
-                return tool
-        return None
-
-    async def _page_of(self, index: int, cursor: str | None, limit: int) -> Page[Tool]:
-        """A page of one source, without the names that an earlier source has claimed."""
-        nothing: Page[Tool] = Page(())
-        page = await self._ask(self._sources[index], lambda source: source.page(cursor, limit), nothing)
-        tools = [tool for tool in page.items if not await self._is_claimed(tool, index)]
-        if page.next:
-            return Page(tools, f"{index}:{page.next}")
-        return Page(tools, f"{index + 1}:" if index + 1 < len(self._sources) else None)
-
-    async def _is_claimed(self, tool: Tool, index: int) -> bool:
-        """Whether an earlier source has a tool of this name."""
-        for source in self._sources[:index]:
-            if await self._ask(source, lambda s: s.find(tool.spec.name), None):
-                return True
-        return False
+        return await self._sources.find(bare, version or None) if bare else None
 
     async def _worker(self, tool: Tool) -> Tool:
         worker = await self._find(tool.spec.handler)

@@ -21,14 +21,20 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """Handed to the runner; its caller already carries the rights and the time left for inner calls."""
+    """Handed to the runner."""
 
     call_id: str
     tool: str
     args: Mapping[str, Any]
     caller: Caller
+    deadline: float
+    """When this call ends at the latest, on the monotonic clock."""
     over: Flag = field(default_factory=Flag)
     """Up when nobody waits for the answer any more: timed out or cancelled."""
+
+    def inner_caller(self) -> Caller:
+        """On whose behalf this tool calls others: the same rights, no more time than it has itself."""
+        return self.caller.inner(self.deadline)
 
 
 class Context:
@@ -50,9 +56,9 @@ class Context:
         return self._invocation.args
 
     @property
-    def deadline(self) -> float | None:
+    def deadline(self) -> float:
         """When this call ends at the latest, on the monotonic clock, in seconds."""
-        return self._invocation.caller.deadline
+        return self._invocation.deadline
 
     @property
     def cancelled(self) -> bool:

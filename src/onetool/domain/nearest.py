@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 
 CLOSE_ENOUGH = 60.0
+AS_CLOSE = 10.0
+"""Points by which another name may be further away than the nearest."""
 
 
 def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
@@ -17,7 +19,7 @@ def nearest(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
         limit=limit,
         score_cutoff=CLOSE_ENOUGH,
     )
-    return [match for match, _score, _index in found]
+    return [match for match, score, _index in found if score >= found[0][1] - AS_CLOSE]
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -16,6 +16,9 @@ from onetool.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
 
+LAST_WORDS = 2.0
+"""Seconds that leaving the block waits for its event loop to end."""
+
 
 class AsyncTools:
     """Calls tools; a failed call is a ToolResult with `ok` False, never an exception."""
@@ -50,6 +53,7 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
         self._caller = Caller(door="python", allowed=only, approve=grant)
         self._stack = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
     async def __aenter__(self) -> AsyncTools:
         places = find_places(os.environ, Path.cwd())
@@ -63,7 +67,8 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
 
     def __enter__(self) -> Tools:
         self._loop = loop = asyncio.new_event_loop()
-        threading.Thread(target=loop.run_forever, name="onetool-loop", daemon=True).start()
+        self._thread = threading.Thread(target=_serve, args=(loop,), name="onetool-loop", daemon=True)
+        self._thread.start()
         try:
             return Tools(asyncio.run_coroutine_threadsafe(self.__aenter__(), loop).result(), loop)
         except BaseException:
@@ -78,5 +83,13 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
         self._stop()
 
     def _stop(self) -> None:
-        if self._loop is not None:
+        if self._loop is not None and self._thread is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(LAST_WORDS)
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()

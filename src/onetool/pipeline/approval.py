@@ -25,14 +25,13 @@ class Approval:
 
         Raises ExecutionError that names the setting which would allow it.
         """
-        names = {resolved.tool.spec.name, resolved.tool.spec.qualified_name, resolved.worker.spec.name}
-        name = resolved.tool.spec.name
-        if _any_matches(self.deny, names):
+        spec, worker = resolved.tool.spec, resolved.worker.spec
+        name = spec.name
+        if self.deny and _any_matches(self.deny, {name, spec.qualified_name, worker.name}):
             raise ExecutionError(
                 Reason.NEEDS_APPROVAL, f"{name} is refused by approval.deny in the settings."
             )
-        changes = resolved.tool.spec.changes or resolved.worker.spec.changes
-        if not changes or _any_matches(self.allow, {name, resolved.tool.spec.qualified_name}):
+        if not (spec.changes or worker.changes) or _any_matches(self.allow, {name, spec.qualified_name}):
             return
         if not await _ask(caller, name, args):
             message = (

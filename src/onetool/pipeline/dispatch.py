@@ -33,14 +33,14 @@ class ReturnedError(ExecutionError):
         self.text = text
 
 
-async def dispatch(tool: Tool, invocation: Invocation, deadline: float, enter: Enter) -> Any:
+async def dispatch(tool: Tool, invocation: Invocation, enter: Enter) -> Any:
     """Return what the tool returns.
 
     Raises ExecutionError, and CancelledError only when the caller's own task is cancelled.
     """
     if tool.runner is None:
         raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has nothing that runs.")
-    leash = Leash(deadline)
+    leash = Leash(invocation.deadline)
     leave = enter(invocation)
     failure: ToolError | None = None
     output: Any = None

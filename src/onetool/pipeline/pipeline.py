@@ -13,7 +13,6 @@ from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.invocation import Invocation
 from onetool.domain.json_text import encode, jsonable
 from onetool.domain.redaction import Redactor
-from onetool.domain.usage import CallEvent
 
 from .admission import Admission
 from .approval import Approval
@@ -48,14 +47,13 @@ class Pipeline:
         approval: Approval | None = None,
         redactor: Redactor | None = None,
         clock: Callable[[], float] = time.monotonic,
-        now: Callable[[], float] = time.time,
     ) -> None:
         self._limits = limits or Limits()
         self._catalog, self._recorder, self._enter = catalog, recorder, enter
         self._approval, self._redactor = approval or Approval(), redactor or Redactor()
         self._checks = Checks(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent)
-        self._clock, self._now = clock, now
+        self._clock = clock
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Walk a call through all steps; answer, and remember the answer."""
@@ -65,9 +63,10 @@ class Pipeline:
         except ToolError as error:
             result = self._failure(walk, error)
         except asyncio.CancelledError:
-            self._record(walk, self._failure(walk, ExecutionError(Reason.CANCELLED, "The caller left.")))
+            left = ExecutionError(Reason.CANCELLED, "The caller left.")
+            self._recorder.add(call, caller, self._meta(walk, left.reason), walk.sizes)
             raise
-        self._record(walk, result)
+        self._recorder.add(call, caller, result.meta, walk.sizes)
         return result
 
     async def _steps(self, walk: "_Walk") -> Any:
@@ -93,9 +92,10 @@ class Pipeline:
             call_id=walk.call.id,
             tool=resolved.tool.spec.name,
             args=walk.call.args,
-            caller=walk.caller.inner(deadline),
+            caller=walk.caller,
+            deadline=deadline,
         )
-        return await dispatch(resolved.worker, invocation, deadline, self._enter)
+        return await dispatch(resolved.worker, invocation, self._enter)
 
     def _deadline(self, walk: "_Walk") -> float:
         """When the tool's own time is over, or the caller's, if that is sooner."""
@@ -144,24 +144,6 @@ class Pipeline:
             raised=error.error if isinstance(error, Raised) else error,
         )
 
-    def _record(self, walk: "_Walk", result: ToolResult) -> None:
-        self._recorder.add(
-            CallEvent(
-                tool=result.meta.tool,
-                version=result.meta.version,
-                at=self._now(),
-                ok=result.ok,
-                code=result.error.code if result.error else None,
-                reason=result.meta.reason,
-                duration_ms=result.meta.duration_ms,
-                bytes_in=walk.bytes_in,
-                bytes_out=walk.bytes_out,
-                source=walk.call.source,
-                session=walk.caller.session,
-                call_id=walk.call.id,
-            )
-        )
-
 
 @dataclass(slots=True)
 class _Walk:
@@ -173,3 +155,7 @@ class _Walk:
     resolved: Resolved | None = None
     bytes_in: int = 0
     bytes_out: int = 0
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        return self.bytes_in, self.bytes_out

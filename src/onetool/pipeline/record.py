@@ -2,10 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 
+from onetool.domain.call import Meta, ToolCall
+from onetool.domain.caller import Caller
+from onetool.domain.errors import CODE_OF
 from onetool.domain.usage import CallEvent
 from onetool.ports import UsageStore
 from onetool.threads import Threads
@@ -18,28 +22,31 @@ LAST_WORDS = 1.0
 """Seconds that closing waits for events not yet written."""
 
 
+_Finished = tuple[float, ToolCall, Caller, Meta, tuple[int, int]]
+
+
 class Recorder:
     """Gathers events and writes them in batches on a thread."""
 
-    def __init__(self, usage: UsageStore, threads: Threads) -> None:
-        self._usage, self._threads = usage, threads
-        self._events: list[CallEvent] = []
+    def __init__(self, usage: UsageStore, threads: Threads, now: Callable[[], float] = time.time) -> None:
+        self._usage, self._threads, self._now = usage, threads, now
+        self._calls: list[_Finished] = []
         self._timer: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
 
-    def add(self, event: CallEvent) -> None:
-        """Take an event; it is written soon."""
-        self._events.append(event)
+    def add(self, call: ToolCall, caller: Caller, meta: Meta, sizes: tuple[int, int]) -> None:
+        """Take a finished call; it is made an event of, and written, soon."""
+        self._calls.append((self._now(), call, caller, meta, sizes))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(DELAY, self._flush_soon)
 
     async def flush(self) -> None:
         """Return when every event taken so far is kept."""
         async with self._writing:
-            events, self._events = self._events, []
-            if events:
-                await self._threads.run(self._write, events)
+            calls, self._calls = self._calls, []
+            if calls:
+                await self._threads.run(self._write, calls)
 
     async def close(self) -> None:
         """Write what is left, within a second."""
@@ -53,7 +60,8 @@ class Recorder:
         self._timer = None
         self._flushing = asyncio.get_running_loop().create_task(self.flush())
 
-    def _write(self, events: Sequence[CallEvent]) -> None:
+    def _write(self, calls: Sequence[_Finished]) -> None:
+        events = [_event(*call) for call in calls]
         for event in events:
             log.info(
                 "call",
@@ -63,3 +71,20 @@ class Recorder:
             self._usage.add(events)
         except Exception:  # the root of a background task: a full disk must not stop calls
             log.exception("%d events of finished calls could not be kept", len(events))
+
+
+def _event(at: float, call: ToolCall, caller: Caller, meta: Meta, sizes: tuple[int, int]) -> CallEvent:
+    return CallEvent(
+        tool=meta.tool,
+        version=meta.version,
+        at=at,
+        ok=meta.reason is None,
+        code=CODE_OF[meta.reason] if meta.reason else None,
+        reason=meta.reason,
+        duration_ms=meta.duration_ms,
+        bytes_in=sizes[0],
+        bytes_out=sizes[1],
+        source=call.source,
+        session=caller.session,
+        call_id=call.id,
+    )

@@ -27,7 +27,7 @@ async def call_tool_async(name: str, /, **kwargs: Any) -> Any:
 
 async def _call(scope: Scope, name: str, kwargs: dict[str, Any]) -> Any:
     runtime = scope.runtime
-    result = await runtime.call(runtime.new_call(name, kwargs, "sdk"), scope.invocation.caller)
+    result = await runtime.call(runtime.new_call(name, kwargs, "sdk"), scope.invocation.inner_caller())
     if result.ok or result.meta.reason is Reason.RETURNED_ERROR:
         return result.data
     if result.error is not None and result.error.code is ErrorCode.TOOL_NOT_FOUND:

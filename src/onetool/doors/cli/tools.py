@@ -20,8 +20,13 @@ from .session import json_option, wants_json, with_runtime, write_json
 EXIT = MappingProxyType(dict.fromkeys(Reason, 1))
 """Exit code for each reason; 2 is kept for commands that were typed wrongly."""
 
-PERSON = Caller(door="cli", approve=grant)
-"""Whoever types a command has decided to run it."""
+allow_option = click.option(
+    "--tool-allow",
+    "allow",
+    metavar="NAMES",
+    callback=lambda _context, _parameter, text: None if text is None else _names(text),
+    help="Only these tools, separated by commas.",
+)
 
 
 @click.group()
@@ -31,8 +36,9 @@ def tools() -> None:
 
 @tools.command("list")
 @click.argument("pattern", default="")
+@allow_option
 @json_option
-def list_tools(pattern: str, as_json: bool) -> None:
+def list_tools(pattern: str, allow: frozenset[str] | None, as_json: bool) -> None:
     """List the tools whose names contain PATTERN, or all.
 
     \b
@@ -40,7 +46,8 @@ def list_tools(pattern: str, as_json: bool) -> None:
       onetool tools list
       onetool tools list fs. --json
     """
-    specs = [spec for spec in with_runtime(_specs) if pattern.lower() in spec.name.lower()]
+    specs = with_runtime(lambda runtime: _specs(runtime, _person(allow)))
+    specs = [spec for spec in specs if pattern.lower() in spec.name.lower()]
     if wants_json(as_json):
         write_json([spec.summary() for spec in specs])
     else:
@@ -70,8 +77,9 @@ def info(name: str, as_json: bool) -> None:
 @tools.command()
 @click.argument("name")
 @click.option("--args", "text", default="{}", help="The arguments as a JSON object.", metavar="JSON")
+@allow_option
 @json_option
-def invoke(name: str, text: str, as_json: bool) -> None:
+def invoke(name: str, text: str, allow: frozenset[str] | None, as_json: bool) -> None:
     """Call a tool.
 
     \b
@@ -80,7 +88,7 @@ def invoke(name: str, text: str, as_json: bool) -> None:
       onetool tools invoke fs.read_file --args '{"path": "README.md"}'
     """
     args = _parse(text)
-    result = with_runtime(lambda runtime: runtime.call(runtime.new_call(name, args, "cli"), PERSON))
+    result = with_runtime(lambda runtime: runtime.call(runtime.new_call(name, args, "cli"), _person(allow)))
     _answer(result, as_json)
 
 
@@ -88,28 +96,37 @@ def invoke(name: str, text: str, as_json: bool) -> None:
 @click.option(
     "--format", "provider", required=True, metavar="PROVIDER", help=f"One of: {', '.join(FORMATS)}."
 )
-@click.option("--allow", default=None, help="Only these tools, separated by commas.")
-def export(provider: str, allow: str | None) -> None:
+@allow_option
+def export(provider: str, allow: frozenset[str] | None) -> None:
     """Write the tool definitions in a provider's format, as JSON.
 
     \b
     Example:
-      onetool tools export --format openai --allow time.now,fs.read_file
+      onetool tools export --format openai --tool-allow time.now,fs.read_file
     """
     if provider not in FORMATS:
         meant = did_you_mean(provider, FORMATS)
         raise click.BadParameter(f"{provider!r} is not supported.{meant} Supported: {', '.join(FORMATS)}.")
-    allowed = None if allow is None else [name.strip() for name in allow.split(",")]
-    write_json(to_provider(provider, with_runtime(_specs), allowed=allowed))
+    specs = with_runtime(lambda runtime: _specs(runtime, _person()))
+    write_json(to_provider(provider, specs, allowed=allow))
 
 
-async def _specs(runtime: Runtime) -> list[ToolSpec]:
-    return [tool.spec async for tool in runtime.catalog.tools(PERSON)]
+def _person(allowed: frozenset[str] | None = None) -> Caller:
+    """Whoever types a command has decided to run it."""
+    return Caller(door="cli", allowed=allowed, approve=grant)
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name.strip() for name in text.split(",") if name.strip())
+
+
+async def _specs(runtime: Runtime, caller: Caller) -> list[ToolSpec]:
+    return [tool.spec async for tool in runtime.catalog.tools(caller)]
 
 
 async def _find(runtime: Runtime, name: str) -> tuple[ToolSpec | None, list[str]]:
     tool = await runtime.catalog.find(name)
-    known = [] if tool else [spec.name for spec in await _specs(runtime)]
+    known = [] if tool else [spec.name for spec in await _specs(runtime, _person())]
     return tool.spec if tool else None, known
 
 

@@ -58,11 +58,6 @@ class PackFile:
                     self._module = self.load()
         return self._module
 
-    @property
-    def is_loaded(self) -> bool:
-        """Whether asking for the module costs nothing."""
-        return self._module is not None
-
 
 def make_tools(file: PackFile, described: Description, threads: Threads, origin: Origin) -> list[Tool]:
     """Return the tools of a described pack file."""
@@ -95,15 +90,23 @@ class _Function:
         self._file, self._threads = file, threads
         self._name, self._context, self._plain = entry["name"], entry["context"], entry["plain"]
         self._adapter: Any = None
+        self._function: Callable[..., Any] | None = None
+        self._is_async = False
 
     async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
         """Await an async function here, run any other on a thread."""
-        if not self._file.is_loaded:
-            await self._threads.run(self._file.module)
-        function = getattr(self._file.module(), self._name)
-        if inspect.iscoroutinefunction(function):
+        function = self._function
+        if function is None:
+            function = await self._threads.run(self._load)
+        if self._is_async:
             return await function(**self._keywords(function, args, invocation))
         return await self._threads.run(self._call, function, args, invocation)
+
+    def _load(self) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(self._file.module(), self._name)
+        self._is_async = inspect.iscoroutinefunction(function)
+        self._function = function
+        return function
 
     def _call(self, function: Callable[..., Any], args: Mapping[str, Any], invocation: Invocation) -> Any:
         return function(**self._keywords(function, args, invocation))

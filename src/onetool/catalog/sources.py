@@ -1,0 +1,115 @@
+"""All sources asked as one, in their order; one that fails is empty for a while, and harms no other."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from typing import TypeVar
+
+from onetool.domain.paging import Page
+from onetool.domain.tool import Tool
+from onetool.ports import ToolSource
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+RETRY_AFTER = 5.0
+"""Seconds after which a source that failed is asked again, if it does not move before."""
+FAILED = object()
+
+
+class Sources:
+    """The first source that has a name keeps it."""
+
+    def __init__(self, sources: Sequence[ToolSource], clock: Callable[[], float] = time.monotonic) -> None:
+        self.failures: dict[str, str] = {}
+        """Sources that cannot be asked at present, and why."""
+        self.generation = 0
+        """Moves whenever any source has moved, failed or recovered."""
+        self._sources = list(sources)
+        self._seen: list[Hashable] = [None] * len(self._sources)
+        self._retry_at: float | None = None
+        self._refreshing = asyncio.Lock()
+        self._clock = clock
+
+    async def refresh(self) -> None:
+        """Let every source read again that says it has moved; the others are not touched."""
+        if self._retry_at is not None and self._clock() >= self._retry_at:
+            self._forget_failures()
+        for index, source in enumerate(self._sources):
+            if self._generation(source) != self._seen[index]:
+                async with self._refreshing:
+                    await self._refresh(index, source)
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return the tool of the first source that has the name."""
+        return await self._find(self._sources, name, version)
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return tools from an opaque cursor on, source by source."""
+        at, _, inner = (cursor or "0:").partition(":")
+        for index in range(int(at), len(self._sources)):
+            page = await self._page_of(index, inner or None, limit)
+            if page.items or page.next:
+                return page
+            inner = ""
+        return Page(())
+
+    async def count(self) -> int:
+        """Return how many tools the sources hold."""
+        return sum([await self._ask(source, lambda source: source.count(), 0) for source in self._sources])
+
+    async def _find(self, sources: Sequence[ToolSource], name: str, version: str | None) -> Tool | None:
+        for source in sources:
+            if tool := await self._ask(source, lambda source: source.find(name, version), None):
+                return tool
+        return None
+
+    async def _page_of(self, index: int, cursor: str | None, limit: int) -> Page[Tool]:
+        """A page of one source, without the names that an earlier source has claimed."""
+        nothing: Page[Tool] = Page(())
+        page = await self._ask(self._sources[index], lambda source: source.page(cursor, limit), nothing)
+        earlier = self._sources[:index]
+        tools = [tool for tool in page.items if not await self._find(earlier, tool.spec.name, None)]
+        if page.next:
+            return Page(tools, f"{index}:{page.next}")
+        return Page(tools, f"{index + 1}:" if index + 1 < len(self._sources) else None)
+
+    async def _refresh(self, index: int, source: ToolSource) -> None:
+        generation = self._generation(source)
+        if generation == self._seen[index]:
+            return  # another call has done it while this one waited
+        self._seen[index] = generation
+        self.generation += 1
+        if generation is not FAILED:
+            self.failures.pop(source.name, None)
+            await self._ask(source, lambda source: source.refresh(), None)
+
+    def _generation(self, source: ToolSource) -> Hashable:
+        try:
+            return source.generation()
+        except Exception as error:  # noqa: BLE001 - one bad source never harms the others
+            self._fail(source, error)
+            return FAILED
+
+    async def _ask(self, source: ToolSource, ask: Callable[[ToolSource], Awaitable[T]], otherwise: T) -> T:
+        if source.name in self.failures:
+            return otherwise
+        try:
+            return await ask(source)
+        except Exception as error:  # noqa: BLE001 - one bad source never harms the others
+            self._fail(source, error)
+            return otherwise
+
+    def _fail(self, source: ToolSource, error: Exception) -> None:
+        if source.name not in self.failures:
+            log.error("source %s fails and counts as empty: %s: %s", source.name, type(error).__name__, error)
+            self.generation += 1
+            self._retry_at = self._clock() + RETRY_AFTER
+        self.failures[source.name] = f"{type(error).__name__}: {error}"
+
+    def _forget_failures(self) -> None:
+        self._retry_at = None
+        for index, source in enumerate(self._sources):
+            if self.failures.pop(source.name, None) is not None:
+                self._seen[index] = None

@@ -1,0 +1,172 @@
+"""One table of calls, one expected result each, through every door: the corridor is the same."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from onetool import onetool_runtime
+from onetool.domain import Reason
+from onetool.doors.cli.tools import EXIT
+
+PACK = '''
+import threading
+from onetool.sdk import ErrorText, tool
+
+pack = "probe"
+
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers."""
+    return a + b
+
+def fail(text: str) -> str:
+    """Raise."""
+    raise KeyError(text)
+
+def complain(text: str) -> str:
+    """Return an error text."""
+    return ErrorText(f"Error: {text}")
+
+@tool(timeout=0.2)
+def sleep() -> None:
+    """Never answer."""
+    threading.Event().wait()
+
+def flood() -> str:
+    """Return more than is allowed."""
+    return "x" * 5000
+
+@tool(changes=True)
+def wipe() -> str:
+    """Change something."""
+    return "wiped"
+'''
+SETTINGS = """
+output: {max_bytes: 1000}
+approval: {deny: [probe.wipe]}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    tool: str
+    args: dict[str, Any] = field(default_factory=dict)
+    allowed: frozenset[str] | None = None
+    data: Any = None
+    code: str = ""
+    message: str = ""
+    reason: str = ""
+    exception: str = ""
+
+    def expected(self) -> dict[str, Any]:
+        known = self.reason not in ("unknown", "not_allowed")
+        meta = {"tool": self.tool} | ({"version": "current"} if known else {})
+        meta |= {key: value for key in ("reason", "exception") if (value := getattr(self, key))}
+        if not self.code:
+            return {"ok": True, "data": self.data, "meta": meta}
+        error = {"tool": self.tool, "code": self.code, "message": self.message}
+        return {"ok": False} | ({"data": self.data} if self.data else {}) | {"error": error, "meta": meta}
+
+
+CASES = {
+    "ok": Case("probe.add", {"a": 2}, data=3),
+    "unknown tool": Case(
+        "probe.ad",
+        code="tool_not_found",
+        message="Tool not found: 'probe.ad'. Did you mean probe.add?",
+        reason="unknown",
+    ),
+    "not allowed": Case(
+        "probe.add",
+        {"a": 2},
+        allowed=frozenset({"time.now"}),
+        code="tool_not_found",
+        message="Tool not found: 'probe.add' is not among the allowed tools.",
+        reason="not_allowed",
+    ),
+    "bad args": Case(
+        "probe.add",
+        {"a": "2"},
+        code="invalid_args",
+        message='Invalid arguments for probe.add: a: "2" is not of type "integer"',
+        reason="bad_args",
+    ),
+    "raising tool": Case(
+        "probe.fail",
+        {"text": "no"},
+        code="execution_error",
+        message="KeyError: 'no'",
+        reason="raised",
+        exception="KeyError",
+    ),
+    "returned error text": Case(
+        "probe.complain",
+        {"text": "no"},
+        data="Error: no",
+        code="execution_error",
+        message="Error: no",
+        reason="returned_error",
+    ),
+    "slow tool": Case(
+        "probe.sleep",
+        code="execution_error",
+        message="probe.sleep took too long and was given up.",
+        reason="timeout",
+    ),
+    "oversized output": Case(
+        "probe.flood",
+        code="execution_error",
+        message="probe.flood returned 5002 bytes, over output.max_bytes (1000).",
+        reason="too_large_out",
+    ),
+    "needs approval": Case(
+        "probe.wipe",
+        code="execution_error",
+        message="probe.wipe is refused by approval.deny in the settings.",
+        reason="needs_approval",
+    ),
+}
+
+
+async def through_python(case: Case) -> dict[str, Any]:
+    async with onetool_runtime(allowed=case.allowed) as ot:
+        return (await ot.call(case.tool, **case.args)).to_json()
+
+
+async def through_python_without_a_loop(case: Case) -> dict[str, Any]:
+    with onetool_runtime(allowed=case.allowed) as ot:
+        return ot.call(case.tool, **case.args).to_json()
+
+
+async def through_cli(case: Case) -> dict[str, Any]:
+    command = [sys.executable, "-m", "onetool", "tools", "invoke", case.tool, "--args", json.dumps(case.args)]
+    if case.allowed is not None:
+        command += ["--tool-allow", ",".join(case.allowed)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ)
+    assert done.returncode == (1 if case.code else 0), done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.parametrize("door", [through_python, through_python_without_a_loop, through_cli])
+async def test_every_door_answers_alike(home, door: Callable[[Case], Awaitable[dict[str, Any]]]):
+    """The same call has the same result, whichever door it comes through."""
+    home.write("tools/probe.py", PACK)
+    home.write("onetool.yaml", SETTINGS)
+    answers = {}
+    for name, case in CASES.items():
+        answer = await door(case)
+        assert answer["meta"].pop("callId")
+        assert answer["meta"].pop("durationMs") >= 0
+        answers[name] = answer
+    assert answers == {name: case.expected() for name, case in CASES.items()}
+
+
+def test_the_cli_answers_every_reason():
+    """The table from reasons to exit codes is total."""
+    assert set(EXIT) == set(Reason)
