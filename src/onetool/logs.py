@@ -89,9 +89,7 @@ class JsonLog(logging.Handler):
             lines = [(record.levelno, self.line(record)) for record in records]
             with suppress(OSError, ValueError):  # a closed stderr or a full disk must not end the thread
                 loud = "".join(line for level, line in lines if level >= self._stderr_level)
-                if loud:
-                    sys.stderr.write(loud)
-                    sys.stderr.flush()
+                _write_stderr(loud)
             with suppress(OSError):
                 if self._file is not None and lines:
                     self._file.append("".join(line for _, line in lines).encode())
@@ -104,6 +102,19 @@ class JsonLog(logging.Handler):
             while batch[-1] is not None and len(batch) < BATCH:
                 batch.append(self._records.get_nowait())
         return batch
+
+
+def _write_stderr(text: str) -> None:
+    """Write past Python's buffer: its lock, held by a thread that is stuck here, would crash the exit."""
+    try:
+        descriptor = sys.stderr.fileno()
+    except (OSError, ValueError, AttributeError):  # replaced by something without a descriptor, or None
+        if sys.stderr is not None:
+            sys.stderr.write(text)
+        return
+    content = text.encode("utf-8", "replace")
+    while content:
+        content = content[os.write(descriptor, content) :]
 
 
 @contextmanager

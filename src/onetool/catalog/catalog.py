@@ -102,7 +102,7 @@ class Catalog:
             meant = did_you_mean(name, await self._names(caller))
             raise ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{meant}")
         _check_enabled(name, tool)
-        resolved = Resolved(tool, await self._worker(tool) if tool.spec.handler else tool)
+        resolved = Resolved(tool, await self._worker(tool))
         self._resolved[name] = resolved
         return resolved
 
@@ -111,11 +111,17 @@ class Catalog:
         return await self._sources.find(bare, version or None) if bare else None
 
     async def _worker(self, tool: Tool) -> Tool:
-        worker = await self._find(tool.spec.handler)
-        if worker is None or worker.spec.handler:
-            why = f"its handler {tool.spec.handler!r} is no function that can run"
-            raise ToolNotFound(Reason.NOT_REGISTERED, f"Tool not found: {tool.spec.name!r}, {why}.")
-        _check_enabled(tool.spec.handler, worker)
+        """Follow a handler once."""
+        handler = tool.spec.handler
+        if handler == tool.spec.name:
+            return tool
+        worker = await self._find(handler)
+        if worker is None or worker.spec.handler != worker.spec.name:
+            message = (
+                f"Tool not found: {tool.spec.name!r}, its handler {handler!r} is no function that can run."
+            )
+            raise ToolNotFound(Reason.NOT_REGISTERED, message)
+        _check_enabled(handler, worker)
         return worker
 
     async def _names(self, caller: Caller) -> list[str]:

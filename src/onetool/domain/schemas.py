@@ -38,22 +38,24 @@ def problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> s
     try:
         if validator.is_valid(value):
             return ""
-        found = [_explain(error, schema) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)]
+        found = [
+            _explain(error, schema, value) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)
+        ]
     except ValueError as error:  # no JSON value: a key that is no string, an object, too deep
         return _cut(str(error))
     return "; ".join(found)
 
 
-def _explain(error: "ValidationError", schema: Mapping[str, Any]) -> str:
+def _explain(error: "ValidationError", schema: Mapping[str, Any], value: Any) -> str:
+    if error.schema_path == ["additionalProperties"]:
+        return _unexpected(schema, value)
     where = ".".join(map(str, error.instance_path))
-    text = _cut(error.message)
-    if error.kind.name == "additionalProperties" and not where:
-        text = _unexpected(error.kind.as_dict().get("unexpected", []), schema)
-    return f"{where}: {text}" if where else text
+    return f"{where}: {_cut(error.message)}" if where else _cut(error.message)
 
 
-def _unexpected(names: list[str], schema: Mapping[str, Any]) -> str:
+def _unexpected(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     known = list(schema.get("properties", {}))
+    names = [name for name in value if name not in known]
     meant = [near for name in names for near in nearest(name, known, limit=1)]
     right = f"Did you mean {' or '.join(meant)}?" if meant else f"Valid: {', '.join(known) or 'none'}."
     return _cut(f"unknown parameter {', '.join(map(repr, names))}. {right}")

@@ -24,7 +24,7 @@ class ToolSpec:
     input_schema: JsonSchema
     output_schema: JsonSchema | None = None
     handler: str = ""
-    """Name of the tool that does the work; empty when this one has a runner of its own."""
+    """Name of the tool that does the work: its own, unless another one was given."""
     impl: Impl = "python"
     origin: Origin = "pack"
     source: str = "local"
@@ -39,6 +39,10 @@ class ToolSpec:
     tags: tuple[str, ...] = ()
     returns: str = ""
     example: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.handler:
+            object.__setattr__(self, "handler", self.name)
 
     @property
     def qualified_name(self) -> str:

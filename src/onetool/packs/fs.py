@@ -10,6 +10,7 @@ from onetool.sdk import allowed_path, open_allowed, tool
 pack = "fs"
 
 MAX_ENTRIES = 20_000
+MOST_BYTES = 64 * 2**20
 
 
 @tool(parallel=True)
@@ -52,10 +53,14 @@ def read_file(path: str, maxBytes: int = 204800) -> str:  # noqa: N803
     Example:
         fs.read_file(path="README.md")
     """
+    limit = min(maxBytes, MOST_BYTES)
     with open_allowed(path) as file:
-        content = file.read(max(0, maxBytes) + 1)
-    if len(content) > maxBytes:
-        raise ValueError(f"{path!r} is larger than maxBytes ({maxBytes}). Give a larger maxBytes to read it.")
+        content = file.read(max(0, limit) + 1)
+    if len(content) > limit:
+        more = (
+            "Give a larger maxBytes to read it." if limit < MOST_BYTES else "No more than that can be read."
+        )
+        raise ValueError(f"{path!r} is larger than maxBytes ({limit}). {more}")
     try:
         return content.decode()
     except UnicodeDecodeError as error:

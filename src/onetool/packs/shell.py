@@ -1,8 +1,6 @@
 """shell: where OneTool runs."""
 
-from pathlib import Path
-
-from onetool.sdk import tool
+from onetool.sdk import tool, working_directory
 
 pack = "shell"
 
@@ -17,4 +15,4 @@ def pwd() -> str:
     Example:
         shell.pwd()
     """
-    return str(Path.cwd())
+    return str(working_directory())

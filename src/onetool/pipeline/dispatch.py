@@ -19,6 +19,8 @@ class Raised(ExecutionError):
     """The tool raised; its exception is kept for the doors inside the process."""
 
     def __init__(self, error: BaseException) -> None:
+        if isinstance(error.__cause__, StopIteration):  # which no coroutine can raise: Python wraps it
+            error = error.__cause__
         text = _text(error)
         super().__init__(Reason.RAISED, f"{type(error).__name__}: {text}" if text else type(error).__name__)
         self.error = error

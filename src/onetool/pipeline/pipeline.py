@@ -1,6 +1,7 @@
 """The one way a call runs. Read `_steps` from top to bottom."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from .approval import Approval
 from .checks import Checks
 from .dispatch import Enter, Raised, ReturnedError, dispatch
 from .record import Recorder
+
+log = logging.getLogger(__name__)
 
 INSIDE = "sdk"
 """Calls from one pack to another hand over native objects: nothing leaves the process."""
@@ -95,7 +98,10 @@ class Pipeline:
             caller=walk.caller,
             deadline=deadline,
         )
-        return await dispatch(resolved.worker, invocation, self._enter)
+        output = await dispatch(resolved.worker, invocation, self._enter)
+        if self._clock() > deadline:
+            log.warning("%s held the event loop past its deadline: an async tool must not block", invocation.tool)
+        return output
 
     def _deadline(self, walk: "_Walk") -> float:
         """When the tool's own time is over, or the caller's, if that is sooner."""

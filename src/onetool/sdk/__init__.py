@@ -5,7 +5,7 @@ from onetool.domain.invocation import Context
 
 from .calls import call_tool, call_tool_async
 from .declare import tool
-from .paths import allowed_path, open_allowed
+from .paths import allowed_path, open_allowed, working_directory
 from .state import get_config, get_secret, health
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "health",
     "open_allowed",
     "tool",
+    "working_directory",
 ]

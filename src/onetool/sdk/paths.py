@@ -15,28 +15,41 @@ def allowed_path(path: str) -> Path:
     Raises PermissionError outside of `fs.roots`, and inside OneTool's own directories.
     """
     configuration = current().runtime.configuration
-    real = _real(Path(configuration.places.cwd, Path(path).expanduser()))
+    real = _real(working_directory() / Path(path).expanduser())
     _check(path, real, configuration.roots, configuration.places.protected)
     return real
 
 
 def open_allowed(path: str) -> BinaryIO:
-    """Open a regular file for reading, if `allowed_path` lets it pass and it is still the same file then."""
-    real = allowed_path(path)
+    """Open a regular file for reading, if `allowed_path` lets it pass and it is still the same file then.
+
+    Raises PermissionError, or what opening a file raises.
+    """
     # O_NONBLOCK: opening a named pipe must not wait for a writer
     flags = (
         os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     )
-    file = open(os.open(real, flags), "rb")  # noqa: SIM115, PTH123 - the caller closes it
+    descriptor = os.open(allowed_path(path), flags)
     try:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise PermissionError(f"{path!r} is not a regular file.")
-        if not os.path.samestat(os.fstat(file.fileno()), allowed_path(path).stat()):
-            raise PermissionError(f"{path!r} has been replaced while it was opened.")
+        _check_opened(path, os.fstat(descriptor))
+        return os.fdopen(descriptor, "rb")
     except BaseException:
-        file.close()
+        os.close(descriptor)
         raise
-    return file
+
+
+def working_directory() -> Path:
+    """Return the directory in which relative paths start."""
+    return current().runtime.configuration.places.cwd
+
+
+def _check_opened(path: str, opened: os.stat_result) -> None:
+    if stat.S_ISDIR(opened.st_mode):
+        raise IsADirectoryError(f"{path!r} is a directory.")
+    if not stat.S_ISREG(opened.st_mode):
+        raise PermissionError(f"{path!r} is not a regular file.")
+    if not os.path.samestat(opened, allowed_path(path).stat()):
+        raise PermissionError(f"{path!r} has been replaced while it was opened.")
 
 
 def _real(path: Path) -> Path:

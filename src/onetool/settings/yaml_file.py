@@ -18,6 +18,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_NODES = 50_000
 """Counted after aliases are expanded, which is what makes a small file large."""
+PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _NO_KEY = object()
 
 
@@ -121,6 +122,8 @@ class _Reader:
         self._put(event, value, None, size=size)
 
     def _open(self, event: Any) -> None:
+        if event.tag not in PLAIN_TAGS:
+            raise self._error(event, "not valid YAML: a tag that is not known.")
         if len(self._stack) >= MAX_DEPTH:
             raise self._error(event, f"nested more than {MAX_DEPTH} levels deep.")
         if self._stack and isinstance(self._stack[-1].value, dict) and self._stack[-1].key is _NO_KEY:

@@ -80,7 +80,8 @@ def main() -> None:
 
 def _leave(status: int) -> None:
     """End the process without waiting for threads that a tool has left behind."""
-    for stream in (sys.stdout, sys.stderr):
+    session = sys.modules.get("onetool.doors.cli.session")
+    for stream in (sys.stdout, sys.stderr, *([session.answers()] if session else [])):
         try:
             stream.flush()
         except OSError:  # the reader is gone

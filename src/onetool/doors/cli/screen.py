@@ -12,7 +12,13 @@ from onetool.domain.call import ToolResult
 from onetool.domain.json_text import pretty
 from onetool.domain.tool import ToolSpec
 
+from .session import answers
+
 THEME = "ansi_dark"
+
+
+def _console() -> Console:
+    return Console(file=answers())
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -22,13 +28,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         drawn.add_column(column, style="bold cyan" if index == 0 else "", no_wrap=index == 0)
     for row in rows:
         drawn.add_row(*map(escape, row))
-    Console().print(drawn)
+    _console().print(drawn)
 
 
 def tool_table(specs: Sequence[ToolSpec]) -> None:
     """List tools with their parameters and the first line of their descriptions."""
     if not specs:
-        Console().print("No tools.", style="dim")
+        _console().print("No tools.", style="dim")
         return
     rows = [(spec.name, _parameters(spec), spec.description.partition("\n")[0]) for spec in specs]
     table(("TOOL", "PARAMETERS", "DESCRIPTION"), rows)
@@ -36,24 +42,26 @@ def tool_table(specs: Sequence[ToolSpec]) -> None:
 
 def tool_page(spec: ToolSpec) -> None:
     """Show one tool with all that is known of it."""
-    console = Console()
+    console = _console()
     console.print(escape(spec.name), style="bold cyan")
     console.print(escape(spec.description), highlight=False)
-    if spec.returns:
-        console.print(f"\n[dim]returns[/dim]  {escape(spec.returns)}", highlight=False)
-    if spec.example:
-        console.print(f"[dim]example[/dim]  {escape(spec.example)}", highlight=False)
-    console.print("\nparameters", style="dim")
-    console.print(_json(dict(spec.input_schema)))
-    hidden = ("name", "description", "inputSchema", "returns", "example")
-    rest = {key: value for key, value in spec.details().items() if key not in hidden}
-    console.print("\nmore", style="dim")
-    table(("", ""), [(key, str(value)) for key, value in rest.items()])
+    console.print()
+    if properties := spec.input_schema.get("properties"):
+        required = spec.input_schema.get("required", ())
+        rows = [_parameter_row(name, schema, name in required) for name, schema in properties.items()]
+        table(("PARAMETER", "TYPE", "DEFAULT", "DESCRIPTION"), rows)
+        console.print()
+    hidden = ("name", "description", "inputSchema", "outputSchema")
+    facts = {key: value for key, value in spec.details().items() if key not in hidden and value is not False}
+    drawn = Table.grid(padding=(0, 2))
+    for key, value in facts.items():
+        drawn.add_row(f"[dim]{key}[/dim]", escape(_plain(value)))
+    console.print(drawn)
 
 
 def result(answer: ToolResult) -> None:
     """Show what a call returned, or why it failed."""
-    console = Console()
+    console = _console()
     took = f"[dim]{answer.meta.duration_ms:.1f} ms[/dim]"
     if answer.error is None:
         console.print(f"[green]ok[/green] {escape(answer.meta.tool)} {took}", highlight=False)
@@ -70,6 +78,18 @@ def _parameters(spec: ToolSpec) -> str:
     return ", ".join(
         name if name in required else f"{name}?" for name in spec.input_schema.get("properties", ())
     )
+
+
+def _parameter_row(name: str, schema: Any, is_required: bool) -> tuple[str, str, str, str]:
+    known = schema if isinstance(schema, dict) else {}
+    default = "required" if is_required else pretty(known["default"]) if "default" in known else ""
+    return name, str(known.get("type", "any")), default, str(known.get("description", ""))
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "yes" if value is True else str(value)
 
 
 def _json(value: Any) -> Syntax:

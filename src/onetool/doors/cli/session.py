@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 import click
 
@@ -18,18 +18,33 @@ from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.places import Places, find_places
 
 T = TypeVar("T")
+_answers: TextIO | None = None
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, as when not on a terminal.")
 
 
 def wants_json(as_json: bool) -> bool:
     """Whether the answer goes to a program: it was asked for, or nobody looks at a terminal."""
-    return as_json or not sys.stdout.isatty()
+    return as_json or not answers().isatty()
 
 
 def write_json(value: Any) -> None:
     """Write a value to stdout."""
-    click.echo(pretty(value))
+    click.echo(pretty(value), file=answers())
+
+
+def answers() -> TextIO:
+    """Where answers go: the stdout that the command was started with."""
+    return _answers or sys.stdout
+
+
+def _claim_stdout() -> None:
+    """Keep stdout for the answer: whatever a tool prints, or a program that it starts, goes to stderr."""
+    global _answers
+    if _answers is None:
+        sys.stdout.flush()
+        _answers = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
+        os.dup2(2, 1)
 
 
 def find() -> Places:
@@ -51,6 +66,7 @@ def load() -> Configuration:
 def with_runtime(use: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
     """Open a OneTool, use it, and close it."""
     configuration = load()
+    _claim_stdout()
     context = click.get_current_context(silent=True)
     level = (context.find_root().obj or {}).get("log_level") if context else None
 

@@ -9,6 +9,7 @@ import click
 from onetool.domain.call import ToolResult
 from onetool.domain.caller import Caller, grant
 from onetool.domain.errors import Reason
+from onetool.domain.json_text import is_json
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.provider_formats import FORMATS, to_provider
 from onetool.domain.tool import ToolSpec
@@ -133,8 +134,12 @@ async def _find(runtime: Runtime, name: str) -> tuple[ToolSpec | None, list[str]
 def _parse(text: str) -> dict[str, Any]:
     try:
         args = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise click.BadParameter(f"not valid JSON: {error}", param_hint="--args") from None
+    if not is_json(args):
+        raise click.BadParameter(
+            "not valid JSON: a number is out of range, or it is too deep", param_hint="--args"
+        )
     if not isinstance(args, dict):
         raise click.BadParameter('a JSON object is needed, such as \'{"path": "."}\'', param_hint="--args")
     return args

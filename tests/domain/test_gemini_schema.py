@@ -1,0 +1,78 @@
+"""Corners of the schema rewriting that no shipped tool reaches."""
+
+import pytest
+
+from onetool.domain.gemini_schema import gemini_schema
+
+
+def converted(schema):
+    return gemini_schema(
+        {"type": "object", "properties": {"p": schema}, "$defs": {"d": {"type": "integer"}}}
+    )["properties"]["p"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+        ({"type": "null"}, {"type": "string", "nullable": True}),
+        ({"type": ["null"]}, {"type": "string", "nullable": True}),
+        ({"type": ["string", "integer"]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ({"anyOf": [{"type": "string"}, {"type": "null"}]}, {"type": "string", "nullable": True}),
+        (
+            {"oneOf": [{"type": "string"}, {"type": "number"}]},
+            {"anyOf": [{"type": "string"}, {"type": "number"}]},
+        ),
+        ({"$ref": "#/$defs/d", "description": "n"}, {"type": "integer", "description": "n"}),
+        ({"const": "x"}, {"type": "string", "enum": ["x"]}),
+        ({"enum": ["a", "b"]}, {"type": "string", "enum": ["a", "b"]}),
+        ({"type": "integer", "enum": [1, 2]}, {"type": "integer", "description": "One of: 1, 2."}),
+        ({"type": "string", "format": "email"}, {"type": "string"}),
+        ({"type": "string", "format": "date-time"}, {"type": "string", "format": "date-time"}),
+        ({"required": ["x"]}, {"type": "object"}),
+        (
+            {
+                "allOf": [
+                    {"properties": {"a": {"type": "string"}}, "required": ["a"]},
+                    {"properties": {"b": {"type": "string"}}, "required": ["b"]},
+                ]
+            },
+            {
+                "type": "object",
+                "properties": {"b": {"type": "string"}, "a": {"type": "string"}},
+                "required": ["b", "a"],
+            },
+        ),
+        ({"prefixItems": [{"type": "string"}]}, None),
+        (True, None),
+        ({"$ref": "#/nowhere"}, None),
+        ({"type": "nonsense"}, None),
+    ],
+)
+def test_what_gemini_lacks_is_said_otherwise(schema, expected):
+    """References, unions and null are rewritten; what cannot be said becomes any value."""
+    found = converted(schema)
+    if expected is None:
+        assert "anyOf" in found or found["type"] == "array"
+    else:
+        assert found == expected
+
+
+def test_a_schema_that_contains_itself_ends():
+    """Recursion is cut where no model would go."""
+    node = {"type": "object", "properties": {"next": {"$ref": "#"}, "all": {"allOf": [{"$ref": "#"}]}}}
+    assert (
+        gemini_schema({**node, "properties": {"next": {"$ref": "#"}}})["properties"]["next"]["type"]
+        == "object"
+    )
+
+
+def test_an_endless_reference_ends():
+    """A reference to itself says nothing, and stops nothing."""
+    schema = {"type": "object", "properties": {"p": {"$ref": "#/properties/p"}}}
+    assert "anyOf" in gemini_schema(schema)["properties"]["p"]
+
+
+def test_no_parameters_is_an_object_without_properties():
+    """Gemini wants an object at the top."""
+    assert gemini_schema({"type": "object"}) == {"properties": {}, "type": "object"}

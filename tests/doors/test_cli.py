@@ -1,0 +1,184 @@
+"""The command line: JSON for programs, tables for people, errors that help."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+
+def onetool(*args: str, **more) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "onetool", *args], capture_output=True, text=True, timeout=60, **more
+    )
+
+
+def on_a_terminal(*args: str) -> str:
+    """Run the command with a terminal as its output, and return what a person would see."""
+    seen, shown = pty.openpty()
+    env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
+    child = subprocess.Popen([sys.executable, "-m", "onetool", *args], stdout=shown, stderr=shown, env=env)
+    os.close(shown)
+    text = b""
+    while True:
+        try:
+            block = os.read(seen, 65536)
+        except OSError:
+            break
+        text += block
+        if not block:
+            break
+    child.wait(30)
+    os.close(seen)
+    return text.decode()
+
+
+def test_on_a_terminal_a_list_is_an_aligned_table(home):
+    """A row a tool; the columns start below each other."""
+    lines = on_a_terminal("tools", "list", "fs.").splitlines()
+    plain = [line.replace("\x1b", "").strip() for line in lines]
+    assert len(plain) == 3
+    assert "TOOL" in lines[0]
+    assert "path, recursive?, maxDepth?" in lines[1]
+    assert "No tools." in on_a_terminal("tools", "list", "nothing")
+
+
+def test_on_a_terminal_results_and_pages_are_for_people(home):
+    """Words and colours, not JSON envelopes."""
+    assert "ok" in on_a_terminal("tools", "invoke", "shell.pwd")
+    failed = on_a_terminal("tools", "invoke", "fs.read_file", "--args", '{"path": "none"}')
+    assert "execution_error" in failed
+    page = on_a_terminal("tools", "info", "fs.read_file")
+    assert "Read a text file." in page
+    assert "returns" in page
+    assert "example" in page
+    assert "WHERE" in on_a_terminal("config", "path")
+    assert '"timestamp"' in on_a_terminal("tools", "invoke", "time.now")
+    home.write("tools/x.py", "def f(): ...")
+    assert "x.f" in on_a_terminal("tools", "info", "x.f")
+    assert "Tool not found" in on_a_terminal("tools", "info", "x.nothing")
+
+
+def test_markup_in_a_description_is_shown_as_text(home):
+    """A tool cannot draw on the terminal."""
+    home.write(
+        "tools/x.py", 'def f() -> str:\n    """[red]not red[/red] [link=http://x]."""\n    return "[bold]x"\n'
+    )
+    assert "[red]not red[/red]" in on_a_terminal("tools", "list", "x.f")
+    assert "[bold]x" in on_a_terminal("tools", "invoke", "x.f")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["toosl"], 2, "No such command 'toosl'. Did you mean tools?"),
+        (["tools", "invoke", "x.y", "--args", "{"], 2, "not valid JSON"),
+        (["tools", "invoke", "x.y", "--args", "[1]"], 2, "a JSON object is needed"),
+        (["tools", "info", "fs.raed_file"], 1, "Tool not found: 'fs.raed_file'. Did you mean fs.read_file?"),
+        (["tools", "export", "--format", "opneai"], 2, "Did you mean openai?"),
+        (["--nonsense"], 2, "No such option"),
+        (["--log-level", "loud", "tools", "list"], 2, "loud"),
+    ],
+)
+def test_mistakes_are_answered_with_what_would_be_right(home, args, code, said):
+    """Exit code 2 for a command typed wrongly, 1 for what could not be done."""
+    done = onetool(*args)
+    assert done.returncode == code
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_broken_settings_are_one_message(home):
+    """File, line and key, exit code 2, no traceback."""
+    file = home.write("onetool.yaml", "execuion: {}")
+    done = onetool("tools", "list")
+    assert done.returncode == 2
+    assert f"{file}:1: unknown key 'execuion'. Did you mean execution?" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert onetool("config", "validate").returncode == 2
+
+
+def test_help_has_examples(home):
+    """Every command shows how it is used."""
+    for args in (
+        [],
+        ["tools", "list"],
+        ["tools", "info"],
+        ["tools", "invoke"],
+        ["tools", "export"],
+        ["trust"],
+        ["init"],
+    ):
+        assert "Example" in onetool(*args, "--help").stdout
+    for name in ("show", "validate", "path"):
+        assert "Example" in onetool("config", name, "--help").stdout
+
+
+def test_init_writes_a_configuration_that_works_and_never_overwrites(home):
+    """What it writes is valid, private where it must be, and its last line can be typed."""
+    first = onetool("init")
+    assert first.returncode == 0
+    assert (home.config / "secrets.yaml").stat().st_mode & 0o777 == 0o600
+    assert onetool("config", "validate").returncode == 0
+    command = first.stdout.rpartition("onetool ")[2]
+    import shlex
+
+    assert json.loads(onetool(*shlex.split(command)).stdout)["data"] == "Hello, Ada."
+    assert json.loads(onetool("tools", "invoke", "hello").stdout)["meta"]["mock"] is True
+    assert json.loads(onetool("tools", "invoke", "now").stdout)["ok"]
+    (home.config / "onetool.yaml").write_text("aliases: {}\n")
+    assert "kept" in onetool("init").stdout
+    assert (home.config / "onetool.yaml").read_text() == "aliases: {}\n"
+
+
+def test_config_shows_what_is_in_force(home):
+    """Defaults included, secrets by name only."""
+    home.write("onetool.yaml", "aliases: {now: time.now}\ndocs_base: hunter2hunter2\n")
+    home.write("secrets.yaml", "KEY: hunter2hunter2\n")
+    shown = onetool("config", "show").stdout
+    assert "now: time.now" in shown
+    assert "timeout_s: 8.0" in shown
+    assert "- KEY" in shown
+    assert "hunter2" not in shown
+    assert json.loads(onetool("config", "show", "--json").stdout)["secrets"] == ["KEY"]
+    assert onetool("config", "validate").stdout.startswith("OK: ")
+    assert json.loads(onetool("config", "path").stdout)["settings"] == str(home.config / "onetool.yaml")
+
+
+def test_without_files_validation_says_that_defaults_hold(home):
+    """Nothing to check is fine."""
+    assert "defaults are in force" in onetool("config", "validate").stdout
+
+
+def test_export_filters_and_keeps_the_order(home):
+    """Only what is named, in the order of the catalog."""
+    done = onetool("tools", "export", "--format", "openai", "--tool-allow", "time.now, fs.read_file,zzz")
+    assert [tool["function"]["name"] for tool in json.loads(done.stdout)] == ["fs__read_file", "time__now"]
+    listed = json.loads(onetool("tools", "list", "--tool-allow", "time.now").stdout)
+    assert [tool["name"] for tool in listed] == ["time.now"]
+
+
+def test_the_log_level_is_the_commands_own(home):
+    """`--log-level info` shows the calls on stderr as JSON lines."""
+    done = onetool("--log-level", "info", "tools", "invoke", "time.now")
+    assert json.loads(done.stderr.splitlines()[-1])["span"] == "time.now"
+    assert onetool("tools", "invoke", "time.now").stderr == ""
+
+
+def test_a_reader_that_leaves_early_is_no_error(home):
+    """`onetool tools list | head -1` ends without a traceback."""
+    done = subprocess.run(
+        f"{sys.executable} -m onetool tools list | head -c 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "Traceback" not in done.stderr
+
+
+def test_version(home):
+    """The version, and nothing else."""
+    assert onetool("--version").stdout == "onetool 0.1.0\n"
