@@ -16,6 +16,8 @@ T = TypeVar("T")
 RETRY_AFTER = 5.0
 """Seconds after which a source that failed is asked again, if it does not move before."""
 FAILED = object()
+NAMED = 1_000
+"""How many tools of a source are looked at for names that are taken."""
 
 
 class Sources:
@@ -84,6 +86,15 @@ class Sources:
         if generation is not FAILED:
             self.failures.pop(source.name, None)
             await self._ask(source, lambda source: source.refresh(), None)
+            await self._name_duplicates(index)
+
+    async def _name_duplicates(self, index: int) -> None:
+        """Say which tools of a source are left out because an earlier one has their names."""
+        nothing: Page[Tool] = Page(())
+        page = await self._ask(self._sources[index], lambda source: source.page(None, NAMED), nothing)
+        for tool in page.items:
+            if await self._find(self._sources[:index], tool.spec.name, None):
+                log.error("duplicate tool %r of %s is left out", tool.spec.name, self._sources[index].name)
 
     def _generation(self, source: ToolSource) -> Hashable:
         try:

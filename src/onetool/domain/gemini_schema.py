@@ -12,35 +12,45 @@ COPIED = (*WORDS, *SIZES)
 FORMATS = frozenset({"date-time", "enum", "float", "double", "int32", "int64"})
 TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 MAX_DEPTH = 12
-"""Deeper than a model fills in; a schema that contains itself ends here."""
+"""Deeper than a model fills in."""
+MAX_NODES = 1_000
+"""Larger than a declaration that a request can carry; references can make a small schema huge."""
 
 
 def gemini_schema(schema: Mapping[str, Any]) -> Schema:
     """Return the schema with everything that Gemini refuses rewritten or left out."""
-    return {"properties": {}, **_Converter(schema).convert(schema, 0), "type": "object"}
+    return {"properties": {}, **_Converter(schema).convert(schema, ()), "type": "object"}
 
 
 class _Converter:
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
+        self._nodes = 0
 
-    def convert(self, schema: Any, depth: int) -> Schema:
-        if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+    def convert(self, schema: Any, path: tuple[Any, ...]) -> Schema:
+        """Convert a node; `path` holds the nodes it lies in, so that a schema that contains itself ends."""
+        self._nodes += 1
+        if not isinstance(schema, Mapping) or len(path) > MAX_DEPTH or self._nodes > MAX_NODES:
             return _anything()
-        node = _one_type(self._flat(schema, depth))
+        node = _one_type(self._flat(schema, path))
+        inside = (*path, schema)
         converted = {key: node[key] for key in COPIED if key in node}
         if node.get("format") in FORMATS:
             converted["format"] = node["format"]
-        converted |= self._choices(node, depth + 1) or self._typed(node, depth + 1)
-        return _with_values(converted, node)
+        converted |= self._choices(node, inside) or self._typed(node, inside)
+        return _alone(_with_values(converted, node))
 
-    def _flat(self, schema: Mapping[str, Any], depth: int) -> Schema:
+    def _flat(self, schema: Mapping[str, Any], path: tuple[Any, ...]) -> Schema:
         """Fold what `$ref` and `allOf` point to into the node itself, whose own words win."""
         node = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
         parts = [self._look_up(schema["$ref"])] if "$ref" in schema else []
         for part in [*parts, *schema.get("allOf", ())]:
-            if isinstance(part, Mapping) and depth < MAX_DEPTH:
-                node = _fold(self._flat(part, depth + 1), node)
+            if not isinstance(part, Mapping):
+                continue
+            if any(part is outer for outer in (schema, *path)):  # a schema that contains itself
+                node = {key: part[key] for key in ("type",) if key in part} | node
+            else:
+                node = _fold(self._flat(part, (*path, schema)), node)
         return node
 
     def _look_up(self, reference: Any) -> Any:
@@ -49,23 +59,23 @@ class _Converter:
             found = found.get(part) if isinstance(found, Mapping) else None
         return found
 
-    def _choices(self, node: Schema, depth: int) -> Schema:
+    def _choices(self, node: Schema, path: tuple[Any, ...]) -> Schema:
         """Options become `anyOf`, without null; a single option becomes the node itself."""
         options = node.get("anyOf") or node.get("oneOf") or ()
         real = [option for option in options if option != {"type": "null"}]
         if not real:
             return {}
         nullable = {"nullable": True} if len(real) < len(options) else {}
-        converted = [self.convert(option, depth) for option in real]
+        converted = [self.convert(option, path) for option in real]
         return nullable | (converted[0] if len(converted) == 1 else {"anyOf": converted})
 
-    def _typed(self, node: Schema, depth: int) -> Schema:
+    def _typed(self, node: Schema, path: tuple[Any, ...]) -> Schema:
         kind = node.get("type") or _implied_type(node)
         if kind == "array":
-            return {"type": "array", "items": self.convert(node.get("items", {}), depth)}
+            return {"type": "array", "items": self.convert(node.get("items", {}), path)}
         if kind != "object":
             return {"type": kind} if kind in TYPES else _anything()
-        properties = {name: self.convert(child, depth) for name, child in node.get("properties", {}).items()}
+        properties = {name: self.convert(child, path) for name, child in node.get("properties", {}).items()}
         required = [name for name in node.get("required", ()) if name in properties]
         return (
             {"type": "object"}
@@ -77,6 +87,14 @@ class _Converter:
 def _anything() -> Schema:
     items = {"type": "array", "items": {"type": "string"}}
     return {"anyOf": [{"type": "string"}, {"type": "number"}, {"type": "boolean"}, items, {"type": "object"}]}
+
+
+def _alone(node: Schema) -> Schema:
+    """Nothing may stand beside `anyOf`: what does moves into the options."""
+    if "anyOf" not in node:
+        return node
+    words = {key: node[key] for key in ("description", "nullable") if key in node}
+    return {"anyOf": [{**words, **option} for option in node["anyOf"]]}
 
 
 def _fold(under: Schema, over: Schema) -> Schema:

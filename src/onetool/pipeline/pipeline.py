@@ -100,7 +100,9 @@ class Pipeline:
         )
         output = await dispatch(resolved.worker, invocation, self._enter)
         if self._clock() > deadline:
-            log.warning("%s held the event loop past its deadline: an async tool must not block", invocation.tool)
+            log.warning(
+                "%s held the event loop past its deadline: an async tool must not block", invocation.tool
+            )
         return output
 
     def _deadline(self, walk: "_Walk") -> float:

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from typing import Any
 
 from onetool.domain.call import Meta, ToolCall
 from onetool.domain.caller import Caller
@@ -62,15 +62,18 @@ class Recorder:
 
     def _write(self, calls: Sequence[_Finished]) -> None:
         events = [_event(*call) for call in calls]
-        for event in events:
-            log.info(
-                "call",
-                extra={"span": event.tool, "status": "SUCCESS" if event.ok else "FAILED", **asdict(event)},
-            )
+        if log.isEnabledFor(logging.INFO):
+            for event in events:
+                log.info("call", extra=_members(event))
         try:
             self._usage.add(events)
         except Exception:  # the root of a background task: a full disk must not stop calls
             log.exception("%d events of finished calls could not be kept", len(events))
+
+
+def _members(event: CallEvent) -> dict[str, Any]:
+    status = "SUCCESS" if event.ok else "FAILED"
+    return {"span": event.tool, "status": status} | {name: getattr(event, name) for name in CallEvent.__slots__}
 
 
 def _event(at: float, call: ToolCall, caller: Caller, meta: Meta, sizes: tuple[int, int]) -> CallEvent:

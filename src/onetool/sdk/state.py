@@ -1,5 +1,6 @@
 """What a tool may know of the OneTool that runs it."""
 
+from dataclasses import asdict
 from typing import Any
 
 from onetool.runtime import Health, current
@@ -7,7 +8,7 @@ from onetool.runtime import Health, current
 
 def get_config(key: str, default: Any = None) -> Any:
     """Return a setting by its dotted path, such as `execution.timeout_s`; `default` where there is none."""
-    value: Any = current().runtime.configuration.settings.model_dump()
+    value: Any = asdict(current().runtime.configuration.settings)
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
             return default

@@ -5,16 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from onetool.domain.errors import SettingsError
 
-from .explain import explain
+from .check import check
+from .document import Document, KeyPath
 from .places import Places
 from .schema import Settings
 from .secrets import Secrets, load_secrets
 from .trust import Trust, load_trust
-from .yaml_file import Document, parse_yaml
 
 SETTINGS_FILE = "onetool.yaml"
 SECRETS_FILE = "secrets.yaml"
@@ -64,7 +62,7 @@ def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
     merged: dict[str, Any] = {}
     for document in documents:
         merged = _merge(merged, document.value)
-    settings = Settings.model_validate(merged)
+    settings = checked(merged, str)
     pack_dirs = _pack_dirs(places, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
@@ -86,6 +84,17 @@ def load_definitions(places: Places) -> tuple[Definition, ...]:
     Raises SettingsError as `load_configuration` does.
     """
     return _definitions(_documents(places, _trust(places)))
+
+
+def checked(value: Mapping[str, Any], place: Callable[[KeyPath], str]) -> Settings:
+    """Return the settings that a map says; `place` tells where a key stands.
+
+    Raises SettingsError with one line for each mistake.
+    """
+    settings, problems = check(Settings, value)
+    if settings is None:
+        raise SettingsError("\n".join(f"{place(path)}: {message}" for path, message in problems))
+    return settings
 
 
 def settings_files(places: Places) -> tuple[Path, ...]:
@@ -115,15 +124,14 @@ def _read_own(file: Path) -> bytes | None:
 
 def _check(file: Path, content: bytes, places: Places) -> Document:
     """Parse and validate one file by itself, so that an error names its line."""
+    from .yaml_file import parse_yaml
+
     document = parse_yaml(file, content)
     if document.value is None:
         return Document(file, {}, {})
     if not isinstance(document.value, dict):
         raise SettingsError(f"{file}:1: holds {type(document.value).__name__}, not settings. {READABLE}")
-    try:
-        Settings.model_validate(document.value)
-    except ValidationError as error:
-        raise SettingsError(explain(document, error)) from None
+    checked(document.value, document.place)
     _anchor_paths(document, places)
     return document
 

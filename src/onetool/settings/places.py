@@ -1,10 +1,9 @@
 """Where things lie: the user's directories, and the project somebody stands in."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import platformdirs
 
 PROJECT_DIR = ".onetool"
 
@@ -37,17 +36,24 @@ class Places:
         return self.state / "reloaded"
 
 
-def find_places(env: Mapping[str, str], cwd: Path) -> Places:
+def find_places(env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> Places:
     """Directories named by the environment, else the platform's own."""
-
-    def place(kind: str, usual: str) -> Path:
-        return Path(env.get(f"ONETOOL_{kind}_DIR") or usual).expanduser().absolute()
-
-    config = place("CONFIG", platformdirs.user_config_dir("onetool", appauthor=False))
-    data = place("DATA", platformdirs.user_data_dir("onetool", appauthor=False))
-    state = place("STATE", platformdirs.user_state_dir("onetool", appauthor=False))
+    config, data, state = (
+        Path(env.get(f"ONETOOL_{kind}_DIR") or _usual(kind, env, platform)).expanduser().absolute()
+        for kind in ("CONFIG", "DATA", "STATE")
+    )
     project = _find_project(cwd, not_these={config, data, state})
     return Places(config=config, data=data, state=state, cwd=cwd, project=project)
+
+
+def _usual(kind: str, env: Mapping[str, str], platform: str) -> Path:
+    if platform == "win32":
+        base = env.get("APPDATA" if kind == "CONFIG" else "LOCALAPPDATA") or "~/AppData/Local"
+        return Path(base) / "onetool" / kind.lower()
+    if platform == "darwin":
+        return Path("~/Library/Application Support/onetool") / kind.lower()
+    usual = {"CONFIG": "~/.config", "DATA": "~/.local/share", "STATE": "~/.local/state"}[kind]
+    return Path(env.get(f"XDG_{kind}_HOME") or usual) / "onetool"
 
 
 def _find_project(cwd: Path, not_these: set[Path]) -> Path | None:

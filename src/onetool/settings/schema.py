@@ -1,149 +1,147 @@
-"""What the operator may set. Strict: an unknown key or a wrong type is an error, never a guess."""
+"""What the operator may set."""
 
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, model_validator
+from .check import IDENTIFIER, TOOL_NAME, setting
 
-Names = Annotated[tuple[str, ...], Strict(False)]
-"""A YAML list of strings, kept as a tuple."""
-Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-QualifiedName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)?(@\S+)?$")]
-Level = Literal["debug", "info", "warning", "error", "critical"]
+Names = tuple[str, ...]
 
 
-class Part(BaseModel):
-    """A frozen group of settings."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
-
-
-class Execution(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
     """Limits of every call."""
 
-    timeout_s: float = Field(default=8.0, gt=0, le=86_400, description="Seconds a tool may take.")
-    max_concurrent: int = Field(
-        default=64, ge=1, le=10_000, description="Calls from outside that run at once."
-    )
-    max_args_bytes: int = Field(default=16 * 2**20, ge=1, description="Size of the arguments, as JSON.")
+    timeout_s: float = setting(8.0, "Seconds a tool may take.", over=0, most=86_400)
+    max_concurrent: int = setting(64, "Calls from outside that run at once.", least=1, most=10_000)
+    max_args_bytes: int = setting(16 * 2**20, "Size of the arguments, as JSON.", least=1)
 
 
-class Output(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
     """What becomes of a result."""
 
-    max_bytes: int = Field(default=64 * 2**20, ge=1, description="Largest result, as JSON, through any door.")
-    max_inline_size: int = Field(
-        default=50_000, ge=100, description="Largest text that goes to a model whole."
-    )
-    ttl_s: float = Field(default=3600.0, gt=0, description="Seconds a stored result is kept.")
+    max_bytes: int = setting(64 * 2**20, "Largest result, as JSON, through any door.", least=1)
+    max_inline_size: int = setting(50_000, "Largest text, in bytes, that goes to a model whole.", least=100)
+    ttl_s: float = setting(3600.0, "Seconds a stored result is kept.", over=0)
 
 
-class Fs(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fs:
     """What the fs pack may open."""
 
-    roots: Names | None = Field(default=None, description="Directories; none given: the working directory.")
+    roots: Names | None = setting(None, "Directories; none given: the working directory.")
 
 
-class Approval(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
     """Which tools that change things run without asking."""
 
-    mcp: Literal["allow", "ask", "deny"] = Field(default="allow", description="What MCP clients may do.")
-    allow: Names = Field(default=(), description="Patterns of tool names that never ask.")
-    deny: Names = Field(default=(), description="Patterns of tool names that never run.")
+    mcp: Literal["allow", "ask", "deny"] = setting("allow", "What MCP clients may do.")
+    allow: Names = setting((), "Patterns of tool names that never ask.")
+    deny: Names = setting((), "Patterns of tool names that never run.")
 
 
-class Log(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
     """Where events are written."""
 
-    level: Level = Field(default="warning", description="What goes to stderr.")
-    file: bool = Field(
-        default=True, description="Whether events from info on go to a file in the state directory."
+    level: Literal["debug", "info", "warning", "error", "critical"] = setting(
+        "warning", "What goes to stderr."
     )
-    max_bytes: int = Field(default=10 * 2**20, ge=10_000, description="Size at which the file is rotated.")
+    file: bool = setting(True, "Whether events from info on go to a file in the state directory.")
+    max_bytes: int = setting(10 * 2**20, "Size at which the file is rotated.", least=10_000)
 
 
-class Stats(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
     """Statistics of calls."""
 
-    enabled: bool = Field(default=True, description="Whether calls are counted.")
+    enabled: bool = setting(True, "Whether calls are counted.")
 
 
-class Search(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
     """How tools are found by meaning."""
 
-    model_dir: str | None = Field(default=None, description="Directory of the embedding model.")
+    model_dir: str | None = setting(None, "Directory of the embedding model.")
 
 
-class SnippetParam(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnippetParam:
     """A value that a snippet takes."""
 
-    type: str = ""
-    default: Any = None
-    description: str = ""
-    required: bool = False
-    example: Any = None
+    type: str = setting("", "Its type, as shown.")
+    default: Any = setting(None, "Its value when none is given.")
+    description: str = setting("", "What it is for.")
+    required: bool = setting(False, "Whether it must be given.")
+    example: Any = setting(None, "A value to show.")
 
 
-class Snippet(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
     """A named piece of code with holes."""
 
-    description: str = ""
-    params: dict[Identifier, SnippetParam] = {}
     body: str
+    description: str = setting("", "What it does.")
+    params: dict[str, SnippetParam] = setting(dict, "Its holes.", keys=IDENTIFIER)
 
 
-class Topic(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topic:
     """Where a note goes."""
 
     pattern: str
     file: str
 
 
-class Provider(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provider:
     """A chat model."""
 
-    model: str | None = None
-    base_url: str | None = None
-    key: str | None = Field(default=None, description="Name of the secret that holds the key.")
+    model: str | None = setting(None, "Name of the model.")
+    base_url: str | None = setting(None, "Where it is served.")
+    key: str | None = setting(None, "Name of the secret that holds the key.")
 
 
-class Server(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
     """Another MCP server: a command to start, or a URL."""
 
-    command: str | None = None
-    args: Names = ()
-    env: dict[str, str] = {}
-    url: str | None = None
-    headers: dict[str, str] = {}
-    enabled: bool = True
-    include: Names | None = None
-    exclude: Names = ()
-    timeout_s: float = Field(default=60.0, gt=0)
+    command: str | None = setting(None, "Program to start.")
+    args: Names = setting((), "Its arguments.")
+    env: dict[str, str] = setting(dict, "Its environment; ${NAME} stands for a secret.")
+    url: str | None = setting(None, "Where it is served.")
+    headers: dict[str, str] = setting(dict, "Headers to send; ${NAME} stands for a secret.")
+    enabled: bool = setting(True, "Whether it is used.")
+    include: Names | None = setting(None, "Patterns of the only tools to show.")
+    exclude: Names = setting((), "Patterns of tools to hide.")
+    timeout_s: float = setting(60.0, "Seconds a call of it may take.", over=0)
 
-    @model_validator(mode="after")
-    def _one_way_in(self) -> "Server":
-        if (self.command is None) == (self.url is None):
-            raise ValueError("give either command or url")
-        return self
+    def problem(self) -> str:
+        """What a server lacks."""
+        return "give either command or url" if (self.command is None) == (self.url is None) else ""
 
 
-class Settings(Part):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
     """Everything that `onetool.yaml` may hold."""
 
-    tools: list[Any] = Field(default=[], description="Tool definitions.")
-    tools_dirs: Names = Field(default=(), description="More directories with pack files.")
-    aliases: dict[Identifier, QualifiedName] = Field(default={}, description="Short names of tools.")
-    snippets: dict[Identifier, Snippet] = Field(default={}, description="Named pieces of code.")
-    servers: dict[Identifier, Server] = Field(default={}, description="Other MCP servers.")
-    topics: list[Topic] = Field(default=[], description="Files that notes go to.")
-    stats: Stats = Stats()
-    output: Output = Output()
-    execution: Execution = Execution()
-    fs: Fs = Fs()
-    allowedHosts: Names = Field(default=(), description="Hosts that stored HTTP tools may reach.")  # noqa: N815 - as written in the file
-    providers: dict[str, Provider] = Field(default={}, description="Chat models by name.")
-    approval: Approval = Approval()
-    search: Search = Search()
-    log: Log = Log()
-    docs_base: str = Field(
-        default="https://onetool.beycom.online/reference/tools/", description="Where the docs of packs lie."
+    tools: tuple[Any, ...] = setting((), "Tool definitions.")
+    tools_dirs: Names = setting((), "More directories with pack files.")
+    aliases: dict[str, str] = setting(dict, "Short names of tools.", keys=IDENTIFIER, values=TOOL_NAME)
+    snippets: dict[str, Snippet] = setting(dict, "Named pieces of code.", keys=IDENTIFIER)
+    servers: dict[str, Server] = setting(dict, "Other MCP servers.", keys=IDENTIFIER)
+    topics: tuple[Topic, ...] = setting((), "Files that notes go to.")
+    stats: Stats = setting(Stats, "Statistics of calls.")
+    output: Output = setting(Output, "What becomes of a result.")
+    execution: Execution = setting(Execution, "Limits of every call.")
+    fs: Fs = setting(Fs, "What the fs pack may open.")
+    allowedHosts: Names = setting((), "Hosts that stored HTTP tools may reach.")  # noqa: N815 - as in the file
+    providers: dict[str, Provider] = setting(dict, "Chat models by name.")
+    approval: Approval = setting(Approval, "Which tools that change things run without asking.")
+    search: Search = setting(Search, "How tools are found by meaning.")
+    log: Log = setting(Log, "Where events are written.")
+    docs_base: str = setting(
+        "https://onetool.beycom.online/reference/tools/", "Where the documentation of packs lies."
     )

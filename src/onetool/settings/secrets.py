@@ -10,8 +10,6 @@ from typing import Any
 from onetool.domain.errors import SettingsError
 from onetool.domain.redaction import Redactor
 
-from .yaml_file import parse_yaml
-
 SHAPE = "Write NAME: value, or NAME: {value: ..., hosts: [...]}."
 
 
@@ -58,6 +56,8 @@ def load_secrets(file: Path, env: Mapping[str, str]) -> Secrets:
         return Secrets()
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
+    from .yaml_file import parse_yaml
+
     document = parse_yaml(file, content, quote=False)
     if document.value is None:
         return Secrets()

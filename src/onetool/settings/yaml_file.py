@@ -4,7 +4,6 @@ Built from parser events: a composed tree crashes the interpreter on deep nestin
 is written twice.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,28 +12,14 @@ import yaml
 
 from onetool.domain.errors import SettingsError
 
-KeyPath = tuple[str | int, ...]
+from .document import Document, KeyPath
+
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_NODES = 50_000
 """Counted after aliases are expanded, which is what makes a small file large."""
 PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _NO_KEY = object()
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """The value of a file, and the line of each key path."""
-
-    file: Path
-    value: Any
-    lines: Mapping[KeyPath, int]
-
-    def place(self, path: KeyPath) -> str:
-        """`file:line` of a key, or of the nearest key around it."""
-        while path and path not in self.lines:
-            path = path[:-1]
-        return f"{self.file}:{self.lines.get(path, 1)}"
 
 
 def parse_yaml(file: Path, content: bytes, *, quote: bool = True) -> Document:

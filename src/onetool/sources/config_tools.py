@@ -93,7 +93,7 @@ def make_tool(definition: Any, handlers: Handlers) -> Tool:
     _check_shape(definition)
     if not isinstance(implementation, dict) or not isinstance(kind, str):
         raise InvalidTool("implementation must be a map with a type: mock, builtin or internal")
-    _check_parameters(definition["parameters"])
+    _check_parameters(definition.get("parameters"))
     if kind == "mock":
         return _mock(definition, implementation)
     if kind not in handlers:

@@ -14,11 +14,11 @@ from onetool.domain.caller import Caller, grant
 from onetool.domain.registry import Registry
 from onetool.ports import ToolSource, UsageStore
 from onetool.runtime import Runtime
-from onetool.settings.configuration import Configuration, Definition
+from onetool.settings.configuration import Configuration, Definition, checked
 from onetool.settings.places import Places
-from onetool.settings.schema import Settings
 from onetool.settings.secrets import Secret, Secrets
-from onetool.sources.python_packs.describe import Description, describe_function
+from onetool.sources.python_packs.describe import describe_function
+from onetool.sources.python_packs.description import Description
 from onetool.sources.python_packs.pack_file import PackFile, make_tools
 from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.threads import Threads
@@ -83,7 +83,7 @@ def _configuration(
     places = Places(config=folder / "config", data=folder / "data", state=folder / "state", cwd=home)
     return Configuration(
         places=places,
-        settings=Settings.model_validate(dict(settings)),
+        settings=checked(settings, lambda path: "settings"),
         secrets=Secrets({name: Secret(name=name, value=value) for name, value in secrets.items()}),
         definitions=tuple(Definition("settings", value) for value in settings.get("tools", ())),
         roots=(home.resolve(),),

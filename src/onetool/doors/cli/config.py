@@ -1,8 +1,8 @@
 """`onetool config`: show, validate, path."""
 
 import click
-import yaml
 
+from onetool.domain.json_text import jsonable
 from onetool.settings.configuration import SECRETS_FILE, settings_files
 
 from .session import find, json_option, load, wants_json, write_json
@@ -23,12 +23,14 @@ def show(as_json: bool) -> None:
       onetool config show
     """
     configuration = load()
-    shown = configuration.settings.model_dump(mode="json") | {"secrets": sorted(configuration.secrets)}
+    shown = jsonable(configuration.settings) | {"secrets": sorted(configuration.secrets)}
     shown["fs"] = {"roots": [str(root) for root in configuration.roots]}
     shown = configuration.secrets.redactor.clean(shown)
     if as_json:
         write_json(shown)
     else:
+        import yaml
+
         click.echo(yaml.safe_dump(shown, sort_keys=False, allow_unicode=True), nl=False)
 
 

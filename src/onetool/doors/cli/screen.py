@@ -59,7 +59,7 @@ def tool_page(spec: ToolSpec) -> None:
     console.print(drawn)
 
 
-def result(answer: ToolResult) -> None:
+def show_result(answer: ToolResult) -> None:
     """Show what a call returned, or why it failed."""
     console = _console()
     took = f"[dim]{answer.meta.duration_ms:.1f} ms[/dim]"

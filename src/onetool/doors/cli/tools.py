@@ -15,7 +15,6 @@ from onetool.domain.provider_formats import FORMATS, to_provider
 from onetool.domain.tool import ToolSpec
 from onetool.runtime import Runtime
 
-from . import screen
 from .session import json_option, wants_json, with_runtime, write_json
 
 EXIT = MappingProxyType(dict.fromkeys(Reason, 1))
@@ -52,7 +51,9 @@ def list_tools(pattern: str, allow: frozenset[str] | None, as_json: bool) -> Non
     if wants_json(as_json):
         write_json([spec.summary() for spec in specs])
     else:
-        screen.tool_table(specs)
+        from .screen import tool_table
+
+        tool_table(specs)
 
 
 @tools.command()
@@ -72,7 +73,9 @@ def info(name: str, as_json: bool) -> None:
     if wants_json(as_json):
         write_json(spec.details())
     else:
-        screen.tool_page(spec)
+        from .screen import tool_page
+
+        tool_page(spec)
 
 
 @tools.command()
@@ -149,6 +152,8 @@ def _answer(result: ToolResult, as_json: bool) -> None:
     if wants_json(as_json):
         write_json(result.to_json())
     else:
-        screen.result(result)
+        from .screen import show_result
+
+        show_result(result)
     if result.meta.reason is not None:
         raise SystemExit(EXIT[result.meta.reason])

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from types import ModuleType, NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -13,6 +13,7 @@ from onetool.domain.invocation import Context
 from onetool.domain.json_text import jsonable
 from onetool.domain.tool import DECLARATION, Declaration
 
+from .description import Description
 from .docstring import parse_docstring
 
 PLAIN = frozenset({str, int, float, bool, dict, list, NoneType, Any, inspect.Parameter.empty})
@@ -21,15 +22,6 @@ PLAIN_ORIGINS = frozenset({list, dict, Union, UnionType, Literal})
 
 class Refused(Exception):
     """A public function that cannot be a tool, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """A module's tools, and its functions that cannot be any."""
-
-    pack: str
-    tools: list[dict[str, Any]]
-    refused: list[str]
 
 
 def describe_module(module: ModuleType, default_pack: str) -> Description:

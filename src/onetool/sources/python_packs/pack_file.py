@@ -14,7 +14,7 @@ from onetool.domain.invocation import Context, Invocation
 from onetool.domain.tool import Declaration, Origin, Tool, ToolSpec
 from onetool.threads import Threads
 
-from .describe import Description, argument_adapter
+from .description import Description
 
 Load = Callable[[], ModuleType]
 
@@ -121,6 +121,8 @@ class _Function:
 
     def _convert(self, function: Callable[..., Any], args: Mapping[str, Any]) -> dict[str, Any]:
         from pydantic_core import ArgsKwargs
+
+        from .describe import argument_adapter
 
         if self._adapter is None:
             self._adapter = argument_adapter(function)

@@ -12,7 +12,7 @@ from onetool.domain.registry import Registry
 from onetool.files.stamp import stamp
 from onetool.threads import Threads
 
-from .describe import Description, describe_module
+from .description import Description
 from .index import PackIndex
 from .inspector import Inspector
 from .pack_file import PackFile, execute, import_named, make_tools
@@ -86,6 +86,8 @@ def _described(pack: PackFile, file: Path, index: PackIndex) -> dict[str, Any]:
     digest = sha256(file.read_bytes()).hexdigest()
     answer = index.get(str(file), digest)
     if answer is None:
+        from .describe import describe_module
+
         answer = {"description": asdict(describe_module(pack.module(), file.stem))}
         index.put(str(file), digest, answer)
     return answer

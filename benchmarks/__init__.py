@@ -1,0 +1,1 @@
+"""Ratios against the bare engines, measured side by side in one run."""
