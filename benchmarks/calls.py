@@ -2,18 +2,24 @@
 
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jsonschema_rs
 
 from benchmarks.figures import Figure, best_of_async
+from onetool.bootstrap import open_runtime
 from onetool.catalog.catalog import Catalog
 from onetool.domain import Caller, Registry, Tool, ToolSpec
+from onetool.runtime import Runtime
+from onetool.settings.configuration import load_configuration
+from onetool.settings.places import Places
 from onetool.sources.snapshot import Fixed, Snapshot
-from onetool.testing import memory_runtime
+from onetool.testing import function_source, memory_runtime
 
 ARGS = {"a": "x", "b": "y", "c": 1, "d": 2.0, "e": True, "f": "z"}
-CALLS = 2_000
+CALLS = 1_000
 FEW, MANY = 100, 100_000
 
 
@@ -23,27 +29,38 @@ async def noop(a: str, b: str = "", c: int = 0, d: float = 0.0, e: bool = False,
 
 
 async def measure() -> list[Figure]:
-    """One pipeline call, and look-ups in a small and a large catalog."""
-    return [await _call(), await _lookup()]
-
-
-async def _call() -> Figure:
+    """One pipeline call in memory and on disk, and look-ups in a small and a large catalog."""
     async with memory_runtime({"bench": [noop]}) as ot:
-        tool = await ot.runtime.catalog.find("bench.noop")
-        if tool is None:
-            raise SystemExit("the benchmark's own tool is missing")
-        validator = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
+        in_memory = await _call("in memory", ot.runtime, limit=25)
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        (root / "config" / "tools").mkdir(parents=True)
+        places = Places(config=root / "config", data=root / "data", state=root / "state", cwd=root)
+        on_disk = open_runtime(
+            lambda: load_configuration(places, {}), sources=[function_source("bench", [noop])]
+        )
+        async with on_disk as runtime:
+            from_disk = await _call("watching files, logging", runtime, limit=60)
+    return [in_memory, from_disk, await _lookup()]
 
-        async def bare() -> Any:
-            validator.validate(ARGS)
-            return await noop(**ARGS)
 
-        async def ours() -> Any:
-            return await ot.runtime.call(ot.runtime.new_call("bench.noop", ARGS, "python"), ot.caller)
+async def _call(where: str, runtime: Runtime, limit: float) -> Figure:
+    caller = Caller(door="python")
+    tool = await runtime.catalog.find("bench.noop")
+    if tool is None:
+        raise SystemExit("the benchmark's own tool is missing")
+    validator = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
 
-        times = await best_of_async(_repeated(bare), _repeated(ours))
-    what = "one call of a no-op async tool / validate + await"
-    return Figure(what=what, bare=times[0], ours=times[1], limit=25, is_difference=True)
+    async def bare() -> Any:
+        validator.validate(ARGS)
+        return await noop(**ARGS)
+
+    async def ours() -> Any:
+        return await runtime.call(runtime.new_call("bench.noop", ARGS, "python"), caller)
+
+    times = await best_of_async(_repeated(bare), _repeated(ours))
+    what = f"one call of a no-op async tool, {where} / validate + await"
+    return Figure(what=what, bare=times[0], ours=times[1], limit=limit, is_difference=True)
 
 
 async def _lookup() -> Figure:

@@ -10,12 +10,11 @@ import pytest
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller
-from onetool.domain.errors import NoRuntime, SettingsError
+from onetool.domain.errors import SettingsError
 from onetool.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
 from onetool.testing import memory_runtime
-from onetool.threads import Threads
 
 ANYBODY = Caller(door="python")
 TOOL = """
@@ -140,19 +139,6 @@ async def test_every_call_is_logged_as_a_span(home):
     assert spans["ot.health"]["status"] == "SUCCESS"
     assert spans["no.such"]["status"] == "FAILED"
     assert spans["ot.health"]["duration_ms"] > 0
-
-
-def test_a_runtime_that_was_not_started_says_so():
-    """There is no state before the start."""
-
-    async def build(configuration, runtime):
-        raise AssertionError
-
-    runtime = Runtime(
-        read=lambda: None, build=build, recorder=None, threads=Threads(), reload_file=None, new_id=str
-    )
-    with pytest.raises(NoRuntime, match="open_runtime"):
-        _ = runtime.catalog
 
 
 async def test_in_memory_a_reload_reads_the_same_again():

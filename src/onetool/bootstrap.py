@@ -53,7 +53,8 @@ async def open_runtime(
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:
             logs.redactor = configuration.secrets.redactor
-            own = await _sources(configuration, index, threads)
+            files = () if in_memory else settings_files(configuration.places)
+            own = await _sources(configuration, files, index, threads)
             catalog = Catalog([*own, *sources], configuration.settings.aliases)
             pipeline = _pipeline(configuration, catalog, recorder, runtime)
             return State(configuration=configuration, catalog=catalog, pipeline=pipeline)
@@ -73,7 +74,9 @@ async def open_runtime(
             await recorder.close()
 
 
-async def _sources(configuration: Configuration, index: PackIndex, threads: Threads) -> list[ToolSource]:
+async def _sources(
+    configuration: Configuration, files: Sequence[Path], index: PackIndex, threads: Threads
+) -> list[ToolSource]:
     """All sources in the order in which they claim names: what we ship cannot be shadowed."""
     describe = partial(describe_shipped, SHIPPED, _directory_of(SHIPPED), index=index, threads=threads)
     shipped: Registry = await threads.run(describe)
@@ -81,7 +84,7 @@ async def _sources(configuration: Configuration, index: PackIndex, threads: Thre
         Fixed("shipped packs", shipped),
         ConfigTools(
             configuration.definitions,
-            files=settings_files(configuration.places),
+            files=files,
             read=partial(load_definitions, configuration.places),
             handlers=_handlers(shipped),
             threads=threads,

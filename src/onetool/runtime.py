@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from onetool.catalog.catalog import Catalog
 from onetool.domain.call import Door, ToolCall, ToolResult
@@ -34,8 +34,7 @@ class State:
     pipeline: Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(NamedTuple):
     """Where running code stands: in which runtime, in which call, on which event loop."""
 
     runtime: "Runtime"
@@ -43,7 +42,7 @@ class Scope:
     loop: asyncio.AbstractEventLoop
 
 
-_scope: ContextVar[Scope] = ContextVar("onetool")
+_current: "ContextVar[tuple[Runtime, Invocation]]" = ContextVar("onetool")
 
 
 def current() -> Scope:
@@ -52,7 +51,8 @@ def current() -> Scope:
     Raises NoRuntime outside of any tool.
     """
     try:
-        return _scope.get()
+        runtime, invocation = _current.get()
+        return Scope(runtime, invocation, runtime.loop)
     except LookupError:
         raise NoRuntime(
             "No OneTool is running here. Call this inside a tool, or start one: "
@@ -91,25 +91,28 @@ class Runtime:
     ) -> None:
         self._read, self._build = read, build
         self._recorder, self._threads = recorder, threads
-        self._reload_file, self._new_id = reload_file, new_id
-        self._state: State | None = None
+        self._reload_file = str(reload_file) if reload_file else None
+        self._new_id = new_id
+        self._state: State
+        self.loop: asyncio.AbstractEventLoop
         self._reloaded: Stamp = None
         self._reloading = asyncio.Lock()
 
     async def start(self, configuration: Configuration) -> None:
         """Take the first state."""
+        self.loop = asyncio.get_running_loop()
         self._reloaded = self._reload_stamp()
         self._state = await self._build(configuration, self)
 
     @property
     def configuration(self) -> Configuration:
         """What the operator wrote, as it was last read."""
-        return self._now.configuration
+        return self._state.configuration
 
     @property
     def catalog(self) -> Catalog:
         """Which tools exist."""
-        return self._now.catalog
+        return self._state.catalog
 
     def new_call(self, name: str, args: Mapping[str, Any], source: Door) -> ToolCall:
         """Make a call with an id of its own."""
@@ -117,9 +120,9 @@ class Runtime:
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Answer a call: the only way in, for every door."""
-        if caller.depth == 0 and self._reload_stamp() != self._reloaded:
+        if caller.depth == 0 and self._reload_file and stamp(self._reload_file) != self._reloaded:
             await self._follow_reload()
-        return await self._now.pipeline.run(call, caller)
+        return await self._state.pipeline.run(call, caller)
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.
@@ -130,7 +133,7 @@ class Runtime:
             configuration = await self._threads.run(self._read)
             self._state = await self._build(configuration, self)
             if self._reload_file is not None:
-                await self._threads.run(write_atomic, self._reload_file, b"")
+                await self._threads.run(write_atomic, Path(self._reload_file), b"")
             self._reloaded = self._reload_stamp()
 
     async def flush(self) -> None:
@@ -151,14 +154,8 @@ class Runtime:
 
     def enter(self, invocation: Invocation) -> Callable[[], None]:
         """Make a call the current one for the code that runs from here on; return what undoes that."""
-        token = _scope.set(Scope(self, invocation, asyncio.get_running_loop()))
-        return lambda: _scope.reset(token)
-
-    @property
-    def _now(self) -> State:
-        if self._state is None:
-            raise NoRuntime("This OneTool has not been started: open it with bootstrap.open_runtime.")
-        return self._state
+        token = _current.set((self, invocation))
+        return lambda: _current.reset(token)
 
     def _reload_stamp(self) -> Stamp:
         return stamp(self._reload_file) if self._reload_file is not None else None

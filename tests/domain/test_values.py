@@ -53,7 +53,9 @@ def test_nobody_listens_to_progress_by_default():
 
 def test_an_invocation_hands_on_its_time():
     """What a tool calls ends when the tool does."""
-    invocation = Invocation(call_id="1", tool="a.b", args={}, caller=Caller(door="ask"), deadline=7.0)
+    invocation = Invocation(
+        call_id="1", tool="a.b", args={}, caller=Caller(door="ask"), deadline=7.0, over=Flag()
+    )
     assert invocation.inner_caller().deadline == 7.0
     assert repr(invocation.over) == "Flag(down)"
     flag = Flag()

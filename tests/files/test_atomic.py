@@ -42,12 +42,12 @@ def test_a_file_that_exists_is_kept(tmp_path):
 def test_a_stamp_moves_when_a_file_does(tmp_path):
     """Written, replaced, gone: each is another stamp."""
     file = tmp_path / "f"
-    seen = [stamp(file)]
+    seen = [stamp(str(file))]
     for content in (b"a", b"b", b"c"):
         write_atomic(file, content)
-        seen.append(stamp(file))
-    before = stamp(tmp_path)
+        seen.append(stamp(str(file)))
+    before = stamp(str(tmp_path))
     os.utime(tmp_path, ns=(1, 1))
     assert seen[0] is None
     assert len(set(seen)) == 4
-    assert stamp(tmp_path) != before
+    assert stamp(str(tmp_path)) != before

@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from onetool.pipeline.leash import GRACE, Leash
+from onetool.pipeline.leash import GRACE, Leash, Timekeeper
 
 
 async def walk(tool, seconds: float):
-    leash = Leash(time.monotonic() + seconds)
+    leash = Leash(time.monotonic() + seconds, Timekeeper())
     try:
         return await leash.walk(tool)
     finally:
@@ -60,7 +60,7 @@ async def test_the_deadline_cancels():
             await asyncio.sleep(0.01)
             cleaned.append(True)
 
-    leash = Leash(time.monotonic() + 0.02)
+    leash = Leash(time.monotonic() + 0.02, Timekeeper())
     with pytest.raises(asyncio.CancelledError):
         await leash.walk(tool())
     leash.drop()
@@ -72,7 +72,7 @@ async def test_the_deadline_cancels():
 async def test_a_tool_that_swallows_cancellation_is_let_go():
     """The caller waits no longer than the deadline and a moment of grace."""
     started = time.monotonic()
-    leash = Leash(started + 0.05)
+    leash = Leash(started + 0.05, Timekeeper())
     with pytest.raises(asyncio.CancelledError):
         await leash.walk(stubborn())
     leash.drop()
@@ -161,7 +161,7 @@ def test_outside_of_a_task_it_says_so():
 
     def try_it():
         try:
-            Leash(1.0)
+            Leash(1.0, Timekeeper())
         except RuntimeError as error:
             failures.append(str(error))
 

@@ -45,9 +45,10 @@ class Catalog:
 
         Raises ToolNotFound when there is none, or none that this caller may call now.
         """
-        await self._sources.refresh()
+        if not self._sources.is_current():
+            await self._sources.refresh()
         resolved = self._remembered(name) or await self._resolve(name, caller)
-        if not self.is_allowed(resolved.tool, caller):
+        if caller.allowed is not None and not self.is_allowed(resolved.tool, caller):
             message = f"Tool not found: {name!r} is not among the allowed tools."
             raise ToolNotFound(Reason.NOT_ALLOWED, message)
         return resolved

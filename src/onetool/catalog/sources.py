@@ -34,6 +34,14 @@ class Sources:
         self._refreshing = asyncio.Lock()
         self._clock = clock
 
+    def is_current(self) -> bool:
+        """Whether every source is as it was when it was last read: asked before every call."""
+        try:
+            unmoved = [source.generation() for source in self._sources] == self._seen
+        except Exception:  # noqa: BLE001 - refreshing finds out which one it was
+            return False
+        return unmoved and self._retry_at is None
+
     async def refresh(self) -> None:
         """Let every source read again that says it has moved; the others are not touched."""
         if self._retry_at is not None and self._clock() >= self._retry_at:

@@ -1,8 +1,12 @@
-"""What goes in and what comes out: ToolCall and ToolResult."""
+"""What goes in and what comes out: ToolCall and ToolResult.
+
+These are tuples, not dataclasses: some are made for every call, and a frozen dataclass takes three times
+as long to make.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 from .errors import CODE_OF, ErrorCode, Reason
 
@@ -15,8 +19,7 @@ class ErrorText(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A request to run one tool."""
 
     id: str
@@ -42,8 +45,7 @@ class CallError:
         return {"tool": self.tool, "code": self.code.value, "message": self.message}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Meta:
+class Meta(NamedTuple):
     """What happened around a call; fields that do not apply stay empty and are not written."""
 
     tool: str
@@ -71,16 +73,18 @@ class Meta:
         return head | {key: value for key, value in written.items() if value}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(NamedTuple):
     """The answer to a ToolCall. `data` is the tool's native object; each door serialises it."""
 
     ok: bool
+    meta: Meta
     data: Any = None
     error: CallError | None = None
-    meta: Meta
-    raised: BaseException | None = field(default=None, repr=False, compare=False)
-    """The tool's own exception, for doors inside the process that raise it again."""
+    raised: BaseException | None = None
+    """The tool's own exception, for doors inside the process that raise it again; no repr shows it."""
+
+    def __repr__(self) -> str:
+        return f"ToolResult(ok={self.ok}, data={self.data!r}, error={self.error!r}, meta={self.meta!r})"
 
     @classmethod
     def failure(

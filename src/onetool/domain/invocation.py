@@ -1,8 +1,7 @@
 """One call while it runs: what the tool itself may know of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .caller import Caller
 
@@ -19,8 +18,7 @@ class Flag:
         return f"Flag({'up' if self.is_up else 'down'})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invocation:
+class Invocation(NamedTuple):
     """Handed to the runner."""
 
     call_id: str
@@ -29,7 +27,7 @@ class Invocation:
     caller: Caller
     deadline: float
     """When this call ends at the latest, on the monotonic clock."""
-    over: Flag = field(default_factory=Flag)
+    over: Flag
     """Up when nobody waits for the answer any more: timed out or cancelled."""
 
     def inner_caller(self) -> Caller:

@@ -69,7 +69,7 @@ def _camel(field: str) -> str:
     return head + "".join(map(str.capitalize, rest))
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tool:
     """A spec with its runner, or with the name of the tool that runs for it."""
 

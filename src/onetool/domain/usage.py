@@ -1,12 +1,11 @@
 """What is remembered of a call once it is over."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .errors import ErrorCode, Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallEvent:
+class CallEvent(NamedTuple):
     """One finished call, whichever door it came through."""
 
     tool: str

@@ -1,12 +1,13 @@
 """How many calls run at once. Inner calls pass: a tool that waits for a tool must never wait for its turn."""
 
-import asyncio
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.tool import ToolSpec
+
+from .places import Places
 
 MAX_DEPTH = 8
 """Tools that call tools that call tools: deeper is a circle."""
@@ -16,10 +17,10 @@ class Admission:
     """Lets calls in, and makes them wait, within their own time, while the house is full."""
 
     def __init__(self, max_concurrent: int) -> None:
-        self._house = asyncio.Semaphore(max_concurrent)
-        self._tools: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._house = Places(max_concurrent)
+        self._tools: WeakValueDictionary[str, Places] = WeakValueDictionary()
 
-    async def enter(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[asyncio.Semaphore]:
+    async def enter(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Places]:
         """Take the places that this call needs; `leave` gives them back.
 
         Raises ExecutionError when none becomes free in time, or when calls are nested too deeply.
@@ -27,15 +28,12 @@ class Admission:
         if caller.depth > MAX_DEPTH:
             message = f"{spec.name} was not called: tools call each other more than {MAX_DEPTH} levels deep."
             raise ExecutionError(Reason.BUSY, message)
-        taken: list[asyncio.Semaphore] = []
+        taken: list[Places] = []
         try:
-            for place in self._needed(spec, caller):
-                if place.locked():
-                    async with asyncio.timeout_at(deadline):
-                        await place.acquire()
-                else:
-                    await place.acquire()
-                taken.append(place)
+            for places in self._needed(spec, caller):
+                if not places.take():
+                    await places.wait(deadline)
+                taken.append(places)
         except BaseException as error:
             self.leave(taken)
             if isinstance(error, TimeoutError):
@@ -44,18 +42,22 @@ class Admission:
             raise
         return taken
 
-    def leave(self, taken: Sequence[asyncio.Semaphore]) -> None:
+    def leave(self, taken: Sequence[Places]) -> None:
         """Give places back."""
-        for place in taken:
-            place.release()
+        for places in taken:
+            places.give()
 
-    def _needed(self, spec: ToolSpec, caller: Caller) -> list[asyncio.Semaphore]:
+    def _needed(self, spec: ToolSpec, caller: Caller) -> Sequence[Places]:
         """The tool's place first: who waits for that must not keep others out of the house."""
-        needed = [self._place_of(spec.name, spec.max_concurrent)] if spec.max_concurrent else []
-        return needed if caller.depth else [*needed, self._house]
+        house = () if caller.depth else (self._house,)
+        return (
+            house
+            if spec.max_concurrent is None
+            else (self._places_of(spec.name, spec.max_concurrent), *house)
+        )
 
-    def _place_of(self, name: str, size: int) -> asyncio.Semaphore:
-        place = self._tools.get(name)
-        if place is None:
-            place = self._tools[name] = asyncio.Semaphore(size)
-        return place
+    def _places_of(self, name: str, size: int) -> Places:
+        places = self._tools.get(name)
+        if places is None:
+            places = self._tools[name] = Places(size)
+        return places

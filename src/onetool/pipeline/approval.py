@@ -20,8 +20,8 @@ class Approval:
     allow: Sequence[str] = ()
     deny: Sequence[str] = ()
 
-    async def check(self, resolved: Resolved, args: Mapping[str, Any], caller: Caller) -> None:
-        """Return when the call may go on.
+    async def check(self, resolved: Resolved, args: Mapping[str, Any], caller: Caller) -> bool:
+        """Return when the call may go on, and whether somebody had to be asked.
 
         Raises ExecutionError that names the setting which would allow it.
         """
@@ -32,13 +32,14 @@ class Approval:
                 Reason.NEEDS_APPROVAL, f"{name} is refused by approval.deny in the settings."
             )
         if not (spec.changes or worker.changes) or _any_matches(self.allow, {name, spec.qualified_name}):
-            return
+            return False
         if not await _ask(caller, name, args):
             message = (
                 f"{name} changes things and was not approved. "
                 f"To allow it without asking, add {name!r} to approval.allow in the settings."
             )
             raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+        return True
 
 
 async def _ask(caller: Caller, name: str, args: Mapping[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from onetool.catalog.catalog import Resolved
 from onetool.domain.errors import ExecutionError, InvalidArgs, InvalidTool, Reason, ToolNotFound
@@ -13,16 +12,19 @@ from onetool.domain.tool import JsonSchema, Tool
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
 
-    Compiled = WeakKeyDictionary[Tool, Validator]
+    Compiled = dict[Tool, Validator]
+
+KEPT = 4096
+"""Compiled schemas that are kept at most."""
 
 
 class Checks:
-    """Compiled schemas, kept as long as their tools are."""
+    """Checks with schemas that are compiled once."""
 
     def __init__(self, max_args_bytes: int) -> None:
         self._max_args_bytes = max_args_bytes
-        self._inputs: Compiled = WeakKeyDictionary()
-        self._outputs: Compiled = WeakKeyDictionary()
+        self._inputs: Compiled = {}
+        self._outputs: Compiled = {}
 
     def check_args(self, resolved: Resolved, args: Mapping[str, Any]) -> int:
         """Check the arguments against the tool's schema, and its worker's; return their size as JSON.
@@ -50,8 +52,7 @@ class Checks:
 
     def _check_input(self, tool: Tool, args: Mapping[str, Any]) -> None:
         schema = tool.spec.input_schema
-        validator = self._inputs.get(tool) or _compiled(self._inputs, tool, schema)
-        if wrong := problems(validator, schema, args):
+        if wrong := problems(_compiled(self._inputs, tool, schema), schema, args):
             raise InvalidArgs(Reason.BAD_ARGS, f"Invalid arguments for {tool.spec.name}: {wrong}")
 
     def _size(self, resolved: Resolved, args: Mapping[str, Any]) -> int:
@@ -76,6 +77,8 @@ class Checks:
 
 def _compiled(kept: "Compiled", tool: Tool, schema: JsonSchema) -> "Validator":
     if (validator := kept.get(tool)) is None:
+        if len(kept) >= KEPT:
+            kept.clear()
         try:
             validator = kept[tool] = compile_schema(schema)
         except InvalidTool as error:

@@ -9,7 +9,7 @@ from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.invocation import Invocation
 from onetool.domain.tool import Tool
 
-from .leash import Leash
+from .leash import Leash, Timekeeper
 
 Enter = Callable[[Invocation], Callable[[], None]]
 """Make an invocation the current one; returns what undoes that."""
@@ -35,14 +35,14 @@ class ReturnedError(ExecutionError):
         self.text = text
 
 
-async def dispatch(tool: Tool, invocation: Invocation, enter: Enter) -> Any:
+async def dispatch(tool: Tool, invocation: Invocation, enter: Enter, timekeeper: Timekeeper) -> Any:
     """Return what the tool returns.
 
     Raises ExecutionError, and CancelledError only when the caller's own task is cancelled.
     """
     if tool.runner is None:
         raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has nothing that runs.")
-    leash = Leash(invocation.deadline)
+    leash = Leash(invocation.deadline, timekeeper)
     leave = enter(invocation)
     failure: ToolError | None = None
     output: Any = None

@@ -15,24 +15,54 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 GRACE = 0.5
 """Seconds that a cancelled tool has for cleaning up."""
+TICK = 0.02
+"""Seconds by which a deadline may be noticed late."""
+
+
+class Timekeeper:
+    """One timer for all running calls: a timer for each would cost more than most of the pipeline."""
+
+    def __init__(self) -> None:
+        self._running: set[Leash] = set()
+        self._is_ticking = False
+
+    def start(self, leash: "Leash") -> None:
+        """Expire the leash when its deadline has come."""
+        self._running.add(leash)
+        if not self._is_ticking:
+            self._is_ticking = True
+            leash.loop.call_later(TICK, self._tick, leash.loop)
+
+    def stop(self, leash: "Leash") -> None:
+        """Take no more notice of the leash."""
+        self._running.discard(leash)
+
+    def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for leash in [leash for leash in self._running if leash.deadline <= now]:
+            self._running.discard(leash)
+            leash.expire()
+        self._is_ticking = bool(self._running)
+        if self._is_ticking:
+            loop.call_later(TICK, self._tick, loop)
 
 
 class Leash:
-    """Cancels the task at the deadline, and once more when a cancellation has had no effect."""
+    """Cancels the task when it is expired, and once more when a cancellation has had no effect."""
 
-    __slots__ = ("_before", "_deadline", "_grace", "_loop", "_over", "_task", "expired")
+    __slots__ = ("_before", "_grace", "_over", "_task", "_timekeeper", "deadline", "expired", "loop")
 
-    def __init__(self, deadline: float) -> None:
-        self._loop = asyncio.get_running_loop()
-        task = asyncio.current_task(self._loop)
+    def __init__(self, deadline: float, timekeeper: Timekeeper) -> None:
+        self.deadline, self._timekeeper = deadline, timekeeper
+        self.loop = asyncio.get_running_loop()
+        task = asyncio.current_task(self.loop)
         if task is None:
             raise RuntimeError("A tool is called from within a task.")
         self._task = task
         self._before = task.cancelling()
-        self._deadline = self._loop.call_at(deadline, self._expire)
         self._grace: asyncio.TimerHandle | None = None
-        self._over = False
-        self.expired = False
+        self._over = self.expired = False
+        timekeeper.start(self)
 
     @awaitable
     def walk(self, tool: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
@@ -62,25 +92,28 @@ class Leash:
 
         Raises CancelledError when somebody else has cancelled the task, whatever the tool made of it.
         """
-        self._deadline.cancel()
+        self._timekeeper.stop(self)
         if self._grace is not None:
             self._grace.cancel()
-        for _ in range(self.expired + self._over):
+        if self.expired:
+            self._task.uncancel()
+        if self._over:
             self._task.uncancel()
         if self._is_cancelled():
             raise asyncio.CancelledError
+
+    def expire(self) -> None:
+        """Cancel the task: its time is over."""
+        self.expired = True
+        self._task.cancel()
 
     def _is_cancelled(self) -> bool:
         # A tool's own timeout cancels the task too, and takes that back once it is handled.
         return self._task.cancelling() > self._before
 
-    def _expire(self) -> None:
-        self.expired = True
-        self._task.cancel()
-
     def _start_grace(self) -> None:
         if self._grace is None and self._is_cancelled():
-            self._grace = self._loop.call_later(GRACE, self._run_out)
+            self._grace = self.loop.call_later(GRACE, self._run_out)
 
     def _run_out(self) -> None:
         self._grace = None

@@ -11,7 +11,7 @@ from onetool.catalog.catalog import Catalog, Resolved
 from onetool.domain.call import ErrorText, Meta, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason, ToolError
-from onetool.domain.invocation import Invocation
+from onetool.domain.invocation import Flag, Invocation
 from onetool.domain.json_text import encode, jsonable
 from onetool.domain.redaction import Redactor
 
@@ -19,6 +19,7 @@ from .admission import Admission
 from .approval import Approval
 from .checks import Checks
 from .dispatch import Enter, Raised, ReturnedError, dispatch
+from .leash import Timekeeper
 from .record import Recorder
 
 log = logging.getLogger(__name__)
@@ -57,6 +58,7 @@ class Pipeline:
         self._checks = Checks(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent)
         self._clock = clock
+        self._timekeeper = Timekeeper()
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Walk a call through all steps; answer, and remember the answer."""
@@ -76,41 +78,32 @@ class Pipeline:
         call, caller = walk.call, walk.caller
         walk.resolved = resolved = await self._catalog.resolve(call.name, caller)
         walk.bytes_in = self._checks.check_args(resolved, call.args)
-        places = await self._admission.enter(resolved.tool.spec, caller, self._deadline(walk))
+        deadline = self._deadline(resolved, caller)
+        places = await self._admission.enter(resolved.tool.spec, caller, deadline)
         try:
-            await self._approval.check(resolved, call.args, caller)
-            output = await self._dispatch(walk, resolved)
+            if await self._approval.check(resolved, call.args, caller):
+                deadline = self._deadline(resolved, caller)  # a person's thinking is not the tool's time
+            output = await self._run(walk, resolved, deadline)
         finally:
             self._admission.leave(places)
         self._checks.check_output(resolved, output)
         return output if call.source == INSIDE else self._outgoing(walk, output)
 
-    async def _dispatch(self, walk: "_Walk", resolved: Resolved) -> Any:
-        deadline = self._deadline(walk)
+    async def _run(self, walk: "_Walk", resolved: Resolved, deadline: float) -> Any:
+        name = resolved.tool.spec.name
         if deadline <= self._clock():
-            raise ExecutionError(
-                Reason.TIMEOUT, f"{resolved.tool.spec.name} was not called: no time is left."
-            )
-        invocation = Invocation(
-            call_id=walk.call.id,
-            tool=resolved.tool.spec.name,
-            args=walk.call.args,
-            caller=walk.caller,
-            deadline=deadline,
-        )
-        output = await dispatch(resolved.worker, invocation, self._enter)
+            raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time is left.")
+        invocation = Invocation(walk.call.id, name, walk.call.args, walk.caller, deadline, Flag())
+        output = await dispatch(resolved.worker, invocation, self._enter, self._timekeeper)
         if self._clock() > deadline:
-            log.warning(
-                "%s held the event loop past its deadline: an async tool must not block", invocation.tool
-            )
+            log.warning("%s held the event loop past its deadline: an async tool must not block", name)
         return output
 
-    def _deadline(self, walk: "_Walk") -> float:
+    def _deadline(self, resolved: Resolved, caller: Caller) -> float:
         """When the tool's own time is over, or the caller's, if that is sooner."""
-        resolved = walk.resolved
-        timeout = resolved and (resolved.tool.spec.timeout or resolved.worker.spec.timeout)
-        deadline = self._clock() + (timeout or self._limits.timeout)
-        return deadline if walk.caller.deadline is None else min(deadline, walk.caller.deadline)
+        timeout = resolved.tool.spec.timeout or resolved.worker.spec.timeout or self._limits.timeout
+        deadline = self._clock() + timeout
+        return deadline if caller.deadline is None else min(deadline, caller.deadline)
 
     def _outgoing(self, walk: "_Walk", output: Any) -> Any:
         """Check the size of what leaves the house, and mask the secrets in it."""
@@ -131,16 +124,11 @@ class Pipeline:
         return output
 
     def _meta(self, walk: "_Walk", reason: Reason | None = None, exception: str = "") -> Meta:
-        spec = walk.resolved.tool.spec if walk.resolved else None
-        return Meta(
-            tool=spec.name if spec else walk.call.name,
-            call_id=walk.call.id,
-            duration_ms=round((self._clock() - walk.start) * 1000, 3),
-            version=spec.version if spec else "",
-            reason=reason,
-            exception=exception,
-            mock=spec is not None and spec.impl == "mock",
-        )
+        took = round((self._clock() - walk.start) * 1000, 3)
+        if walk.resolved is None:
+            return Meta(walk.call.name, walk.call.id, took, reason=reason)
+        spec = walk.resolved.tool.spec
+        return Meta(spec.name, walk.call.id, took, spec.version, reason, exception, spec.impl == "mock")
 
     def _failure(self, walk: "_Walk", error: ToolError) -> ToolResult:
         meta = self._meta(walk, error.reason, error.builtin if isinstance(error, Raised) else "")

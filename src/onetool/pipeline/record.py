@@ -72,8 +72,7 @@ class Recorder:
 
 
 def _members(event: CallEvent) -> dict[str, Any]:
-    status = "SUCCESS" if event.ok else "FAILED"
-    return {"span": event.tool, "status": status} | {name: getattr(event, name) for name in CallEvent.__slots__}
+    return {"span": event.tool, "status": "SUCCESS" if event.ok else "FAILED"} | event._asdict()
 
 
 def _event(at: float, call: ToolCall, caller: Caller, meta: Meta, sizes: tuple[int, int]) -> CallEvent:

@@ -42,7 +42,7 @@ class ConfigTools:
         threads: Threads,
     ) -> None:
         self._definitions: Sequence[Definition] | None = definitions
-        self._files, self._read_again = files, read
+        self._files, self._read_again = [str(file) for file in files], read
         self._handlers, self._threads = handlers, threads
         self._last = Registry()
 

@@ -31,15 +31,8 @@ class Snapshot:
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
         self._registry = Registry()
-
-    @property
-    def name(self) -> str:
-        """How logs and health call this source."""
-        return self._reader.name
-
-    def generation(self) -> Hashable:
-        """Moves when the tools may have changed."""
-        return self._reader.generation()
+        self.name = reader.name
+        self.generation = reader.generation
 
     async def refresh(self) -> None:
         """Read everything again; whoever has found a tool keeps it."""

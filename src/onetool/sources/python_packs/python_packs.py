@@ -28,10 +28,11 @@ class PackDirectory:
     ) -> None:
         self.name = f"packs in {path}"
         self._path, self._read, self._index, self._threads = path, read, index, threads
+        self._watched = str(path)
 
     def generation(self) -> Hashable:
         """Moves when a file is added, removed or replaced; an edit in place waits for a reload."""
-        return stamp(self._path)
+        return stamp(self._watched)
 
     async def read(self) -> Registry:
         """Look at every file, in the order of their names."""
