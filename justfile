@@ -38,3 +38,7 @@ torture:
 # Ratios against the bare engines, measured side by side.
 bench:
     python -m benchmarks
+
+# Write the pages that are made from the code.
+docs:
+    python docs/generate.py

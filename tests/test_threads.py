@@ -28,12 +28,22 @@ async def test_any_number_runs_at_once_and_threads_are_used_again():
     """No bound: a hundred functions that wait for each other all get a thread; few of those are kept."""
     threads, together = Threads(), threading.Barrier(100)
     await asyncio.gather(*(threads.run(together.wait, 10) for _ in range(100)))
-    for _ in range(50):
-        await threads.run(int)
-    alive = [thread for thread in threading.enumerate() if thread.name == "onetool"]
-    assert len(alive) <= MAX_IDLE + 100
-    names = {await threads.run(threading.get_ident) for _ in range(20)}
-    assert len(names) <= MAX_IDLE
+    used = {await threads.run(threading.get_ident) for _ in range(50)}
+    assert len(used) <= MAX_IDLE
+
+
+async def test_closing_lets_the_threads_end():
+    """Idle threads end at once, one that works when its work is done."""
+    threads, release = Threads(), threading.Event()
+    idle = await threads.run(threading.current_thread)
+    busy = asyncio.create_task(threads.run(lambda: release.wait() and threading.current_thread()))
+    other = await threads.run(threading.current_thread)
+    threads.close()
+    other.join(5)
+    release.set()
+    last = await busy
+    last.join(5)
+    assert not any(thread.is_alive() for thread in (idle, other, last))
 
 
 async def test_who_stops_waiting_abandons_the_thread():

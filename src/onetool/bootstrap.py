@@ -72,6 +72,7 @@ async def open_runtime(
             yield runtime
         finally:
             await recorder.close()
+            threads.close()
 
 
 async def _sources(

@@ -25,6 +25,7 @@ class Threads:
         self._lock = threading.Lock()
         self._running: set[Job] = set()
         self._abandoned: set[Job] = set()
+        self._is_closed = False
 
     @property
     def abandoned(self) -> int:
@@ -60,6 +61,14 @@ class Threads:
             raise error
         return value  # type: ignore[return-value]
 
+    def close(self) -> None:
+        """Let idle threads end, and the others when their work is done."""
+        with self._lock:
+            self._is_closed = True
+            idle, self._idle = self._idle, []
+        for jobs in idle:
+            jobs.put(_nothing)
+
     def _start(self, job: Job) -> None:
         with self._lock:
             self._running.add(job)
@@ -73,7 +82,7 @@ class Threads:
         while True:
             jobs.get()()
             with self._lock:
-                if len(self._idle) >= MAX_IDLE:
+                if self._is_closed or len(self._idle) >= MAX_IDLE:
                     return
                 self._idle.append(jobs)
 
@@ -86,6 +95,10 @@ class Threads:
         with self._lock:
             if job in self._running:
                 self._abandoned.add(job)
+
+
+def _nothing() -> None:
+    """Wake a thread up to see that it is no longer needed."""
 
 
 def _settle(outcome: "asyncio.Future[Any]", value: Any) -> None:

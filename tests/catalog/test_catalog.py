@@ -1,5 +1,6 @@
 """The catalog: sources in their order, asked by name, one bad one harming no other."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -99,6 +100,8 @@ async def test_a_source_that_cannot_even_say_whether_it_moved_is_empty():
     found = catalog(bad, good)
     assert await names(found) == ["b.y", "a.x"]
     bad.generation_fault = OSError("gone")
+    with pytest.raises(ToolNotFound):
+        await found.resolve("b.y", ANYBODY)
     assert await names(found) == ["a.x"]
     bad.generation_fault = None
     assert await names(found) == ["b.y", "a.x"]
@@ -208,8 +211,6 @@ async def test_suggestions_look_through_a_bounded_number_of_names(monkeypatch):
 
 async def test_refreshes_of_one_source_happen_once():
     """Calls that arrive together do not each read the source."""
-    import asyncio
-
     shelf = Shelf("s", make("a.x"))
     found = catalog(shelf)
     await asyncio.gather(*(found.resolve("a.x", ANYBODY) for _ in range(20)))

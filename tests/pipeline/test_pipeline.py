@@ -14,6 +14,7 @@ from hypothesis_schemas import json_schemas, json_values
 from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult, ToolSpec
 from onetool.domain.caller import grant, refuse
 from onetool.domain.errors import ExecutionError
+from onetool.pipeline.places import Places
 from onetool.sdk import Context, call_tool, call_tool_async, tool
 from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.storage.memory import MemoryUsage
@@ -311,6 +312,54 @@ async def test_only_so_many_calls_run_at_once():
         results = await asyncio.gather(*tasks)
     assert most == 3
     assert sorted(reason(result) for result in results)[:2] == [Reason.BUSY, Reason.BUSY]
+
+
+async def test_a_caller_that_leaves_the_line_takes_no_place():
+    """Who is cancelled while waiting, even as its turn comes, leaves the place to the next."""
+    release = asyncio.Event()
+
+    async def work() -> int:
+        await release.wait()
+        return 1
+
+    async with memory_runtime({"demo": [work]}, settings={"execution": {"max_concurrent": 1}}) as ot:
+        first = asyncio.create_task(ot.call("demo.work"))
+        await asyncio.sleep(0.05)
+        waiting = [asyncio.create_task(ot.call("demo.work")) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        waiting[0].cancel()
+        release.set()
+        await asyncio.sleep(0)
+        results = await asyncio.gather(first, *waiting, return_exceptions=True)
+    assert isinstance(results[1], asyncio.CancelledError)
+    assert [result.data for result in (results[0], *results[2:])] == [1, 1, 1]
+
+
+async def test_a_place_that_comes_too_late_goes_to_the_next():
+    """A place given in the very moment in which its receiver leaves is not lost."""
+    places = Places(1)
+    assert places.take()
+    waiting = asyncio.create_task(places.wait(time.monotonic() + 5))
+    await asyncio.sleep(0)
+    places.give()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert places.take()
+    assert not places.take()
+
+
+async def test_compiled_schemas_are_kept_in_bounds(monkeypatch):
+    """Many tools with many schemas do not fill the memory."""
+    monkeypatch.setattr("onetool.pipeline.checks.KEPT", 3)
+
+    async def run(args: Any, invocation: Any) -> int:
+        return 1
+
+    async with memory_runtime(sources=[source(*(make(f"a.t{n}", run) for n in range(10)))]) as ot:
+        for n in range(10):
+            assert (await ot.call(f"a.t{n}")).ok
+        assert len(ot.runtime._state.pipeline._checks._inputs) <= 3
 
 
 async def test_a_tool_may_limit_itself():

@@ -52,6 +52,19 @@ def test_without_files_defaults_are_in_force(home):
         ("servers: {x: {env: {A: 5}, command: y}}", "1: servers.x.env.A: should be text."),
         ("servers: {x: {}}", "1: servers.x: give either command or url."),
         ("approval: {mcp: maybe}", "1: approval.mcp: should be allow, ask or deny, not 'maybe'."),
+        ("execution: {max_concurrent: 0}", "1: execution.max_concurrent: should be at least 1, not 0."),
+        ("execution: {timeout_s: 90000}", "1: execution.timeout_s: should be at most 86400, not 90000."),
+        (
+            "execution: {max_concurrent: true}",
+            "1: execution.max_concurrent: should be a whole number, not True.",
+        ),
+        ("execution: {timeout_s: .inf}", "1: execution.timeout_s: should be a number, not inf."),
+        ("aliases: {1a: x.y}", "1: aliases.1a: its name should look like a Python name, not '1a'."),
+        ("aliases: {a: x y}", "1: aliases.a: it should look like pack.tool, not 'x y'."),
+        ("aliases: {1: x}", "1: aliases.1: its name should be text, not 1."),
+        ("snippets: {a: {}}", "1: snippets.a: body is missing."),
+        ("log: {file: 'no'}", "1: log.file: should be true or false, not 'no'."),
+        ("topics: [{pattern: a, file: 5}]", "1: topics.0.file: should be text, not 5."),
         ("- a", "1: holds list, not settings."),
         ("a: b: c", "1: not valid YAML: mapping values are not allowed in this context."),
         ("log: {}\nlog: {}", "2: the key 'log' stands here a second time."),
@@ -145,6 +158,20 @@ def test_places_come_from_the_environment_or_the_platform(tmp_path):
     assert found.config == tmp_path
     assert found.data.name == "onetool"
     assert found.log_file.parent == found.state
+
+
+@pytest.mark.parametrize(
+    ("platform", "env", "config"),
+    [
+        ("linux", {}, "~/.config/onetool"),
+        ("linux", {"XDG_CONFIG_HOME": "/x"}, "/x/onetool"),
+        ("darwin", {}, "~/Library/Application Support/onetool/config"),
+        ("win32", {"APPDATA": "/a", "LOCALAPPDATA": "/l"}, "/a/onetool/config"),
+    ],
+)
+def test_each_platform_has_its_own_places(tmp_path, platform, env, config):
+    """Where a user of that system would look."""
+    assert find_places(env, tmp_path, platform).config == Path(config).expanduser()
 
 
 def test_the_nearest_project_counts(tmp_path):
