@@ -1,7 +1,7 @@
 """Settings -> Runtime: the only file that knows every adapter."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,12 +10,16 @@ from uuid_utils import uuid7
 
 from onetool.catalog.catalog import Catalog
 from onetool.domain.registry import Registry
+from onetool.domain.sandbox import SandboxLimits
 from onetool.logs import SharedFile, open_logs
+from onetool.network.client import HttpClients
 from onetool.pipeline.approval import Approval
+from onetool.pipeline.code import CodeRuns
 from onetool.pipeline.pipeline import Limits, Pipeline
 from onetool.pipeline.record import Recorder
 from onetool.ports import ToolSource, UsageStore
 from onetool.runtime import Runtime, State
+from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_definitions, settings_files
 from onetool.sources.config_tools import ConfigTools
 from onetool.sources.python_packs.index import PackIndex
@@ -47,9 +51,11 @@ async def open_runtime(
     configuration = await threads.run(read)
     log, places = configuration.settings.log, configuration.places
     file = SharedFile(places.log_file, log.max_bytes) if log.file and not in_memory else None
-    with open_logs(stderr=log_level or log.level, file=file) as logs:
+    with open_logs(stderr=log_level or log.level, file=file) as logs, ExitStack() as closing:
         index = PackIndex(None if in_memory else places.state / "packs.json")
         recorder = Recorder(usage or MemoryUsage(), threads)
+        sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
+        closing.callback(sandbox.close)
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:
             logs.redactor = configuration.secrets.redactor
@@ -57,7 +63,12 @@ async def open_runtime(
             own = await _sources(configuration, files, index, threads)
             catalog = Catalog([*own, *sources], configuration.settings.aliases)
             pipeline = _pipeline(configuration, catalog, recorder, runtime)
-            return State(configuration=configuration, catalog=catalog, pipeline=pipeline)
+            http = HttpClients(configuration.settings.allowedHosts)
+            closing.callback(http.close)
+            code = CodeRuns(catalog, pipeline, sandbox, _sandbox_limits(configuration))
+            return State(
+                configuration=configuration, catalog=catalog, pipeline=pipeline, code=code, http=http
+            )
 
         runtime = Runtime(
             read=read,
@@ -124,6 +135,16 @@ def _pipeline(
         ),
         approval=Approval(approval.allow, approval.deny),
         redactor=configuration.secrets.redactor,
+    )
+
+
+def _sandbox_limits(configuration: Configuration) -> SandboxLimits:
+    execution = configuration.settings.execution
+    return SandboxLimits(
+        cpu_s=execution.run_cpu_s,
+        memory_bytes=execution.run_memory_bytes,
+        calls=execution.run_max_calls,
+        sleep_s=execution.run_timeout_s,
     )
 
 

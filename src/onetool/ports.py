@@ -4,6 +4,7 @@ from collections.abc import Hashable, Sequence
 from typing import Protocol
 
 from onetool.domain.paging import Page
+from onetool.domain.sandbox import Outcome, SandboxJob
 from onetool.domain.tool import Tool
 from onetool.domain.usage import CallEvent
 
@@ -42,4 +43,16 @@ class UsageStore(Protocol):
 
     def add(self, events: Sequence[CallEvent]) -> None:
         """Keep these events."""
+        ...
+
+
+class Sandbox(Protocol):
+    """Runs code that a model wrote, where it can do nothing but call tools."""
+
+    async def run(self, job: SandboxJob) -> Outcome:
+        """Run the code to its end; cancelling the wait ends it at once."""
+        ...
+
+    def close(self) -> None:
+        """End all workers."""
         ...

@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import platform
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +16,11 @@ from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime, SettingsError
 from onetool.domain.invocation import Invocation
+from onetool.domain.sandbox import Answer
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
+from onetool.network.client import HttpClients
+from onetool.pipeline.code import CodeResult, CodeRuns, answer_of
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
 from onetool.settings.configuration import Configuration
@@ -32,6 +37,8 @@ class State:
     configuration: Configuration
     catalog: Catalog
     pipeline: Pipeline
+    code: CodeRuns
+    http: HttpClients
 
 
 class Scope(NamedTuple):
@@ -56,7 +63,8 @@ def current() -> Scope:
     except LookupError:
         raise NoRuntime(
             "No OneTool is running here. Call this inside a tool, or start one: "
-            "with onetool_runtime() as ot: ot.call('tools.echo', message='hi')"
+            "with onetool_runtime() as ot: ot.call('tools.echo', message='hi'). "
+            "In a thread of your own: start it with contextvars.copy_context().run."
         ) from None
 
 
@@ -114,6 +122,11 @@ class Runtime:
         """Which tools exist."""
         return self._state.catalog
 
+    @property
+    def http(self) -> HttpClients:
+        """The guarded HTTP client."""
+        return self._state.http
+
     def new_call(self, name: str, args: Mapping[str, Any], source: Door) -> ToolCall:
         """Make a call with an id of its own."""
         return ToolCall(id=self._new_id(), name=name, args=args, source=source)
@@ -123,6 +136,19 @@ class Runtime:
         if caller.depth == 0 and self._reload_file and stamp(self._reload_file) != self._reloaded:
             await self._follow_reload()
         return await self._state.pipeline.run(call, caller)
+
+    async def run(self, code: str, caller: Caller) -> CodeResult:
+        """Run code that a model wrote; every call of a tool inside it is a call of this caller."""
+        deadline = time.monotonic() + self.configuration.settings.execution.run_timeout_s
+        inside = caller.inner(deadline)
+
+        def call(name: str, args: Mapping[str, Any]) -> "Future[Answer]":
+            return asyncio.run_coroutine_threadsafe(self._answer(name, args, inside), self.loop)
+
+        return await self._state.code.run(code, inside, call)
+
+    async def _answer(self, name: str, args: Mapping[str, Any], caller: Caller) -> Answer:
+        return answer_of(await self.call(self.new_call(name, args, "run"), caller))
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.

@@ -179,6 +179,29 @@ def test_a_reader_that_leaves_early_is_no_error(home):
     assert "Traceback" not in done.stderr
 
 
+def test_code_is_run_from_the_command_line(home):
+    """As an argument, from a file, from standard input; the result on stdout, errors on stderr."""
+    assert onetool("run", "print('so'); 'far'").stdout == "so\nfar\n"
+    assert json.loads(onetool("run", "[tools.echo(message=n) for n in range(2)]").stdout) == [0, 1]
+    assert onetool("run", "x = 1").stdout == ""
+    assert onetool("run", "-", input="'from stdin'").stdout == "from stdin\n"
+    (home.cwd / "code.py").write_text("'from a file'")
+    assert onetool("run", "-f", "code.py").stdout == "from a file\n"
+    assert json.loads(onetool("run", "--json", "1 + 1").stdout) == {"ok": True, "data": 2}
+    failed = onetool("run", "x = 1\ntools.ech(message=1)")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr == "Error: line 2: there is no tool tools.ech. Did you mean tools.echo?\n"
+    assert "shell" in onetool("run", "--tool-allow", "time.now", "shell.pwd()").stderr
+    assert onetool("run").returncode == 2
+    assert "Give either CODE or --file" in onetool("run").stderr
+
+
+def test_short_runs_end_in_order(home, size):
+    """No process aborts at its exit, however short it was."""
+    codes = [onetool("run", "1 + 1").returncode for _ in range(size(10, 100))]
+    assert set(codes) == {0}
+
+
 def test_version(home):
     """The version, and nothing else."""
     assert onetool("--version").stdout == "onetool 0.1.0\n"

@@ -11,8 +11,11 @@ from typing import Any
 import pytest
 
 from onetool import onetool_runtime
-from onetool.domain import Reason
+from onetool.bootstrap import open_runtime
+from onetool.domain import Caller, Reason
 from onetool.doors.cli.tools import EXIT
+from onetool.settings.configuration import load_configuration
+from onetool.settings.places import find_places
 
 PACK = '''
 import threading
@@ -165,6 +168,43 @@ async def test_every_door_answers_alike(home, door: Callable[[Case], Awaitable[d
         assert answer["meta"].pop("durationMs") >= 0
         answers[name] = answer
     assert answers == {name: case.expected() for name, case in CASES.items()}
+
+
+RUN_CODE = """
+try:
+    seen = ["returned", {tool}(**{args!r})]
+except Exception as error:
+    seen = [type(error).__name__, str(error)]
+seen
+"""
+
+
+def inside_code(case: Case) -> Any:
+    """What code in `run` sees of a call: a value, an exception by its type, or a check before the run."""
+    if case.reason == "unknown":
+        return f"line 3: there is no tool {case.tool}. Did you mean probe.add?"
+    if case.reason == "bad_args":
+        wrong = "Argument to function `add` is incorrect: Expected `int`, found `str`"
+        return f"line 3: {wrong}. Signature: probe.add(*, a: int, b: int = ...)"
+    if case.reason == "not_allowed":
+        return "line 3: 'probe' is not defined."
+    if not case.code or case.reason == "returned_error":
+        return ["returned", case.data]
+    kinds = {"raised": case.exception, "timeout": "TimeoutError", "needs_approval": "PermissionError"}
+    return [kinds.get(case.reason, "ValueError"), case.message.removeprefix("KeyError: ")]
+
+
+async def test_code_sees_what_happened(home):
+    """Inside `run` what a tool returned is returned, and what it raised is raised with its type."""
+    home.write("tools/probe.py", PACK)
+    home.write("onetool.yaml", SETTINGS)
+    places = find_places(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(places, {})) as runtime:
+        for name, case in CASES.items():
+            caller = Caller(door="mcp", allowed=case.allowed)
+            result = await runtime.run(RUN_CODE.format(tool=case.tool, args=case.args), caller)
+            seen = result.data if result.ok else result.error.message
+            assert seen == inside_code(case), name
 
 
 def test_the_cli_answers_every_reason():

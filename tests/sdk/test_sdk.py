@@ -11,11 +11,14 @@ from onetool.domain.errors import NoRuntime
 from onetool.sdk import (
     ErrorText,
     allowed_path,
+    batch_execute,
     call_tool,
     call_tool_async,
     get_config,
+    get_pack,
     get_secret,
     open_allowed,
+    report_progress,
     tool,
 )
 from onetool.testing import memory_runtime
@@ -91,7 +94,7 @@ async def test_the_blocking_form_on_the_event_loop_says_what_to_use():
     async def work() -> Any:
         return call_tool("time.now")
 
-    assert "await call_tool_async('time.now', ...)" in (await inside(work)).error.message
+    assert "call_tool('time.now') would stop the event loop" in (await inside(work)).error.message
 
 
 def test_without_a_runtime_the_error_says_how_to_start_one():
@@ -201,3 +204,19 @@ async def test_a_file_replaced_while_it_is_opened_is_not_read(tmp_path, monkeypa
     result = await inside(work, cwd=root)
     assert not result.ok
     assert result.meta.exception == "PermissionError"
+
+
+def test_progress_outside_of_a_tool_goes_nowhere():
+    """Functions that report progress work in plain Python too."""
+    assert report_progress(1, 2, "half") is None
+    assert batch_execute(["a"], str.upper) == "=== a ===\nA"
+
+
+async def test_a_pack_looks_like_one():
+    """Its repr names it, and Python's own questions about it are not calls."""
+
+    def work() -> list[Any]:
+        pack = get_pack("time")
+        return [repr(pack), hasattr(pack, "__len__")]
+
+    assert (await inside(work)).data == ["<pack time>", False]

@@ -186,16 +186,32 @@ async def test_a_damaged_index_is_rebuilt(tmp_path, content):
     assert json.loads(kept.read_text())["files"]
 
 
+@pytest.mark.parametrize("damage", ["tools", "pack", "requires", "digest", "answer"])
+async def test_an_index_of_another_time_is_made_again(tmp_path, damage):
+    """An index that another version wrote, or that lost a part, never stops the start."""
+    (tmp_path / "a.py").write_text("def f(): ...")
+    kept = tmp_path / "index.json"
+    await read(tmp_path, PackIndex(kept))
+    written = json.loads(kept.read_text())
+    (entry,) = written["files"].values()
+    described = entry["answer"]["description"]
+    for part in (entry, described, described["tools"][0]):
+        part.pop(damage, None)
+    kept.write_text(json.dumps(written))
+    assert set(await read(tmp_path, PackIndex(kept))) == {"a.f"}
+
+
 def test_a_failure_is_tried_again_after_a_while():
     """A missing library may have been installed meanwhile."""
     now = [100.0]
     index = PackIndex(None, now=lambda: now[0])
     index.put("a.py", "1", {"error": "no module"})
-    index.put("b.py", "1", {"description": {}})
+    whole = {"description": {"pack": "b", "tools": [], "refused": []}}
+    index.put("b.py", "1", whole)
     assert index.get("a.py", "1") == {"error": "no module"}
     now[0] += RETRY_AFTER + 1
     assert index.get("a.py", "1") is None
-    assert index.get("b.py", "1") == {"description": {}}
+    assert index.get("b.py", "1") == whole
 
 
 async def test_a_directory_that_is_not_there_has_no_tools(tmp_path):

@@ -7,7 +7,7 @@ from onetool.domain.caller import Caller
 from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.paging import Page
-from onetool.domain.tool import Tool
+from onetool.domain.tool import Tool, ToolSpec
 from onetool.ports import ToolSource
 
 from .sources import Sources
@@ -75,12 +75,16 @@ class Catalog:
             if cursor is None:
                 return
 
+    async def packs(self, caller: Caller | None = None) -> dict[str, list[ToolSpec]]:
+        """Every namespace with its tools; with a caller only those that it may call."""
+        packs: dict[str, list[ToolSpec]] = {}
+        async for tool in self.tools(caller):
+            packs.setdefault(tool.spec.pack, []).append(tool.spec)
+        return packs
+
     async def has_pack(self, pack: str) -> bool:
         """Whether any tool lives in this namespace."""
-        async for tool in self.tools():
-            if tool.spec.pack == pack:
-                return True
-        return False
+        return pack in await self.packs()
 
     async def count(self) -> int:
         """How many tools the sources hold."""

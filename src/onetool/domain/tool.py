@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from .invocation import Invocation
+from .requirement import Requirement
 
 JsonSchema = Mapping[str, Any]
 Runner = Callable[[Mapping[str, Any], Invocation], Coroutine[Any, Any, Any]]
@@ -37,6 +38,7 @@ class ToolSpec:
     parallel: bool = False
     max_concurrent: int | None = None
     tags: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
     returns: str = ""
     example: str = ""
 

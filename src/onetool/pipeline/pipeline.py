@@ -87,7 +87,10 @@ class Pipeline:
         finally:
             self._admission.leave(places)
         self._checks.check_output(resolved, output)
-        return output if call.source == INSIDE else self._outgoing(walk, output)
+        if call.source == INSIDE:
+            return output
+        output, walk.bytes_out = self.leaving(call.name, output)
+        return output
 
     async def _run(self, walk: "_Walk", resolved: Resolved, deadline: float) -> Any:
         name = resolved.tool.spec.name
@@ -105,23 +108,27 @@ class Pipeline:
         deadline = self._clock() + timeout
         return deadline if caller.deadline is None else min(deadline, caller.deadline)
 
-    def _outgoing(self, walk: "_Walk", output: Any) -> Any:
-        """Check the size of what leaves the house, and mask the secrets in it."""
+    def leaving(self, name: str, output: Any) -> tuple[Any, int]:
+        """Check the size of what leaves the house, and mask the secrets in it; return it with its size.
+
+        Raises ExecutionError.
+        """
         try:
             text = encode(output)
-            walk.bytes_out = len(text)
             if self._redactor and self._redactor.finds(text.decode()):
                 output = self._redactor.clean(jsonable(output))
         except Exception as error:  # noqa: BLE001 - the text of a foreign object may raise anything
-            message = f"{walk.call.name} returned something that cannot be written as JSON: {error}"
+            message = f"{name} returned something that cannot be written as JSON: {error}"
             raise ExecutionError(Reason.BAD_OUTPUT, message) from None
-        if walk.bytes_out > self._limits.max_output_bytes:
-            message = (
-                f"{walk.call.name} returned {walk.bytes_out} bytes, "
-                f"over output.max_bytes ({self._limits.max_output_bytes})."
-            )
+        limit = self._limits.max_output_bytes
+        if len(text) > limit:
+            message = f"{name} returned {len(text)} bytes, over output.max_bytes ({limit})."
             raise ExecutionError(Reason.TOO_LARGE_OUT, message)
-        return output
+        return output, len(text)
+
+    def masked(self, text: str) -> str:
+        """Return a text without secrets."""
+        return self._redactor.redact(text)
 
     def _meta(self, walk: "_Walk", reason: Reason | None = None, exception: str = "") -> Meta:
         took = round((self._clock() - walk.start) * 1000, 3)

@@ -72,7 +72,10 @@ class Recorder:
 
 
 def _members(event: CallEvent) -> dict[str, Any]:
-    return {"span": event.tool, "status": "SUCCESS" if event.ok else "FAILED"} | event._asdict()
+    status = "SUCCESS" if event.ok else "FAILED"
+    known = event._asdict()
+    del known["at"]  # a record has its own time
+    return {"span": event.tool, "status": status, "duration": event.duration_ms / 1000} | known
 
 
 def _event(at: float, call: ToolCall, caller: Caller, meta: Meta, sizes: tuple[int, int]) -> CallEvent:

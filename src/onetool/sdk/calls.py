@@ -1,10 +1,13 @@
 """The door inside a tool: a call from here walks the same pipeline, with the caller's rights and time."""
 
 import asyncio
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from onetool.domain.errors import ErrorCode, Reason
 from onetool.runtime import Scope, current
+
+T = TypeVar("T")
 
 
 def call_tool(name: str, /, **kwargs: Any) -> Any:
@@ -13,19 +16,16 @@ def call_tool(name: str, /, **kwargs: Any) -> Any:
     For functions that are not async; in an async one use `await call_tool_async(...)`.
     """
     scope = current()
-    if _on_event_loop():
-        raise RuntimeError(
-            f"call_tool({name!r}) would stop the event loop. Use: await call_tool_async({name!r}, ...)"
-        )
-    return asyncio.run_coroutine_threadsafe(_call(scope, name, kwargs), scope.loop).result()
+    return wait_for(scope, call_in(scope, name, kwargs), f"call_tool({name!r})")
 
 
 async def call_tool_async(name: str, /, **kwargs: Any) -> Any:
     """Call another tool by its qualified name; return what it returns, raise what it raises."""
-    return await _call(current(), name, kwargs)
+    return await call_in(current(), name, kwargs)
 
 
-async def _call(scope: Scope, name: str, kwargs: dict[str, Any]) -> Any:
+async def call_in(scope: Scope, name: str, kwargs: dict[str, Any]) -> Any:
+    """Call a tool on behalf of the one whose scope this is."""
     runtime = scope.runtime
     result = await runtime.call(runtime.new_call(name, kwargs, "sdk"), scope.invocation.inner_caller())
     if result.ok or result.meta.reason is Reason.RETURNED_ERROR:
@@ -37,9 +37,11 @@ async def _call(scope: Scope, name: str, kwargs: dict[str, Any]) -> Any:
     raise result.raised or RuntimeError(f"{name} failed")
 
 
-def _on_event_loop() -> bool:
+def wait_for(scope: Scope, work: Coroutine[Any, Any, T], what: str) -> T:
+    """Let the event loop do the work while this thread waits; the only bridge back to the loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return False
-    return True
+        return asyncio.run_coroutine_threadsafe(work, scope.loop).result()
+    work.close()
+    raise RuntimeError(f"{what} would stop the event loop. In an async tool use: await call_tool_async(...)")

@@ -16,12 +16,6 @@ def get_config(key: str, default: Any = None) -> Any:
     return value
 
 
-def get_secret(name: str) -> str | None:
-    """Return the value of a secret, or None. Never print it; hand it to what needs it."""
-    secret = current().runtime.configuration.secrets.get(name)
-    return secret.value if secret else None
-
-
 async def health() -> Health:
     """Return how the parts of the running OneTool are."""
     return await current().runtime.health()

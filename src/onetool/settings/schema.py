@@ -15,6 +15,13 @@ class Execution:
     timeout_s: float = setting(8.0, "Seconds a tool may take.", over=0, most=86_400)
     max_concurrent: int = setting(64, "Calls from outside that run at once.", least=1, most=10_000)
     max_args_bytes: int = setting(16 * 2**20, "Size of the arguments, as JSON.", least=1)
+    run_timeout_s: float = setting(
+        120.0, "Seconds that code given to `run` may take, waiting included.", over=0
+    )
+    run_cpu_s: float = setting(10.0, "Seconds of computing that it may use.", over=0)
+    run_memory_bytes: int = setting(256 * 2**20, "Memory that it may use.", least=2**20)
+    run_max_calls: int = setting(1000, "Tool calls that it may make.", least=1)
+    max_runs: int = setting(16, "How many such runs go on at once.", least=1, most=1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,10 @@ class MemoryTools:
         """Call a tool by its name; the arguments are keywords."""
         return await self.runtime.call(self.runtime.new_call(name, args, "python"), self.caller)
 
+    async def run(self, code: str) -> Any:
+        """Run code that calls tools; the result has `ok`, `data`, `printed` and `error`."""
+        return await self.runtime.run(code, self.caller)
+
 
 @asynccontextmanager
 async def memory_runtime(

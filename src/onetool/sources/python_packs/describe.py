@@ -11,6 +11,7 @@ from pydantic.errors import PydanticUserError
 
 from onetool.domain.invocation import Context
 from onetool.domain.json_text import jsonable
+from onetool.domain.requirement import REQUIREMENTS
 from onetool.domain.tool import DECLARATION, Declaration
 
 from .description import Description
@@ -57,6 +58,7 @@ def describe_function(name: str, function: Callable[..., Any]) -> dict[str, Any]
         "returns": doc.returns,
         "example": doc.example,
         "declaration": asdict(declaration),
+        "requires": [asdict(one) for one in getattr(function, REQUIREMENTS, ())],
         "context": context,
         "plain": all(_is_plain(parameter.annotation) for parameter in signature.parameters.values()),
     }

@@ -3,6 +3,21 @@
 from dataclasses import dataclass
 from typing import Any
 
+TOOL_KEYS = frozenset(
+    {
+        "name",
+        "description",
+        "input_schema",
+        "returns",
+        "example",
+        "declaration",
+        "requires",
+        "context",
+        "plain",
+    }
+)
+"""What is written of each tool; an index that lacks any of it is from another time."""
+
 
 @dataclass(frozen=True, slots=True)
 class Description:

@@ -11,6 +11,8 @@ import orjson
 from onetool.files.atomic import write_atomic
 from onetool.version import __version__
 
+from .description import TOOL_KEYS
+
 RETRY_AFTER = 60.0
 """Seconds after which a file that could not be imported is tried again: its library may be there by now."""
 
@@ -27,10 +29,16 @@ class PackIndex:
     def get(self, path: str, digest: str) -> dict[str, Any] | None:
         """Return the answer for this content of this file, unless it is a failure grown old."""
         entry = self._entries.get(path)
-        if entry is None or entry["digest"] != digest:
+        if (
+            not isinstance(entry, dict)
+            or entry.get("digest") != digest
+            or not entry.keys() >= {"at", "answer"}
+        ):
             return None
         answer: dict[str, Any] = entry["answer"]
-        return answer if "error" not in answer or self._now() - entry["at"] < RETRY_AFTER else None
+        if "error" in answer:
+            return answer if self._now() - entry["at"] < RETRY_AFTER else None
+        return answer if _is_whole(answer) else None
 
     def put(self, path: str, digest: str, answer: dict[str, Any]) -> None:
         """Keep an answer."""
@@ -51,3 +59,10 @@ class PackIndex:
             return dict(files)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
+
+
+def _is_whole(answer: dict[str, Any]) -> bool:
+    described = answer.get("description")
+    if not isinstance(described, dict) or described.keys() != {"pack", "tools", "refused"}:
+        return False
+    return all(isinstance(tool, dict) and tool.keys() == TOOL_KEYS for tool in described["tools"])

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from onetool.domain.invocation import Context, Invocation
+from onetool.domain.requirement import Requirement
 from onetool.domain.tool import Declaration, Origin, Tool, ToolSpec
 from onetool.threads import Threads
 
@@ -78,6 +79,7 @@ def _tool(file: PackFile, pack: str, entry: Mapping[str, Any], threads: Threads,
         changes=declared.changes,
         parallel=declared.parallel,
         tags=declared.tags,
+        requires=tuple(Requirement(**one) for one in entry["requires"]),
         max_concurrent=declared.max_concurrent,
     )
     return Tool(spec, _Function(file, entry, threads).run)

@@ -1,0 +1,53 @@
+"""`onetool run`: code that calls tools."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from onetool.domain.caller import Caller, grant
+
+from .session import answers, json_option, with_runtime, write_json
+from .tools import EXIT, allow_option
+
+
+@click.command()
+@click.argument("code", required=False)
+@click.option("-f", "--file", "file", type=click.Path(exists=True, dir_okay=False), help="Run a file.")
+@allow_option
+@json_option
+def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_json: bool) -> None:
+    """Run CODE, Python in which every pack is there: its last line is the result.
+
+    CODE may be `-` for standard input. It runs in a sandbox without files, network or imports; all it
+    can do is call tools.
+
+    \b
+    Examples:
+      onetool run 'time.now()["iso"]'
+      onetool run '[f["path"] for f in fs.list_dir(path=".") if f["type"] == "file"]'
+      onetool run -f report.py
+    """
+    text = _text(code, file)
+    caller = Caller(door="cli", allowed=allow, approve=grant)
+    result = with_runtime(lambda runtime: runtime.run(text, caller))
+    if as_json:
+        write_json(result.to_json())
+    else:
+        click.echo(result.printed, nl=False, file=answers())
+        if result.error is not None:
+            click.echo(f"Error: {result.error.message}", err=True)
+        elif isinstance(result.data, str):
+            click.echo(result.data, file=answers())
+        elif result.data is not None:
+            write_json(result.data)
+    if result.error is not None:
+        raise SystemExit(EXIT[result.error.reason])
+
+
+def _text(code: str | None, file: str | None) -> str:
+    if (code is None) == (file is None):
+        raise click.UsageError("Give either CODE or --file. Example: onetool run 'time.now()'")
+    if file is not None:
+        return Path(file).read_text(encoding="utf-8")
+    return sys.stdin.read() if code == "-" else str(code)

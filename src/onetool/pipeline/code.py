@@ -1,0 +1,102 @@
+"""Code that a model wrote: read, checked, run in the sandbox; what comes out is masked and measured."""
+
+import asyncio
+from typing import Any, NamedTuple
+
+from onetool.catalog.catalog import Catalog
+from onetool.domain.call import ToolResult
+from onetool.domain.caller import Caller
+from onetool.domain.errors import CODE_OF, ExecutionError, Reason
+from onetool.domain.json_text import jsonable
+from onetool.domain.program import InvalidProgram, Program, parse_program
+from onetool.domain.sandbox import Answer, HostCall, Outcome, SandboxJob, SandboxLimits
+from onetool.domain.stubs import pack_stubs
+from onetool.ports import Sandbox
+
+from .pipeline import Pipeline
+
+NAME = "run"
+EXCEPTIONS = {Reason.TIMEOUT: "TimeoutError", Reason.NEEDS_APPROVAL: "PermissionError"}
+"""What code sees of a refusal, where that is not a ValueError."""
+
+
+class CodeError(NamedTuple):
+    """Why a run failed: the line, what was wrong, what would be right."""
+
+    code: str
+    reason: Reason
+    message: str
+
+
+class CodeResult(NamedTuple):
+    """The value of the last line, what was printed on the way, or an error."""
+
+    ok: bool
+    data: Any = None
+    printed: str = ""
+    error: CodeError | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """`ok`, `data` or `error`, and `printed` when there is any."""
+        body: dict[str, Any] = {"ok": self.ok}
+        body |= {"error": {"tool": NAME, **self.error._asdict()}} if self.error else {"data": self.data}
+        return body | ({"printed": self.printed} if self.printed else {})
+
+
+class CodeRuns:
+    """Runs code against the packs of a catalog."""
+
+    def __init__(self, catalog: Catalog, pipeline: Pipeline, sandbox: Sandbox, limits: SandboxLimits) -> None:
+        self._catalog, self._pipeline, self._sandbox, self._limits = catalog, pipeline, sandbox, limits
+
+    async def run(self, code: str, caller: Caller, call: HostCall) -> CodeResult:
+        """Run the code up to the caller's deadline; whatever it does, the end is a result."""
+        try:
+            job = await self._job(code, caller, call)
+            async with asyncio.timeout_at(caller.deadline):
+                outcome = await self._sandbox.run(job)
+            return self._leaving(outcome)
+        except InvalidProgram as error:
+            return _failure(Reason.BAD_ARGS, str(error))
+        except TimeoutError:
+            return _failure(Reason.TIMEOUT, "The code took too long and was ended.")
+
+    async def _job(self, code: str, caller: Caller, call: HostCall) -> SandboxJob:
+        packs = await self._catalog.packs(caller)
+        program = parse_program(code, packs)
+        aliases = self._aliases(program)
+        named = program.names | {target.partition(".")[0] for target in aliases.values()}
+        modules = {name: pack_stubs(specs) for name, specs in packs.items() if name in named}
+        aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
+        known = frozenset({*packs, *self._catalog.aliases})
+        return SandboxJob(
+            program=program, modules=modules, aliases=aliases, known=known, call=call, limits=self._limits
+        )
+
+    def _aliases(self, program: Program) -> dict[str, str]:
+        known = self._catalog.aliases
+        return {name: known[name] for name in program.names & known.keys() if "@" not in known[name]}
+
+    def _leaving(self, outcome: Outcome) -> CodeResult:
+        printed = self._pipeline.masked(outcome.printed)
+        if outcome.error:
+            reason = Reason.TIMEOUT if outcome.exception == "TimeoutError" else Reason.RAISED
+            return _failure(reason, self._pipeline.masked(outcome.error), printed)
+        try:
+            data, _ = self._pipeline.leaving(NAME, outcome.output)
+        except ExecutionError as error:
+            return _failure(error.reason, str(error), printed)
+        return CodeResult(True, data, printed)
+
+
+def answer_of(result: ToolResult) -> Answer:
+    """What a call inside the code sees: what the tool returned, or an exception of the type it raised."""
+    if result.error is None or result.meta.reason is Reason.RETURNED_ERROR:
+        return Answer(jsonable(result.data))
+    kind = result.meta.exception or EXCEPTIONS.get(result.meta.reason or Reason.RAISED, "ValueError")
+    message = result.error.message.removeprefix(f"{type(result.raised).__name__}: ")
+    return Answer(None, kind, message[1:-1] if kind == "KeyError" else message)  # whose text is a repr
+
+
+def _failure(reason: Reason, message: str, printed: str = "") -> CodeResult:
+    return CodeResult(False, None, printed, CodeError(CODE_OF[reason], reason, message))

@@ -1,0 +1,202 @@
+"""Runs code in pooled workers of the Monty interpreter: no files, no network, no imports but packs."""
+
+import os
+import re
+import signal
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from typing import Any, get_args
+
+from onetool.domain.nearest import did_you_mean
+from onetool.domain.sandbox import Answer, Outcome, SandboxJob, SandboxLimits
+from onetool.threads import Threads
+
+MODULE = "pack_{}"
+"""Name of a pack's module inside: the plain one may be a module of the interpreter's own."""
+DIAGNOSTIC = re.compile(r"^\S+?:(?P<line>\d+):\d+: error\[[\w-]+\] (?P<message>.*)$", re.M)
+MISSING_TOOL = re.compile(r"Module `(\w+)` has no member `(\w+)`")
+UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
+FUNCTION = re.compile(r"function `(\w+)`")
+MOST_DIAGNOSTICS = 5
+LACKS = "Not available: class inheritance, yield, del, property, async with, files, network, most modules."
+
+
+class MontySandbox:
+    """A pool that is started by the first run; each run has a worker of its own while it lasts."""
+
+    def __init__(self, threads: Threads, max_processes: int) -> None:
+        self._threads, self._max_processes = threads, max_processes
+        self._pool: Any = None
+        self._lock = threading.Lock()
+
+    async def run(self, job: SandboxJob) -> Outcome:
+        """Run the code on a thread; cancelling the wait kills its worker."""
+        run = _Run(job)
+        try:
+            return await self._threads.run(lambda: run(self._started_pool()))
+        finally:
+            run.end()
+
+    def close(self) -> None:
+        """End all workers."""
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.__exit__(None, None, None)
+
+    def _started_pool(self) -> Any:
+        from pydantic_monty import Monty
+
+        with self._lock:
+            if self._pool is None:
+                pool = Monty(min_processes=1, max_processes=self._max_processes)
+                self._pool = pool.__enter__()
+            return self._pool
+
+
+class _Run:
+    """One program in one worker, driven from call to call."""
+
+    def __init__(self, job: SandboxJob) -> None:
+        self._job = job
+        self._pending: dict[int, Future[Answer]] = {}
+        self._worker: int | None = None
+        self._printed: list[str] = []
+        self._printed_bytes = 0
+        self._is_over = False
+
+    def __call__(self, pool: Any) -> Outcome:
+        import pydantic_monty as monty
+
+        modules = {MODULE.format(name): _module(monty, stubs) for name, stubs in self._job.modules.items()}
+        session = pool.checkout(
+            limits=_limits(self._job.limits),
+            type_check=True,
+            type_check_format="concise",
+            external_modules=modules,
+        )
+        try:
+            with session as worker:
+                self._worker = worker.worker_pid
+                return Outcome(self._drive(monty, worker), "".join(self._printed))
+        except monty.MontyError as error:
+            return Outcome(None, "".join(self._printed), *self._explain(monty, error))
+        finally:
+            self._worker = None
+
+    def end(self) -> None:
+        """Stop whatever still runs: nobody waits for it."""
+        self._is_over = True
+        for call in self._pending.values():
+            call.cancel()
+        worker = self._worker
+        if worker is not None:
+            with suppress(OSError):
+                os.kill(worker, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    def _drive(self, monty: Any, worker: Any) -> Any:
+        prelude = [f"import {MODULE.format(name)} as {name}" for name in self._job.modules]
+        prelude += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
+        worker.feed_run("\n".join(prelude))
+        step = worker.feed_start(self._job.program.source, print_callback=self._print)
+        while not isinstance(step, monty.MontyComplete):
+            step = self._answer(monty, step)
+        return step.output
+
+    def _answer(self, monty: Any, step: Any) -> Any:
+        if isinstance(step, monty.FutureSnapshot):
+            return step.resume(self._finished(step.pending_call_ids))
+        if not isinstance(step, monty.FunctionSnapshot) or step.is_os_function:
+            return step.resume_auto()
+        if step.args:
+            name = step.function_name.removeprefix("pack_")
+            message = f"{name}() takes keyword arguments only, such as {name}(query='x')"
+            return step.resume({"exc_type": "TypeError", "message": message})
+        call = self._job.call(step.function_name.removeprefix("pack_"), step.kwargs)
+        self._pending[step.call_id] = call
+        if (step.position.start, step.position.end) in self._job.program.waits:
+            return step.resume({"future": ...})
+        return step.resume(_result(self._pending.pop(step.call_id).result()))
+
+    def _finished(self, ids: list[int]) -> dict[int, Any]:
+        """Wait for at least one of these calls, and return those that are done."""
+        calls = {call_id: self._pending[call_id] for call_id in ids}
+        wait(calls.values(), return_when=FIRST_COMPLETED)
+        return {
+            call_id: _result(self._pending.pop(call_id).result())
+            for call_id, call in calls.items()
+            if call.done()
+        }
+
+    def _print(self, stream: str, text: str) -> None:
+        room = self._job.limits.printed_bytes - self._printed_bytes
+        self._printed_bytes += len(text)
+        if room > 0:
+            self._printed.append(text[:room])
+            if len(text) > room:
+                self._printed.append("\n[more was printed than is kept]\n")
+
+    def _explain(self, monty: Any, error: Any) -> tuple[str, str]:
+        if isinstance(error, monty.MontyTypingError):
+            return _diagnostics(str(error), self._job), "TypeError"
+        if isinstance(error, monty.MontyCrashedError):
+            return "The code used more memory or time than it may, and was ended.", "MemoryError"
+        raised = error.exception() if hasattr(error, "exception") else error
+        frames = error.traceback() if hasattr(error, "traceback") else []
+        where = f"line {frames[-1].line}: " if frames else ""
+        text = f"{type(raised).__name__}: {raised}"
+        lacks = f" {LACKS}" if isinstance(raised, NotImplementedError) else ""
+        return f"{where}{text}{lacks}", type(raised).__name__
+
+
+def _module(monty: Any, stubs: str) -> Any:
+    names = re.findall(r"^def (\w+)", stubs, re.M)
+    return monty.ExternalModule(dict.fromkeys(names, _never_called), stubs=stubs)
+
+
+def _never_called(**kwargs: Any) -> None:
+    """Stand for a tool: the name is all that matters, calls are answered one by one."""
+
+
+def _limits(limits: SandboxLimits) -> dict[str, Any]:
+    return {
+        "max_feed_duration_secs": limits.cpu_s,
+        "max_memory": limits.memory_bytes,
+        "max_suspensions": limits.calls,
+        "max_total_sleep_secs": limits.sleep_s,
+    }
+
+
+def _result(answer: Answer) -> dict[str, Any]:
+    if not answer.exception:
+        return {"return_value": answer.value}
+    from pydantic_monty import ExcType
+
+    kind = answer.exception if answer.exception in get_args(ExcType) else "RuntimeError"
+    return {"exc_type": kind, "message": answer.message}
+
+
+def _diagnostics(text: str, job: SandboxJob) -> str:
+    """What the checker found, in the author's names, with the nearest tool or the signature."""
+    found = [_diagnostic(match, job) for match in DIAGNOSTIC.finditer(text)]
+    return "\n".join(dict.fromkeys(found[:MOST_DIAGNOSTICS])) or text
+
+
+def _diagnostic(match: "re.Match[str]", job: SandboxJob) -> str:
+    line, message = f"line {match['line']}", match["message"].replace("`pack_", "`")
+    if undefined := UNDEFINED.search(message):
+        return f"{line}: {undefined[1]!r} is not defined.{did_you_mean(undefined[1], job.known)}"
+    if missing := MISSING_TOOL.search(message):
+        pack, name = missing.groups()
+        known = [f"{pack}.{one}" for one in _signatures(job.modules.get(pack, ""))]
+        return f"{line}: there is no tool {pack}.{name}.{did_you_mean(f'{pack}.{name}', known)}"
+    function = FUNCTION.search(message)
+    for pack, stubs in job.modules.items() if function else ():
+        if function and (signature := _signatures(stubs).get(function[1])) is not None:
+            return f"{line}: {message}. Signature: {pack}.{function[1]}({signature})"
+    return f"{line}: {message}"
+
+
+def _signatures(stubs: str) -> dict[str, str]:
+    return dict(re.findall(r"^def (\w+)\((.*)\) -> Any", stubs, re.M))
