@@ -65,7 +65,13 @@ async def open_runtime(
             pipeline = _pipeline(configuration, catalog, recorder, runtime)
             http = HttpClients(configuration.settings.allowedHosts)
             closing.callback(http.close)
-            code = CodeRuns(catalog, pipeline, sandbox, _sandbox_limits(configuration))
+            code = CodeRuns(
+                catalog,
+                pipeline,
+                sandbox,
+                limits=_sandbox_limits(configuration),
+                snippets=configuration.settings.snippets,
+            )
             return State(
                 configuration=configuration, catalog=catalog, pipeline=pipeline, code=code, http=http
             )

@@ -1,9 +1,11 @@
 """Code that a model wrote: read, checked, run in the sandbox; what comes out is masked and measured."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from onetool.catalog.catalog import Catalog
+from onetool.catalog.snippets import expand_snippet
 from onetool.domain.call import ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import CODE_OF, ExecutionError, Reason
@@ -12,6 +14,7 @@ from onetool.domain.program import InvalidProgram, Program, parse_program
 from onetool.domain.sandbox import Answer, HostCall, Outcome, SandboxJob, SandboxLimits
 from onetool.domain.stubs import pack_stubs
 from onetool.ports import Sandbox
+from onetool.settings.schema import Snippet
 
 from .pipeline import Pipeline
 
@@ -46,8 +49,17 @@ class CodeResult(NamedTuple):
 class CodeRuns:
     """Runs code against the packs of a catalog."""
 
-    def __init__(self, catalog: Catalog, pipeline: Pipeline, sandbox: Sandbox, limits: SandboxLimits) -> None:
-        self._catalog, self._pipeline, self._sandbox, self._limits = catalog, pipeline, sandbox, limits
+    def __init__(
+        self,
+        catalog: Catalog,
+        pipeline: Pipeline,
+        sandbox: Sandbox,
+        *,
+        limits: SandboxLimits,
+        snippets: Mapping[str, Snippet],
+    ) -> None:
+        self._catalog, self._pipeline, self._sandbox = catalog, pipeline, sandbox
+        self._limits, self._snippets = limits, snippets
 
     async def run(self, code: str, caller: Caller, call: HostCall) -> CodeResult:
         """Run the code up to the caller's deadline; whatever it does, the end is a result."""
@@ -63,7 +75,7 @@ class CodeRuns:
 
     async def _job(self, code: str, caller: Caller, call: HostCall) -> SandboxJob:
         packs = await self._catalog.packs(caller)
-        program = parse_program(code, packs)
+        program = parse_program(expand_snippet(code, self._snippets), packs)
         aliases = self._aliases(program)
         named = program.names | {target.partition(".")[0] for target in aliases.values()}
         modules = {name: pack_stubs(specs) for name, specs in packs.items() if name in named}
