@@ -69,6 +69,7 @@ async def open_runtime(
                 catalog,
                 pipeline,
                 sandbox,
+                threads,
                 limits=_sandbox_limits(configuration),
                 snippets=configuration.settings.snippets,
             )

@@ -16,6 +16,7 @@ from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime, SettingsError
 from onetool.domain.invocation import Invocation
+from onetool.domain.json_text import check_size
 from onetool.domain.sandbox import Answer
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
@@ -141,14 +142,7 @@ class Runtime:
         """Run code that a model wrote; every call of a tool inside it is a call of this caller."""
         deadline = time.monotonic() + self.configuration.settings.execution.run_timeout_s
         inside = caller.inner(deadline)
-
-        def call(name: str, args: Mapping[str, Any]) -> "Future[Answer]":
-            return asyncio.run_coroutine_threadsafe(self._answer(name, args, inside), self.loop)
-
-        return await self._state.code.run(code, inside, call)
-
-    async def _answer(self, name: str, args: Mapping[str, Any], caller: Caller) -> Answer:
-        return answer_of(await self.call(self.new_call(name, args, "run"), caller))
+        return await self._state.code.run(code, inside, _Host(self, inside))
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.
@@ -197,3 +191,30 @@ class Runtime:
                 self._state = await self._build(await self._threads.run(self._read), self)
             except SettingsError as error:
                 log.error("the old configuration stays: %s", error)
+
+
+class _Host:
+    """What code in the sandbox may ask for: calls on its caller's behalf, and waits."""
+
+    def __init__(self, runtime: Runtime, caller: Caller) -> None:
+        self._runtime, self._caller = runtime, caller
+
+    def call(self, name: str, args: Mapping[str, Any]) -> "Future[Answer]":
+        return asyncio.run_coroutine_threadsafe(self._call(name, args), self._runtime.loop)
+
+    def sleep(self, seconds: float) -> "Future[Answer]":
+        return asyncio.run_coroutine_threadsafe(_sleep(seconds), self._runtime.loop)
+
+    async def _call(self, name: str, args: Mapping[str, Any]) -> Answer:
+        limit = self._runtime.configuration.settings.execution.max_args_bytes
+        try:
+            check_size(args, limit * 2)
+        except ValueError as error:
+            return Answer(None, "ValueError", f"The arguments for {name} cannot be taken: {error}.")
+        call = self._runtime.new_call(name, args, "run")
+        return answer_of(await self._runtime.call(call, self._caller))
+
+
+async def _sleep(seconds: float) -> Answer:
+    await asyncio.sleep(seconds)
+    return Answer()

@@ -138,6 +138,6 @@ def _constant(value: Any) -> ast.expr:
         return ast.Dict(
             [ast.Constant(str(key)) for key in value], [_constant(item) for item in value.values()]
         )
-    if value is None or isinstance(value, str | int) or isinstance(value, float) and math.isfinite(value):
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value)):
         return ast.Constant(value)
     return ast.Constant(str(value))

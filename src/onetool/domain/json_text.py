@@ -25,6 +25,42 @@ def encode(value: Any) -> bytes:
         return json.dumps(jsonable(value), separators=(",", ":")).encode()
 
 
+def check_size(value: Any, limit: int) -> None:
+    """Look how large a value would be as JSON, without writing it: parts that are shared count each time.
+
+    Forty lists that each hold the one before twice are small in memory, and have no end on paper.
+    Raises ValueError over the limit, and for what refers to itself.
+    """
+    if _Sizes(limit).of(value, 0) > limit:
+        raise ValueError(f"larger than {limit} bytes")
+
+
+class _Sizes:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._known: dict[int, int] = {}
+
+    def of(self, value: Any, depth: int) -> int:
+        if isinstance(value, str | bytes | bytearray):
+            return len(value)
+        if not isinstance(value, dict | list | tuple | set | frozenset):
+            return 1
+        if depth > MAX_DEPTH:
+            raise ValueError(f"nested more than {MAX_DEPTH} levels deep, or refers to itself")
+        known = self._known.get(id(value))
+        if known is None:
+            known = self._known[id(value)] = self._container(value, depth + 1)
+        return known
+
+    def _container(self, value: Any, depth: int) -> int:
+        size = 2
+        for item in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
+            size += 1 + self.of(item, depth)
+            if size > self._limit:
+                break
+        return size
+
+
 def pretty(value: Any) -> str:
     """Write a value as indented JSON for people."""
     try:

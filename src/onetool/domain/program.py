@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .errors import OneToolError
 
 FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)\n?```\s*\Z", re.S)
+LONGEST = 100_000
 GATHERING = frozenset({"gather", "create_task", "ensure_future"})
 
 Span = tuple[int, int]
@@ -34,9 +35,17 @@ def parse_program(code: str, packs: Collection[str]) -> Program:
 
     Raises InvalidProgram when it is not Python.
     """
+    if len(code) > LONGEST:
+        raise InvalidProgram(f"line 1: the code is longer than {LONGEST} characters")
     match = FENCE.match(code)
-    written = match[1] if match else code
-    source = _edited(written, _parse(written), frozenset(packs))
+    try:
+        return _read(match[1] if match else code, frozenset(packs))
+    except RecursionError:
+        raise InvalidProgram("line 1: the code is nested too deeply") from None
+
+
+def _read(written: str, packs: frozenset[str]) -> Program:
+    source = _edited(written, _parse(written), packs)
     tree = _parse(source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     lines = _Lines(source)
@@ -48,7 +57,7 @@ def _parse(source: str) -> ast.Module:
         return ast.parse(source)
     except SyntaxError as error:
         raise InvalidProgram(f"line {error.lineno or 1}: {error.msg}") from None
-    except (ValueError, RecursionError, MemoryError) as error:
+    except (ValueError, MemoryError) as error:
         raise InvalidProgram(f"line 1: this cannot be read as Python: {error}") from None
 
 

@@ -1,9 +1,9 @@
 """What goes into a sandbox and what comes out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .program import Program
 
@@ -16,8 +16,16 @@ class Answer(NamedTuple):
     message: str = ""
 
 
-HostCall = Callable[[str, Mapping[str, Any]], "Future[Answer]"]
-"""Starts a tool call from any thread; several may run beside each other."""
+class Host(Protocol):
+    """What the world outside does for the code; from any thread, several things beside each other."""
+
+    def call(self, name: str, args: Mapping[str, Any]) -> "Future[Answer]":
+        """Start a tool call."""
+        ...
+
+    def sleep(self, seconds: float) -> "Future[Answer]":
+        """Start a wait."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +50,7 @@ class SandboxJob:
     """Short names that the program uses, each with the `pack.func` it stands for."""
     known: frozenset[str] = frozenset()
     """Every pack and alias that could have been named, to suggest the one that was meant."""
-    call: HostCall
+    host: Host
     limits: SandboxLimits = SandboxLimits()
 
 

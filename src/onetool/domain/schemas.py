@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .errors import InvalidTool
 from .nearest import nearest
+from .texts import cut
 
 if TYPE_CHECKING:
     from jsonschema_rs import ValidationError, Validator
@@ -30,7 +31,7 @@ def compile_schema(schema: Mapping[str, Any]) -> "Validator":
             pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACKS),
         )
     except ValueError as error:
-        raise InvalidTool(_cut(str(error).partition("\n")[0])) from None
+        raise InvalidTool(cut(str(error).partition("\n")[0], MAX_WORDS)) from None
 
 
 def problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> str:
@@ -42,7 +43,7 @@ def problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> s
             _explain(error, schema, value) for error in islice(validator.iter_errors(value), MAX_PROBLEMS)
         ]
     except ValueError as error:  # no JSON value: a key that is no string, an object, too deep
-        return _cut(str(error))
+        return cut(str(error), MAX_WORDS)
     return "; ".join(found)
 
 
@@ -50,7 +51,8 @@ def _explain(error: "ValidationError", schema: Mapping[str, Any], value: Any) ->
     if error.schema_path == ["additionalProperties"]:
         return _unexpected(schema, value)
     where = ".".join(map(str, error.instance_path))
-    return f"{where}: {_cut(error.message)}" if where else _cut(error.message)
+    message = cut(error.message, MAX_WORDS)
+    return f"{where}: {message}" if where else message
 
 
 def _unexpected(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
@@ -58,10 +60,4 @@ def _unexpected(schema: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     names = [name for name in value if name not in known]
     meant = [near for name in names for near in nearest(name, known, limit=1)]
     right = f"Did you mean {' or '.join(meant)}?" if meant else f"Valid: {', '.join(known) or 'none'}."
-    return _cut(f"unknown parameter {', '.join(map(repr, names))}. {right}")
-
-
-def _cut(text: str) -> str:
-    """Keep both ends: the value stands at the start, what is wrong with it at the end."""
-    half = MAX_WORDS // 2
-    return text if len(text) <= MAX_WORDS else f"{text[:half]} ... {text[-half:]}"
+    return cut(f"unknown parameter {', '.join(map(repr, names))}. {right}", MAX_WORDS)

@@ -11,12 +11,14 @@ from onetool.domain.caller import Caller
 from onetool.domain.errors import CODE_OF, ExecutionError, Reason
 from onetool.domain.json_text import jsonable
 from onetool.domain.program import InvalidProgram, Program, parse_program
-from onetool.domain.sandbox import Answer, HostCall, Outcome, SandboxJob, SandboxLimits
+from onetool.domain.sandbox import Answer, Host, Outcome, SandboxJob, SandboxLimits
 from onetool.domain.stubs import pack_stubs
+from onetool.domain.texts import cut
 from onetool.ports import Sandbox
 from onetool.settings.schema import Snippet
+from onetool.threads import Threads
 
-from .pipeline import Pipeline
+from .pipeline import LONGEST_MESSAGE, Pipeline
 
 NAME = "run"
 EXCEPTIONS = {Reason.TIMEOUT: "TimeoutError", Reason.NEEDS_APPROVAL: "PermissionError"}
@@ -54,18 +56,20 @@ class CodeRuns:
         catalog: Catalog,
         pipeline: Pipeline,
         sandbox: Sandbox,
+        threads: Threads,
         *,
         limits: SandboxLimits,
         snippets: Mapping[str, Snippet],
     ) -> None:
         self._catalog, self._pipeline, self._sandbox = catalog, pipeline, sandbox
+        self._threads = threads
         self._limits, self._snippets = limits, snippets
 
-    async def run(self, code: str, caller: Caller, call: HostCall) -> CodeResult:
+    async def run(self, code: str, caller: Caller, host: Host) -> CodeResult:
         """Run the code up to the caller's deadline; whatever it does, the end is a result."""
         try:
-            job = await self._job(code, caller, call)
             async with asyncio.timeout_at(caller.deadline):
+                job = await self._job(code, caller, host)
                 outcome = await self._sandbox.run(job)
             return self._leaving(outcome)
         except InvalidProgram as error:
@@ -73,17 +77,20 @@ class CodeRuns:
         except TimeoutError:
             return _failure(Reason.TIMEOUT, "The code took too long and was ended.")
 
-    async def _job(self, code: str, caller: Caller, call: HostCall) -> SandboxJob:
+    async def _job(self, code: str, caller: Caller, host: Host) -> SandboxJob:
         packs = await self._catalog.packs(caller)
-        program = parse_program(expand_snippet(code, self._snippets), packs)
+        program = await self._threads.run(self._read, code, packs)
         aliases = self._aliases(program)
         named = program.names | {target.partition(".")[0] for target in aliases.values()}
         modules = {name: pack_stubs(specs) for name, specs in packs.items() if name in named}
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
         known = frozenset({*packs, *self._catalog.aliases})
         return SandboxJob(
-            program=program, modules=modules, aliases=aliases, known=known, call=call, limits=self._limits
+            program=program, modules=modules, aliases=aliases, known=known, host=host, limits=self._limits
         )
+
+    def _read(self, code: str, packs: Mapping[str, Any]) -> Program:
+        return parse_program(expand_snippet(code, self._snippets), packs)
 
     def _aliases(self, program: Program) -> dict[str, str]:
         known = self._catalog.aliases
@@ -98,7 +105,7 @@ class CodeRuns:
             data, _ = self._pipeline.leaving(NAME, outcome.output)
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
-        return CodeResult(True, data, printed)
+        return CodeResult(True, jsonable(data), printed)
 
 
 def answer_of(result: ToolResult) -> Answer:
@@ -111,4 +118,4 @@ def answer_of(result: ToolResult) -> Answer:
 
 
 def _failure(reason: Reason, message: str, printed: str = "") -> CodeResult:
-    return CodeResult(False, None, printed, CodeError(CODE_OF[reason], reason, message))
+    return CodeResult(False, None, printed, CodeError(CODE_OF[reason], reason, cut(message, LONGEST_MESSAGE)))

@@ -12,8 +12,9 @@ from onetool.domain.call import ErrorText, Meta, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.invocation import Flag, Invocation
-from onetool.domain.json_text import encode, jsonable
+from onetool.domain.json_text import check_size, encode, jsonable
 from onetool.domain.redaction import Redactor
+from onetool.domain.texts import cut
 
 from .admission import Admission
 from .approval import Approval
@@ -24,6 +25,7 @@ from .record import Recorder
 
 log = logging.getLogger(__name__)
 
+LONGEST_MESSAGE = 4_000
 INSIDE = "sdk"
 """Calls from one pack to another hand over native objects: nothing leaves the process."""
 
@@ -113,18 +115,24 @@ class Pipeline:
 
         Raises ExecutionError.
         """
+        limit = self._limits.max_output_bytes
         try:
+            if not isinstance(output, str | int | float | None):
+                check_size(output, limit * 2)
             text = encode(output)
             if self._redactor and self._redactor.finds(text.decode()):
                 output = self._redactor.clean(jsonable(output))
         except Exception as error:  # noqa: BLE001 - the text of a foreign object may raise anything
+            too_large = str(error).startswith("larger than")
             message = f"{name} returned something that cannot be written as JSON: {error}"
-            raise ExecutionError(Reason.BAD_OUTPUT, message) from None
-        limit = self._limits.max_output_bytes
+            raise ExecutionError(Reason.TOO_LARGE_OUT if too_large else Reason.BAD_OUTPUT, message) from None
         if len(text) > limit:
             message = f"{name} returned {len(text)} bytes, over output.max_bytes ({limit})."
             raise ExecutionError(Reason.TOO_LARGE_OUT, message)
         return output, len(text)
+
+    def _error_text(self, text: ErrorText) -> ErrorText:
+        return ErrorText(cut(self._redactor.redact(text), self._limits.max_output_bytes))
 
     def masked(self, text: str) -> str:
         """Return a text without secrets."""
@@ -142,8 +150,8 @@ class Pipeline:
         return ToolResult.failure(
             meta,
             error.reason,
-            self._redactor.redact(str(error)),
-            data=ErrorText(self._redactor.redact(error.text)) if isinstance(error, ReturnedError) else None,
+            cut(self._redactor.redact(str(error)), LONGEST_MESSAGE),
+            data=self._error_text(error.text) if isinstance(error, ReturnedError) else None,
             raised=error.error if isinstance(error, Raised) else error,
         )
 

@@ -107,14 +107,22 @@ class _Run:
     def _answer(self, monty: Any, step: Any) -> Any:
         if isinstance(step, monty.FutureSnapshot):
             return step.resume(self._finished(step.pending_call_ids))
-        if not isinstance(step, monty.FunctionSnapshot) or step.is_os_function:
+        if not isinstance(step, monty.FunctionSnapshot):
             return step.resume_auto()
+        if step.function_name == "system.async_sleep":
+            self._pending[step.call_id] = self._job.host.sleep(*step.args)
+            return step.resume({"future": ...})
+        return step.resume_auto() if step.is_os_function else self._call(step)
+
+    def _call(self, step: Any) -> Any:
+        pack, _, function = step.function_name.removeprefix("pack_").partition(".")
+        if pack not in self._job.modules or not function:
+            return step.resume({"exc_type": "NameError", "message": f"name {pack!r} is not defined"})
+        name = f"{pack}.{function}"
         if step.args:
-            name = step.function_name.removeprefix("pack_")
             message = f"{name}() takes keyword arguments only, such as {name}(query='x')"
             return step.resume({"exc_type": "TypeError", "message": message})
-        call = self._job.call(step.function_name.removeprefix("pack_"), step.kwargs)
-        self._pending[step.call_id] = call
+        self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
         if (step.position.start, step.position.end) in self._job.program.waits:
             return step.resume({"future": ...})
         return step.resume(_result(self._pending.pop(step.call_id).result()))
@@ -131,10 +139,11 @@ class _Run:
 
     def _print(self, stream: str, text: str) -> None:
         room = self._job.limits.printed_bytes - self._printed_bytes
-        self._printed_bytes += len(text)
+        content = text.encode()
+        self._printed_bytes += len(content)
         if room > 0:
-            self._printed.append(text[:room])
-            if len(text) > room:
+            self._printed.append(content[:room].decode(errors="ignore"))
+            if len(content) > room:
                 self._printed.append("\n[more was printed than is kept]\n")
 
     def _explain(self, monty: Any, error: Any) -> tuple[str, str]:

@@ -1,0 +1,7 @@
+"""Texts that somebody else wrote, kept to a length that can be read."""
+
+
+def cut(text: str, longest: int) -> str:
+    """Keep both ends of a long text: a value stands at the start, what is wrong with it at the end."""
+    half = longest // 2
+    return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
