@@ -12,6 +12,8 @@ from onetool.domain.nearest import did_you_mean
 from onetool.domain.sandbox import Answer, Outcome, SandboxJob, SandboxLimits
 from onetool.threads import Threads
 
+from .launcher import Launcher
+
 MODULE = "pack_{}"
 """Name of a pack's module inside: the plain one may be a module of the interpreter's own."""
 DIAGNOSTIC = re.compile(r"^\S+?:(?P<line>\d+):\d+: error\[[\w-]+\] (?P<message>.*)$", re.M)
@@ -28,6 +30,7 @@ class MontySandbox:
     def __init__(self, threads: Threads, max_processes: int) -> None:
         self._threads, self._max_processes = threads, max_processes
         self._pool: Any = None
+        self._launcher: Launcher | None = None
         self._lock = threading.Lock()
 
     async def run(self, job: SandboxJob) -> Outcome:
@@ -44,13 +47,19 @@ class MontySandbox:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.__exit__(None, None, None)
+        if self._launcher is not None:
+            self._launcher.close()
 
     def _started_pool(self) -> Any:
         from pydantic_monty import Monty
+        from pydantic_monty._binary import find_monty_binary
 
         with self._lock:
             if self._pool is None:
-                pool = Monty(min_processes=1, max_processes=self._max_processes)
+                self._launcher = Launcher(find_monty_binary())
+                pool = Monty(
+                    binary_path=self._launcher.program, min_processes=1, max_processes=self._max_processes
+                )
                 self._pool = pool.__enter__()
             return self._pool
 
