@@ -124,7 +124,7 @@ async def test_health_tells_how_the_parts_are(home):
         health = await runtime.health()
         shown = (await call(runtime, "ot.health")).data
     assert health.held_back == ("onetool.yaml",)
-    assert health.tool_count == shown["registry"]["tool_count"] == 6
+    assert health.tool_count == shown["registry"]["tool_count"] == 8
     assert list(shown) == ["version", "python", "cwd", "registry", "proxy"]
     assert shown["registry"]["status"] == "ok"
     assert shown["cwd"] == str(home.cwd)

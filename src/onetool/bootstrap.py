@@ -25,7 +25,8 @@ from onetool.sources.config_tools import ConfigTools
 from onetool.sources.python_packs.index import PackIndex
 from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
 from onetool.sources.snapshot import Fixed, Reader, Snapshot
-from onetool.storage.memory import MemoryUsage
+from onetool.storage.flat_file import FlatFileResults
+from onetool.storage.memory import MemoryResults, MemoryUsage
 from onetool.threads import Threads
 
 SHIPPED = "onetool.packs"
@@ -54,6 +55,8 @@ async def open_runtime(
     with open_logs(stderr=log_level or log.level, file=file) as logs, ExitStack() as closing:
         index = PackIndex(None if in_memory else places.state / "packs.json")
         recorder = Recorder(usage or MemoryUsage(), threads)
+        ttl_s = configuration.settings.output.ttl_s
+        results = MemoryResults(ttl_s) if in_memory else FlatFileResults(places.data / "results", ttl_s)
         sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
         closing.callback(sandbox.close)
 
@@ -74,7 +77,12 @@ async def open_runtime(
                 snippets=configuration.settings.snippets,
             )
             return State(
-                configuration=configuration, catalog=catalog, pipeline=pipeline, code=code, http=http
+                configuration=configuration,
+                catalog=catalog,
+                pipeline=pipeline,
+                code=code,
+                results=results,
+                http=http,
             )
 
         runtime = Runtime(

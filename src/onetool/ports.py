@@ -5,6 +5,7 @@ from typing import Protocol
 
 from onetool.domain.paging import Page
 from onetool.domain.sandbox import Outcome, SandboxJob
+from onetool.domain.stored import Stored
 from onetool.domain.tool import Tool
 from onetool.domain.usage import CallEvent
 
@@ -55,4 +56,20 @@ class Sandbox(Protocol):
 
     def close(self) -> None:
         """End all workers."""
+        ...
+
+
+class ResultStore(Protocol):
+    """Keeps large outputs for a while. Called on a thread: it may block."""
+
+    def put(self, text: str, tool: str) -> Stored:
+        """Keep a text; on return it is durable."""
+        ...
+
+    def find(self, handle: str) -> Stored | None:
+        """Return what is known of a handle, also after its text has expired; None if it never was."""
+        ...
+
+    def text(self, handle: str) -> str | None:
+        """Return the text, or None when it has expired or never was."""
         ...

@@ -18,15 +18,19 @@ from onetool.domain.errors import NoRuntime, SettingsError
 from onetool.domain.invocation import Invocation
 from onetool.domain.json_text import check_size
 from onetool.domain.sandbox import Answer
+from onetool.domain.stored import preview
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
 from onetool.network.client import HttpClients
-from onetool.pipeline.code import CodeResult, CodeRuns, answer_of
+from onetool.pipeline.code import CodeResult, CodeRuns, answer_of, code_text
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
+from onetool.ports import ResultStore
 from onetool.settings.configuration import Configuration
 from onetool.threads import Threads
 from onetool.version import __version__
+
+__all__ = ["CodeResult", "Health", "Runtime", "Scope", "State", "current"]
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +43,7 @@ class State:
     catalog: Catalog
     pipeline: Pipeline
     code: CodeRuns
+    results: ResultStore
     http: HttpClients
 
 
@@ -122,6 +127,20 @@ class Runtime:
     def catalog(self) -> Catalog:
         """Which tools exist."""
         return self._state.catalog
+
+    async def text_of(self, result: CodeResult) -> str:
+        """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
+        text = code_text(result)
+        limit = self.configuration.settings.output.max_inline_size
+        if len(text.encode("utf-8", "replace")) <= limit:
+            return text
+        stored = await self._threads.run(self.results.put, text, "run")
+        return preview(stored, text)
+
+    @property
+    def results(self) -> ResultStore:
+        """Large outputs that were kept aside."""
+        return self._state.results
 
     @property
     def http(self) -> HttpClients:

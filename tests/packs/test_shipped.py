@@ -40,6 +40,17 @@ async def test_what_models_read():
                 },
             ),
             "ot.health": ("Check the parts of OneTool.", {}),
+            "ot.result": (
+                "Read lines of a large output that was stored aside.",
+                {
+                    "handle": "The handle that the summary named.",
+                    "offset": "The first line to return, from 1 on.",
+                    "limit": "How many lines to return at most.",
+                    "search": "Only lines that match this regular expression; offset and limit count these.",
+                    "fuzzy": "Take search as words that may be misspelt, best matches first.",
+                },
+            ),
+            "ot.version": ("Tell the version of OneTool.", {}),
             "shell.pwd": ("Tell the current working directory; relative paths start there.", {}),
             "time.now": ("Tell the current time.", {}),
             "tools.echo": (

@@ -9,7 +9,7 @@ from onetool.catalog.snippets import expand_snippet
 from onetool.domain.call import ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import CODE_OF, ExecutionError, Reason
-from onetool.domain.json_text import jsonable
+from onetool.domain.json_text import jsonable, pretty
 from onetool.domain.program import InvalidProgram, Program, parse_program
 from onetool.domain.sandbox import Answer, Host, Outcome, SandboxJob, SandboxLimits
 from onetool.domain.stubs import pack_stubs
@@ -106,6 +106,15 @@ class CodeRuns:
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
         return CodeResult(True, jsonable(data), printed)
+
+
+def code_text(result: CodeResult) -> str:
+    """A result as text: what was printed, then the value; structured values one element a line."""
+    if result.error is not None:
+        return f"{result.printed}Error: {result.error.message}"
+    if result.data is None:
+        return result.printed
+    return result.printed + (result.data if isinstance(result.data, str) else pretty(result.data))
 
 
 def answer_of(result: ToolResult) -> Answer:

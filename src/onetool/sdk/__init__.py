@@ -13,7 +13,7 @@ from .paths import allowed_path, open_allowed, working_directory
 from .progress import report_progress
 from .secrets import api_headers, get_secret, lazy_client
 from .span import LogSpan
-from .state import get_config, health
+from .state import get_config, health, query_result
 
 __all__ = [
     "Context",
@@ -33,6 +33,7 @@ __all__ = [
     "lazy_client",
     "normalize_items",
     "open_allowed",
+    "query_result",
     "report_progress",
     "requires_cli",
     "requires_lib",

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from onetool.domain.stored import query, split_lines
 from onetool.runtime import Health, current
 
 
@@ -19,3 +20,19 @@ def get_config(key: str, default: Any = None) -> Any:
 async def health() -> Health:
     """Return how the parts of the running OneTool are."""
     return await current().runtime.health()
+
+
+def query_result(
+    handle: str, offset: int = 1, limit: int = 100, search: str | None = None, fuzzy: bool = False
+) -> dict[str, Any]:
+    """Return lines of a stored result; for functions that are not async.
+
+    Raises LookupError when the handle is not known, or its text has expired.
+    """
+    runtime = current().runtime
+    text = runtime.results.text(handle)
+    if text is None:
+        known = runtime.results.find(handle)
+        raise LookupError(f"Result {handle!r} has expired." if known else f"Result not found: {handle!r}.")
+    most = runtime.configuration.settings.output.max_inline_size // 2
+    return query(split_lines(text), offset=offset, limit=limit, search=search, fuzzy=fuzzy, most_bytes=most)

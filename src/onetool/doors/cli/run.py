@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from onetool.domain.caller import Caller, grant
+from onetool.runtime import CodeResult, Runtime
 
 from .session import answers, json_option, with_runtime, write_json
 from .tools import EXIT, allow_option
@@ -19,8 +20,8 @@ from .tools import EXIT, allow_option
 def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_json: bool) -> None:
     """Run CODE, Python in which every pack is there: its last line is the result.
 
-    CODE may be `-` for standard input. It runs in a sandbox without files, network or imports; all it
-    can do is call tools.
+    CODE may be `-` for standard input. It runs in a sandbox without files, network or imports; all it can
+    do is call tools. A large result is stored and summed up; `--json` shows all of it.
 
     \b
     Examples:
@@ -30,19 +31,21 @@ def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_jso
     """
     text = _text(code, file)
     caller = Caller(door="cli", allowed=allow, approve=grant)
-    result = with_runtime(lambda runtime: runtime.run(text, caller))
+    result, shown = with_runtime(lambda runtime: _run(runtime, text, caller))
     if as_json:
         write_json(result.to_json())
-    else:
+    elif result.error is not None:
         click.echo(result.printed, nl=False, file=answers())
-        if result.error is not None:
-            click.echo(f"Error: {result.error.message}", err=True)
-        elif isinstance(result.data, str):
-            click.echo(result.data, file=answers())
-        elif result.data is not None:
-            write_json(result.data)
+        click.echo(f"Error: {result.error.message}", err=True)
+    elif shown:
+        click.echo(shown, file=answers())
     if result.error is not None:
         raise SystemExit(EXIT[result.error.reason])
+
+
+async def _run(runtime: Runtime, code: str, caller: Caller) -> tuple[CodeResult, str]:
+    result = await runtime.run(code, caller)
+    return result, "" if result.error else await runtime.text_of(result)
 
 
 def _text(code: str | None, file: str | None) -> str:

@@ -1,0 +1,101 @@
+"""Large outputs kept aside: a handle, a preview, and questions by line."""
+
+from collections.abc import Sequence
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from .texts import cut
+
+LONGEST_LINE = 2_000
+PREVIEW_LINES = 20
+PREVIEW_LINE = 160
+CLOSE_ENOUGH = 60.0
+
+
+class Stored(NamedTuple):
+    """What is known of a stored text; it outlives the text itself, so that expired is not unknown."""
+
+    handle: str
+    tool: str
+    total_lines: int
+    size_bytes: int
+    created_at: float
+    expires_at: float
+
+
+def describe(text: str, tool: str, now: float, ttl_s: float) -> Stored:
+    """A new handle for a text."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return Stored(token_hex(6), tool, len(split_lines(text)), size, now, now + ttl_s)
+
+
+def split_lines(text: str) -> list[str]:
+    """Split at line feeds alone, with or without a carriage return; a last line feed ends the last line."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def preview(stored: Stored, text: str) -> str:
+    """A summary that is always smaller than what was stored, and says how to see the rest."""
+    head = [
+        cut(line, PREVIEW_LINE) for line in split_lines(text[: PREVIEW_LINES * LONGEST_LINE])[:PREVIEW_LINES]
+    ]
+    return (
+        f"{stored.size_bytes} bytes in {stored.total_lines} lines are stored as {stored.handle!r}.\n"
+        f"Read on with ot.result(handle={stored.handle!r}, offset=1, limit=100), "
+        f"or with search='pattern' for the lines that match.\n\n" + "\n".join(head)
+    )
+
+
+def query(
+    lines: Sequence[str], *, offset: int, limit: int, search: str | None, fuzzy: bool, most_bytes: int
+) -> dict[str, Any]:
+    """Return some lines: filter, sort, then page; never more than `most_bytes` of them.
+
+    Raises ValueError for a pattern that cannot be read.
+    """
+    found = lines if search is None else _fuzzy(lines, search) if fuzzy else _matching(lines, search)
+    page = _fitting(found[offset - 1 : offset - 1 + limit], most_bytes)
+    return {
+        "lines": page,
+        "total_lines": len(lines),
+        "returned": len(page),
+        "offset": offset,
+        "has_more": offset - 1 + len(page) < len(found),
+    }
+
+
+def _matching(lines: Sequence[str], pattern: str) -> list[str]:
+    """Lines in which a pattern of linear time is found."""
+    import re2  # type: ignore[import-untyped]
+
+    try:
+        compiled = re2.compile(pattern)
+    except re2.error as error:
+        raise ValueError(f"search is not a valid pattern: {error}") from None
+    return [line for line in lines if compiled.search(line)]
+
+
+def _fuzzy(lines: Sequence[str], wanted: str) -> list[str]:
+    """Lines that hold something like this, the best first: by their best part, then as a whole."""
+    from rapidfuzz import fuzz
+
+    lowered = wanted.lower()
+    scored = []
+    for index, line in enumerate(lines):
+        best = fuzz.partial_ratio(lowered, line[:LONGEST_LINE].lower(), score_cutoff=CLOSE_ENOUGH)
+        if best:
+            scored.append((-best, -fuzz.ratio(lowered, line[:LONGEST_LINE].lower()), index))
+    return [lines[index] for _, _, index in sorted(scored)]
+
+
+def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:
+    kept: list[str] = []
+    room = most_bytes
+    for line in lines:
+        short = line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} [cut: {len(line)} characters]"
+        room -= len(short.encode("utf-8", "replace")) + 4
+        if room < 0 and kept:
+            break
+        kept.append(short)
+    return kept
