@@ -1,6 +1,7 @@
 """Snippets: a value stays a value, whatever it holds."""
 
 import ast
+from datetime import date
 
 import pytest
 from hypothesis import given
@@ -138,3 +139,17 @@ async def test_a_snippet_runs_like_code():
         assert (await ot.run("$twice x=4")).data == 8
         assert (await ot.run("$twice x='a b'")).data == "a ba b"
         assert "Did you mean twice?" in (await ot.run("$twic x=4")).error.message
+
+
+def test_values_of_every_kind_become_what_they_are():
+    """Lists and maps as such, what JSON lacks as text."""
+    body = Snippet(body="f({{ a }}, {{ b }}, {{ c }}, {{ d }})")
+    code = _Rendering("s", body).code(
+        {"a": [1, None], "b": {"k": True}, "c": date(2024, 1, 2), "d": float("inf")}
+    )
+    assert code == "f([1, None], {'k': True}, '2024-01-02', 'inf')"
+
+
+def test_numbers_in_the_snippet_itself_stay():
+    """Only texts are searched for values."""
+    assert expand_snippet("$s", {"s": Snippet(body="x = 5\n'five'")}) == "x = 5\n'five'"

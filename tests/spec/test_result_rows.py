@@ -34,8 +34,10 @@ async def test_a_large_result_is_stored_and_summed_up():
         answer = (await ot.call("ot.result", handle=handle, limit=10)).data
         assert answer["returned"] == len(answer["lines"]) == 10
         assert answer["lines"][1].startswith('  "key 0": "xxx')
-        small = await ot.runtime.text_of(await ot.run("'small'"))
-        assert small == "small"
+        assert await ot.runtime.text_of(await ot.run("'small'")) == "small"
+        assert await ot.runtime.text_of(await ot.run("print(1)")) == "1\n"
+        failed = await ot.runtime.text_of(await ot.run("print(1)\n1 / 0"))
+        assert failed == "1\nError: line 2: ZeroDivisionError: division by zero"
 
 
 @pytest.mark.spec("OT-111")
