@@ -3,13 +3,13 @@
 import asyncio
 import sys
 
-from benchmarks import calls, startup
+from benchmarks import calls, code, startup
 from benchmarks.figures import Figure
 
 
 def measure() -> list[Figure]:
     """Run all measurements."""
-    return [*startup.measure(), *asyncio.run(calls.measure())]
+    return [*startup.measure(), *asyncio.run(calls.measure()), *asyncio.run(code.measure())]
 
 
 def main() -> int:

@@ -1,59 +1,90 @@
-"""Every block of the README is executed, and shows what the README says it shows."""
+"""Every block of the README and the tutorial is executed, and shows what the page says it shows."""
 
-import os
-import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
-BLOCK = re.compile(r"^```(\w+)(?: file=(\S+))?\n(.*?)^```$", re.M | re.S)
-BIN = Path(sys.executable).parent
+from doc_blocks import execute_page
 
-
-def run(command: list[str], home) -> str:
-    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=home.cwd, env=env)
-    assert done.stderr == ""
-    return done.stdout
-
-
-def pattern(shown: str) -> str:
-    """Expected output as a pattern: three dots stand for anything."""
-    return re.escape(shown).replace(r"\.\.\.", r"[\s\S]*?")
-
-
-def check_console(text: str, home) -> None:
-    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
-        command, _, expected = part.partition("\n")
-        assert re.fullmatch(pattern(expected.rstrip("\n")) + r"\s*", run(shlex.split(command), home)), command
-
-
-def check_python(text: str, home) -> None:
-    assert run([sys.executable, "-c", text], home) == "True [1, 1]\nhi\n"
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+LINKED = [
+    "ARCHITECTURE.md",
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+    "docs/first-pack.md",
+    "docs/tools.md",
+    "docs/settings.md",
+]
 
 
 def test_the_readme_works_as_written(home):
-    """From top to bottom, in one fresh home: commands, files and Python."""
-    seen = []
-    for language, file, text in BLOCK.findall(README.read_text(encoding="utf-8")):
-        seen.append(language)
-        if file:
-            home.write(f"tools/{file}", text)
-        elif language == "console":
-            check_console(text, home)
-        elif language == "python":
-            check_python(text, home)
-    assert seen == ["shell", "console", "python", "console", "python", "console"]
+    """From top to bottom: commands, files and Python."""
+    seen = execute_page(README, home, ["True [1, 1]\nhi\n"])
+    assert seen == ["shell", "console", "python", "console", "console", "python", "console"]
 
 
-@pytest.mark.parametrize(
-    "name", ["ARCHITECTURE.md", "SECURITY.md", "CONTRIBUTING.md", "docs/tools.md", "docs/settings.md"]
-)
+def test_the_tutorial_works_as_written(home):
+    """Scaffold, edit, run, and the tests that it shows pass."""
+    page = ROOT / "docs" / "first-pack.md"
+    seen = execute_page(page, home)
+    assert seen == ["console", "python", "console", "console", "python"]
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            str(home.config / "tests"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home.cwd,
+    )
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_a_scaffolded_pack_is_ready_to_run(home):
+    """It works, its own test passes, and nothing is overwritten."""
+    for _ in range(2):
+        subprocess.run([sys.executable, "-m", "onetool", "scaffold", "pack", "mine"], check=True, timeout=60)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            str(home.config / "tests"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home.cwd,
+    )
+    assert "1 passed" in done.stdout, done.stdout
+    wrong = subprocess.run(
+        [sys.executable, "-m", "onetool", "scaffold", "pack", "my-pack"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert wrong.returncode == 2
+    assert "is not a name" in wrong.stderr
+
+
+@pytest.mark.parametrize("name", LINKED)
 def test_linked_pages_exist(name):
     """The README leads nowhere that is not there."""
     assert f"]({name})" in README.read_text(encoding="utf-8")
-    assert (README.parent / name).read_text(encoding="utf-8").startswith("# ")
+    assert (ROOT / name).read_text(encoding="utf-8").startswith("# ")

@@ -48,6 +48,7 @@ async def test_what_models_read():
                     "limit": "How many lines to return at most.",
                     "search": "Only lines that match this regular expression; offset and limit count these.",
                     "fuzzy": "Take search as words that may be misspelt, best matches first.",
+                    "path": "For JSON, the part to read, such as items.0.name.",
                 },
             ),
             "ot.version": ("Tell the version of OneTool.", {}),

@@ -189,3 +189,16 @@ def test_a_page_never_grows_over_its_bytes():
     answer = query(["x" * 1500] * 100, offset=1, limit=100, search=None, fuzzy=False, most_bytes=10_000)
     assert answer["returned"] < 10
     assert answer["has_more"]
+
+
+async def test_a_part_of_json_by_its_path():
+    """Keys and positions; a wrong step names the nearest, and what is no JSON says so."""
+    text = '{"items": [{"name": "Ada"}, {"name": ["b", "c"]}]}'
+    assert (await ask(text, path="items.0.name"))["lines"] == ["Ada"]
+    assert (await ask(text, path="items.1.name"))["lines"] == ["[", '  "b",', '  "c"', "]"]
+    async with memory_runtime() as ot:
+        handle = ot.runtime.results.put(text, "a.b").handle
+        for path, said in [("itms", "Did you mean items?"), ("items.9", "'9'"), ("items.0.name.x", "'x'")]:
+            assert said in (await ot.call("ot.result", handle=handle, path=path)).error.message
+        plain = ot.runtime.results.put("no json", "a.b").handle
+        assert "results that are JSON" in (await ot.call("ot.result", handle=plain, path="a")).error.message

@@ -1,9 +1,12 @@
 """Large outputs kept aside: a handle, a preview, and questions by line."""
 
+import json
 from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any, NamedTuple
 
+from .json_text import pretty
+from .nearest import did_you_mean
 from .texts import cut
 
 LONGEST_LINE = 2_000
@@ -31,7 +34,7 @@ def describe(text: str, tool: str, now: float, ttl_s: float) -> Stored:
 
 def split_lines(text: str) -> list[str]:
     """Split at line feeds alone, with or without a carriage return; a last line feed ends the last line."""
-    lines = text.replace("\r\n", "\n").split("\n")
+    lines = (text.replace("\r\n", "\n") if "\r\n" in text else text).split("\n")
     return lines[:-1] if lines[-1] == "" else lines
 
 
@@ -45,6 +48,29 @@ def preview(stored: Stored, text: str) -> str:
         f"Read on with ot.result(handle={stored.handle!r}, offset=1, limit=100), "
         f"or with search='pattern' for the lines that match.\n\n" + "\n".join(head)
     )
+
+
+def part_of(text: str, path: str) -> str:
+    """Return a part of stored JSON, one element a line: `items.0.name`.
+
+    Raises ValueError when the text is no JSON, or has no such part.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise ValueError("path is for results that are JSON; use offset, limit and search") from None
+    for step in path.split("."):
+        options = _steps_into(found)
+        if step not in options:
+            raise ValueError(f"path {path!r} leads nowhere at {step!r}.{did_you_mean(step, options)}")
+        found = found[step] if isinstance(found, dict) else found[int(step)]
+    return found if isinstance(found, str) else pretty(found)
+
+
+def _steps_into(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return list(value)
+    return [str(index) for index in range(len(value))] if isinstance(value, list) else []
 
 
 def query(

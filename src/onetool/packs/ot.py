@@ -28,7 +28,13 @@ async def health() -> dict[str, Any]:
 
 
 def result(
-    handle: str, offset: int = 1, limit: int = 100, search: str | None = None, fuzzy: bool = False
+    handle: str,
+    *,
+    offset: int = 1,
+    limit: int = 100,
+    search: str | None = None,
+    fuzzy: bool = False,
+    path: str | None = None,
 ) -> Any:
     """Read lines of a large output that was stored aside.
 
@@ -38,6 +44,7 @@ def result(
         limit: How many lines to return at most.
         search: Only lines that match this regular expression; offset and limit count these.
         fuzzy: Take search as words that may be misspelt, best matches first.
+        path: For JSON, the part to read, such as items.0.name.
 
     Returns:
         lines, total_lines (of the whole output), returned, offset, has_more.
@@ -52,8 +59,8 @@ def result(
         if limit < 1:
             raise ValueError(f"limit must be >= 1, got {limit}")
         try:
-            return query_result(handle, offset, limit, search, fuzzy)
-        except LookupError as error:
+            return query_result(handle, offset=offset, limit=limit, search=search, fuzzy=fuzzy, path=path)
+        except LookupError as error:  # a state of things, not a mistake of the caller's
             return ErrorText(f"Error: {error.args[0]} Run the command again to get a new one.")
 
 

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from onetool.domain.stored import query, split_lines
+from onetool.domain.stored import part_of, query, split_lines
 from onetool.runtime import Health, current
 
 
@@ -23,16 +23,24 @@ async def health() -> Health:
 
 
 def query_result(
-    handle: str, offset: int = 1, limit: int = 100, search: str | None = None, fuzzy: bool = False
+    handle: str,
+    *,
+    offset: int = 1,
+    limit: int = 100,
+    search: str | None = None,
+    fuzzy: bool = False,
+    path: str | None = None,
 ) -> dict[str, Any]:
-    """Return lines of a stored result; for functions that are not async.
+    """Return lines of a stored result, or of the part of it that a path leads to.
 
-    Raises LookupError when the handle is not known, or its text has expired.
+    Raises LookupError when the handle is not known, or its text has expired; ValueError for a bad
+    pattern or path.
     """
     runtime = current().runtime
     text = runtime.results.text(handle)
     if text is None:
         known = runtime.results.find(handle)
         raise LookupError(f"Result {handle!r} has expired." if known else f"Result not found: {handle!r}.")
+    text = text if path is None else part_of(text, path)
     most = runtime.configuration.settings.output.max_inline_size // 2
     return query(split_lines(text), offset=offset, limit=limit, search=search, fuzzy=fuzzy, most_bytes=most)

@@ -17,9 +17,9 @@ from onetool.runtime import Runtime
 from onetool.settings.configuration import Configuration, Definition, checked
 from onetool.settings.places import Places
 from onetool.settings.secrets import Secret, Secrets
-from onetool.sources.python_packs.describe import describe_function
+from onetool.sources.python_packs.describe import describe_function, describe_module
 from onetool.sources.python_packs.description import Description
-from onetool.sources.python_packs.pack_file import PackFile, make_tools
+from onetool.sources.python_packs.pack_file import PackFile, execute, make_tools
 from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.threads import Threads
 
@@ -44,6 +44,7 @@ class MemoryTools:
 async def memory_runtime(
     packs: Mapping[str, Sequence[Callable[..., Any]]] | None = None,
     *,
+    files: Sequence[Path] = (),
     settings: Mapping[str, Any] | None = None,
     secrets: Mapping[str, str] | None = None,
     sources: Sequence[ToolSource] = (),
@@ -53,12 +54,14 @@ async def memory_runtime(
 ) -> AsyncIterator[MemoryTools]:
     """Start a OneTool with the shipped packs and these: `{"demo": [function, ...]}`.
 
-    settings: what `onetool.yaml` would hold. secrets: names and values. cwd: where `fs` may look.
+    files: pack files. settings: what `onetool.yaml` would hold. secrets: names and values.
+    cwd: where `fs` may look.
     """
     with TemporaryDirectory(prefix="onetool-") as folder:
         configuration = _configuration(Path(folder), cwd, settings or {}, secrets or {})
         threads = Threads()
         own = [function_source(pack, given, threads) for pack, given in (packs or {}).items()]
+        own += [file_source(file, threads) for file in files]
         opened = open_runtime(
             lambda: configuration, sources=[*own, *sources], usage=usage, threads=threads, in_memory=True
         )
@@ -78,6 +81,15 @@ def function_source(
     for tool in make_tools(file, description, threads or Threads(), "pack"):
         registry.register(tool)
     return Snapshot(Fixed(f"pack {pack}", registry))
+
+
+def file_source(file: Path, threads: Threads | None = None) -> ToolSource:
+    """A source whose tools are those of a pack file, imported right here."""
+    pack = PackFile(execute(file, file.read_bytes(), "tested"))
+    registry = Registry()
+    for tool in make_tools(pack, describe_module(pack.module(), file.stem), threads or Threads(), "pack"):
+        registry.register(tool)
+    return Snapshot(Fixed(f"pack file {file}", registry))
 
 
 def _configuration(

@@ -3,6 +3,7 @@
 import click
 
 from onetool.files.atomic import write_new
+from onetool.settings.configuration import PACKS_DIR
 
 from .session import find
 
@@ -41,9 +42,9 @@ SECRETS = """\
 # GITHUB_TOKEN: {value: "...", hosts: [api.github.com]}
 """
 PACK = '''\
-"""hello: an example pack. Every public function here is a tool."""
+"""{name}: an example pack. Every public function here is a tool."""
 
-pack = "hello"
+pack = "{name}"
 
 
 def greet(name: str, excited: bool = False) -> str:
@@ -57,9 +58,9 @@ def greet(name: str, excited: bool = False) -> str:
         The greeting.
 
     Example:
-        hello.greet(name="Ada")
+        {name}.greet(name="Ada")
     """
-    return f"Hello, {name}{'!' if excited else '.'}"
+    return f"Hello, {{name}}{{'!' if excited else '.'}}"
 '''
 
 
@@ -75,7 +76,7 @@ def init() -> None:
     wanted = {
         places.config / "onetool.yaml": SETTINGS,
         places.config / "secrets.yaml": SECRETS,
-        places.config / "tools" / "hello.py": PACK,
+        places.config / PACKS_DIR / "hello.py": PACK.format(name="hello"),
     }
     for file, text in wanted.items():
         written = write_new(file, text.encode())

@@ -12,6 +12,7 @@ from onetool.version import __version__
 COMMANDS = {
     "tools": ("onetool.doors.cli.tools:tools", "List, describe, call and export tools."),
     "run": ("onetool.doors.cli.run:run", "Run code that calls tools."),
+    "scaffold": ("onetool.doors.cli.scaffold:scaffold", "Write the beginning of a pack."),
     "init": ("onetool.doors.cli.init:init", "Write a first configuration."),
     "config": ("onetool.doors.cli.config:config", "Show and check the settings."),
     "trust": ("onetool.doors.cli.trust:trust", "Let this project's settings and packs be used."),
