@@ -1,5 +1,18 @@
-"""For tests of packs: a OneTool in memory, with your functions as its tools."""
+"""For tests of packs: a OneTool in memory, a scripted model, an HTTP stub, an MCP server."""
 
-from .runtime import MemoryTools, function_source, memory_runtime
+from .http_stub import HttpStub, Reply, Request
+from .runtime import MemoryTools, file_source, function_source, memory_runtime
+from .scripted_llm import ScriptedLLM, calls, text
 
-__all__ = ["MemoryTools", "function_source", "memory_runtime"]
+__all__ = [
+    "HttpStub",
+    "MemoryTools",
+    "Reply",
+    "Request",
+    "ScriptedLLM",
+    "calls",
+    "file_source",
+    "function_source",
+    "memory_runtime",
+    "text",
+]

@@ -1,0 +1,95 @@
+"""What pack authors test with: real sockets and pipes, scripted answers."""
+
+import json
+import subprocess
+import sys
+
+import httpx2
+import openai
+import pytest
+
+from onetool.sdk import http_client, safe_request
+from onetool.testing import HttpStub, Reply, Request, ScriptedLLM, calls, memory_runtime, text
+
+
+def test_the_http_stub_answers_as_told_and_remembers():
+    """Fixed replies, computed ones, any method; what is not named is a 404."""
+
+    def echo(request: Request) -> Reply:
+        return Reply(request.body.decode().upper(), 201, {"X-Method": request.method})
+
+    with (
+        HttpStub({"/json": Reply({"a": 1}), "/echo": echo}) as stub,
+        httpx2.Client(base_url=stub.url) as client,
+    ):
+        assert client.get("/json?x=1").json() == {"a": 1}
+        answer = client.request("DELETE", "/echo", content="hi")
+        assert (answer.status_code, answer.text, answer.headers["x-method"]) == (201, "HI", "DELETE")
+        assert client.get("/nothing").status_code == 404
+    assert [(request.method, request.path) for request in stub.requests] == [
+        ("GET", "/json?x=1"),
+        ("DELETE", "/echo"),
+        ("GET", "/nothing"),
+    ]
+
+
+async def test_a_pack_can_be_tested_against_the_stub():
+    """A tool that fetches, without the internet."""
+
+    def fetch(url: str) -> list[object]:
+        return list(safe_request(http_client(), "GET", url))
+
+    with HttpStub({"/a": Reply({"a": 1})}) as stub:
+        async with memory_runtime({"web": [fetch]}, settings={"allowedHosts": ["127.0.0.1"]}) as ot:
+            assert (await ot.call("web.fetch", url=f"{stub.url}/a")).data == [True, {"a": 1}]
+
+
+def test_the_scripted_model_speaks_to_the_official_client():
+    """It asks for a tool, then answers; the last turn stays."""
+    with ScriptedLLM([calls(("time__now", {"x": 1})), text("It is late.")]) as model:
+        client = openai.OpenAI(base_url=model.base_url, api_key="none", max_retries=0)
+        question = [{"role": "user", "content": "what time"}]
+        first = client.chat.completions.create(model="m", messages=question).choices[0]
+        assert first.finish_reason == "tool_calls"
+        assert first.message.tool_calls[0].function.name == "time__now"
+        for _ in range(2):
+            later = client.chat.completions.create(model="m", messages=question).choices[0]
+            assert later.message.content == "It is late."
+        client.close()
+    assert model.asked[0]["messages"] == question
+
+
+@pytest.fixture
+def server(tmp_path):
+    file = tmp_path / "demo.py"
+    file.write_text('def add(a: int, b: int = 1) -> int:\n    """Add."""\n    return a + b\n')
+    child = subprocess.Popen(
+        [sys.executable, "-m", "onetool.testing.mcp_server", str(file)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def ask(method: str, **params):
+        child.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
+        child.stdin.flush()
+        return json.loads(child.stdout.readline())
+
+    yield ask
+    child.stdin.close()
+    assert child.wait(20) == 0
+    child.stdout.close()
+
+
+def test_the_mcp_server_lists_and_calls(server):
+    """Initialize, list, call, fail, and say what is not known."""
+    assert server("initialize", protocolVersion="2024-11-05")["result"]["protocolVersion"] == "2024-11-05"
+    (tool,) = server("tools/list")["result"]["tools"]
+    assert (tool["name"], tool["inputSchema"]["required"]) == ("demo__add", ["a"])
+    good = server("tools/call", name="demo__add", arguments={"a": 2})["result"]
+    assert good == {"content": [{"type": "text", "text": "3"}], "isError": False}
+    bad = server("tools/call", name="demo__add", arguments={})["result"]
+    assert bad["isError"]
+    assert "required property" in bad["content"][0]["text"]
+    assert server("ping")["result"] == {}
+    assert server("nonsense")["error"]["code"] == -32601
