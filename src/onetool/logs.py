@@ -14,7 +14,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import Any
 
-from onetool.domain.json_text import encode
+from onetool.domain.json_text import encode, jsonable
 from onetool.domain.redaction import Redactor
 
 QUEUED = 10_000
@@ -80,13 +80,25 @@ class JsonLog(logging.Handler):
         members |= {key: value for key, value in vars(record).items() if key not in _OWN}
         if record.exc_info:
             members["exception"] = logging.Formatter().formatException(record.exc_info)
-        return self.redactor.redact(encode(members).decode()) + "\n"
+        clean = self.redactor.clean(jsonable(members)) if self.redactor else members
+        return self.redactor.redact(encode(clean).decode()) + "\n"
+
+    def _safe_line(self, record: logging.LogRecord) -> str:
+        try:
+            return self.line(record)
+        except Exception:  # noqa: BLE001 - a record that cannot be written must not end the log
+            return (
+                encode(
+                    {"level": "error", "logger": record.name, "message": "a record could not be written"}
+                ).decode()
+                + "\n"
+            )
 
     def _write(self) -> None:
         while True:
             batch = self._next_batch()
             records = [record for record in batch if record is not None]
-            lines = [(record.levelno, self.line(record)) for record in records]
+            lines = [(record.levelno, self._safe_line(record)) for record in records]
             with suppress(OSError, ValueError):  # a closed stderr or a full disk must not end the thread
                 loud = "".join(line for level, line in lines if level >= self._stderr_level)
                 _write_stderr(loud)

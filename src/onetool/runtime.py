@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from onetool.catalog.catalog import Catalog
 from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
-from onetool.domain.errors import NoRuntime, SettingsError
+from onetool.domain.errors import NoRuntime
 from onetool.domain.invocation import Invocation
 from onetool.domain.json_text import check_size
 from onetool.domain.sandbox import Answer
@@ -111,6 +111,7 @@ class Runtime:
         self.loop: asyncio.AbstractEventLoop
         self._reloaded: Stamp = None
         self._reloading = asyncio.Lock()
+        self._following: asyncio.Task[None] | None = None
 
     async def start(self, configuration: Configuration) -> None:
         """Take the first state."""
@@ -169,11 +170,9 @@ class Runtime:
         Raises SettingsError and keeps the old state when a file is broken.
         """
         async with self._reloading:
-            configuration = await self._threads.run(self._read)
-            self._state = await self._build(configuration, self)
             if self._reload_file is not None:
-                await self._threads.run(write_atomic, Path(self._reload_file), b"")
-            self._reloaded = self._reload_stamp()
+                await self._threads.run(_stamp_reload, Path(self._reload_file))
+            await self._take(self._reload_stamp())
 
     async def flush(self) -> None:
         """Return when every finished call is remembered."""
@@ -201,15 +200,33 @@ class Runtime:
 
     async def _follow_reload(self) -> None:
         """Another process has reloaded: do the same, or keep the old state if that fails here."""
+        if self._following is None or self._following.done():
+            self._following = self.loop.create_task(self._follow())
+        await asyncio.shield(self._following)  # a caller that leaves does not stop it
+
+    async def _follow(self) -> None:
         async with self._reloading:
             asked_for = self._reload_stamp()
             if asked_for == self._reloaded:
                 return
-            self._reloaded = asked_for
             try:
-                self._state = await self._build(await self._threads.run(self._read), self)
-            except SettingsError as error:
+                await self._take(asked_for)
+            except Exception as error:  # noqa: BLE001 - the root of a background task: the old state stands
+                self._reloaded = asked_for
                 log.error("the old configuration stays: %s", error)
+
+    async def _take(self, asked_for: Stamp) -> None:
+        """Read and build everything anew; the stamp was taken before, so that no later one is missed."""
+        configuration = await self._threads.run(self._read)
+        self._state = await self._build(configuration, self)
+        self._reloaded = asked_for
+
+
+def _stamp_reload(file: Path) -> None:
+    try:
+        write_atomic(file, b"")
+    except OSError as error:
+        log.warning("other processes cannot be told of the reload: %s", error)
 
 
 class _Host:

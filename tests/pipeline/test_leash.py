@@ -6,6 +6,7 @@ import time
 import pytest
 
 from onetool.pipeline.leash import GRACE, Leash, Timekeeper
+from onetool.testing import memory_runtime
 
 
 async def walk(tool, seconds: float):
@@ -99,25 +100,9 @@ async def test_cancelling_the_caller_cancels_the_tool():
     assert seen == ["cancelled"]
 
 
-async def test_a_caller_is_cancelled_even_if_the_tool_hides_it():
-    """A tool that answers its cancellation with a value does not eat the caller's."""
-
-    async def tool():
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            return "hidden"
-
-    task = asyncio.create_task(walk(tool(), 5))
-    await asyncio.sleep(0.01)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 async def test_a_stubborn_tool_of_a_cancelled_caller_is_let_go():
-    """A caller that is cancelled leaves, although its tool goes on."""
-    task = asyncio.create_task(walk(stubborn(), 60))
+    """A caller that is cancelled leaves at the deadline, although its tool goes on."""
+    task = asyncio.create_task(walk(stubborn(), 0.3))
     await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -151,6 +136,48 @@ async def test_a_future_cancelled_by_others_does_not_cancel_the_call():
             return "went on"
 
     assert await walk(tool(), 5) == "went on"
+
+
+async def test_a_group_inside_the_tool_may_clean_up_slowly():
+    """A task group that cancels its own members is no cancellation of the call, however long they take."""
+
+    async def slowly():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(GRACE + 0.2)
+
+    async def failing():
+        await asyncio.sleep(0.01)
+        raise KeyError("x")
+
+    async def tool():
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(slowly())
+                group.create_task(failing())
+        except* KeyError:
+            pass
+        return "went on"
+
+    assert await walk(tool(), 5) == "went on"
+
+
+async def test_the_callers_own_cancellation_comes_out_as_it_went_in():
+    """Whoever cancelled recognises it: its message is kept."""
+
+    async def tool():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+
+    async with memory_runtime({"demo": [tool]}) as ot:
+        task = asyncio.create_task(ot.call("demo.tool"))
+        await asyncio.sleep(0.05)
+        task.cancel("by scope 1")
+        with pytest.raises(asyncio.CancelledError, match="by scope 1"):
+            await task
 
 
 def test_outside_of_a_task_it_says_so():

@@ -102,13 +102,15 @@ class Catalog:
         return self._resolved.get(name)
 
     async def _resolve(self, name: str, caller: Caller) -> Resolved:
+        generation = self._sources.generation
         tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
         if tool is None:
             meant = did_you_mean(name, await self._names(caller))
             raise ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{meant}")
         _check_enabled(name, tool)
         resolved = Resolved(tool, await self._worker(tool))
-        self._resolved[name] = resolved
+        if generation == self._sources.generation:
+            self._resolved[name] = resolved
         return resolved
 
     async def _find(self, name: str) -> Tool | None:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 RETRY_AFTER = 5.0
 """Seconds after which a source that failed is asked again, if it does not move before."""
-FAILED = object()
+FAILED, UNREAD = object(), object()
 NAMED = 1_000
 """How many tools of a source are looked at for names that are taken."""
 
@@ -29,9 +29,9 @@ class Sources:
         self.generation = 0
         """Moves whenever any source has moved, failed or recovered."""
         self._sources = list(sources)
-        self._seen: list[Hashable] = [None] * len(self._sources)
+        self._seen: list[Hashable] = [UNREAD] * len(self._sources)
         self._retry_at: float | None = None
-        self._refreshing = asyncio.Lock()
+        self._refreshing: asyncio.Task[None] | None = None
         self._clock = clock
 
     def is_current(self) -> bool:
@@ -43,13 +43,21 @@ class Sources:
         return unmoved and self._retry_at is None
 
     async def refresh(self) -> None:
-        """Let every source read again that says it has moved; the others are not touched."""
+        """Let every source read again that says it has moved; the others are not touched.
+
+        The reading is a task of its own: callers that arrive together share it, and one that leaves does
+        not stop it.
+        """
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh_all())
+        await asyncio.shield(self._refreshing)
+
+    async def _refresh_all(self) -> None:
         if self._retry_at is not None and self._clock() >= self._retry_at:
             self._forget_failures()
         for index, source in enumerate(self._sources):
             if self._generation(source) != self._seen[index]:
-                async with self._refreshing:
-                    await self._refresh(index, source)
+                await self._refresh(index, source)
 
     async def find(self, name: str, version: str | None = None) -> Tool | None:
         """Return the tool of the first source that has the name."""
@@ -87,14 +95,12 @@ class Sources:
 
     async def _refresh(self, index: int, source: ToolSource) -> None:
         generation = self._generation(source)
-        if generation == self._seen[index]:
-            return  # another call has done it while this one waited
-        self._seen[index] = generation
-        self.generation += 1
         if generation is not FAILED:
             self.failures.pop(source.name, None)
             await self._ask(source, lambda source: source.refresh(), None)
             await self._name_duplicates(index)
+        self._seen[index] = generation
+        self.generation += 1
 
     async def _name_duplicates(self, index: int) -> None:
         """Say which tools of a source are left out because an earlier one has their names."""
@@ -131,4 +137,4 @@ class Sources:
         self._retry_at = None
         for index, source in enumerate(self._sources):
             if self.failures.pop(source.name, None) is not None:
-                self._seen[index] = None
+                self._seen[index] = UNREAD

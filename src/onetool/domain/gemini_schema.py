@@ -13,6 +13,7 @@ FORMATS = frozenset({"date-time", "enum", "float", "double", "int32", "int64"})
 TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object"})
 MAX_DEPTH = 12
 """Deeper than a model fills in."""
+MAX_FOLDS = 50
 MAX_NODES = 1_000
 """Larger than a declaration that a request can carry; references can make a small schema huge."""
 
@@ -42,10 +43,11 @@ class _Converter:
 
     def _flat(self, schema: Mapping[str, Any], path: tuple[Any, ...]) -> Schema:
         """Fold what `$ref` and `allOf` point to into the node itself, whose own words win."""
+        self._nodes += 1
         node = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
         parts = [self._look_up(schema["$ref"])] if "$ref" in schema else []
         for part in [*parts, *schema.get("allOf", ())]:
-            if not isinstance(part, Mapping):
+            if not isinstance(part, Mapping) or self._nodes > MAX_NODES or len(path) > MAX_FOLDS:
                 continue
             if any(part is outer for outer in (schema, *path)):  # a schema that contains itself
                 node = {key: part[key] for key in ("type",) if key in part} | node

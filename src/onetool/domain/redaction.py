@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 MASK = "[secret]"
+LONG_LINE = 12
 SHORTEST = 4
 """A shorter value stands in too many ordinary words to be masked."""
 
@@ -16,7 +17,9 @@ class Redactor:
     """Replaces every secret value, in the forms it takes on the way out, by a mask."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
+        whole = [part for value in values for part in _parts(value)]
+        plain = {form for value in whole if len(value) >= SHORTEST for form in _forms(value)}
+        forms = plain | {json.dumps(form)[1:-1] for form in plain}  # a text of JSON inside JSON
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
@@ -44,6 +47,13 @@ class Redactor:
             return [self.clean(item) for item in value]
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return MASK if is_number and self.finds(str(value)) else value
+
+
+def _parts(value: str) -> Iterable[str]:
+    """The value, and the longer lines of one that has several: each tells a part of it."""
+    yield value
+    if "\n" in value:
+        yield from (line.strip() for line in value.splitlines() if len(line.strip()) >= LONG_LINE)
 
 
 def _forms(value: str) -> Iterable[str]:

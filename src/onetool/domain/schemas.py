@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 3
 MAX_WORDS = 200
+MAX_NODES = 20_000
 BACKTRACKS = 100_000
 """Steps a pattern with look-around may take; patterns without run in linear time."""
 
@@ -24,6 +25,7 @@ def compile_schema(schema: Mapping[str, Any]) -> "Validator":
     """
     import jsonschema_rs
 
+    _check_extent(schema)
     try:
         return jsonschema_rs.validator_for(
             dict(schema),
@@ -32,6 +34,36 @@ def compile_schema(schema: Mapping[str, Any]) -> "Validator":
         )
     except ValueError as error:
         raise InvalidTool(cut(str(error).partition("\n")[0], MAX_WORDS)) from None
+
+
+def _check_extent(schema: Mapping[str, Any]) -> None:
+    """Refuse a small schema that is huge when its references are followed: checking with it has no end."""
+    known: dict[int, int] = {}
+
+    def weigh(node: Any) -> int:
+        if not isinstance(node, Mapping | list):
+            return 1
+        if id(node) not in known:
+            known[id(node)] = 1  # what contains itself counts once
+            children = list(node.values()) if isinstance(node, Mapping) else node
+            if isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
+                children.append(_look_up(schema, node["$ref"]))
+            known[id(node)] = 1 + sum(map(weigh, children))
+            if known[id(node)] > MAX_NODES:
+                raise InvalidTool(f"larger than {MAX_NODES} nodes when its references are followed")
+        return known[id(node)]
+
+    try:
+        weigh(schema)
+    except RecursionError:
+        raise InvalidTool("nested too deeply") from None
+
+
+def _look_up(root: Mapping[str, Any], reference: str) -> Any:
+    found: Any = root
+    for part in reference.removeprefix("#").strip("/").split("/") if reference != "#" else ():
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> str:

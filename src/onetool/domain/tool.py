@@ -1,5 +1,6 @@
 """What a tool is: the spec that everybody may read, and the runner that only dispatch touches."""
 
+import math
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -89,6 +90,13 @@ class Declaration:
     parallel: bool = False
     tags: tuple[str, ...] = ()
     max_concurrent: int | None = None
+
+    def __post_init__(self) -> None:
+        timeout, most = self.timeout, self.max_concurrent
+        if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout < math.inf):
+            raise ValueError(f"@tool(timeout={timeout!r}): should be a number of seconds greater than 0")
+        if most is not None and not (isinstance(most, int) and most >= 1):
+            raise ValueError(f"@tool(max_concurrent={most!r}): should be a whole number from 1 on")
 
 
 DECLARATION = "__onetool__"

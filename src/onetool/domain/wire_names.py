@@ -17,8 +17,12 @@ def wire_names(names: Iterable[str]) -> dict[str, str]:
     for name in names:
         if name not in given:
             wire = _sanitised(name)
-            if len(wire) > LONGEST or wire in taken:
-                wire = f"{wire[: LONGEST - 7]}_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:6]}"
+            digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+            length = 6
+            stem = wire
+            while len(wire) > LONGEST or wire in taken:
+                wire = f"{stem[: LONGEST - 1 - length]}_{digest[:length]}"
+                length += 2
             given[name] = wire
             taken.add(wire)
     return {name: given[name] for name in names}

@@ -1,4 +1,4 @@
-"""How many calls run at once. Inner calls pass: a tool that waits for a tool must never wait for its turn."""
+"""How many calls run at once. Inner calls need no place in the house: whoever makes them holds one."""
 
 from collections.abc import Sequence
 from weakref import WeakValueDictionary

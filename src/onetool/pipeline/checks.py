@@ -46,7 +46,7 @@ class Checks:
             schema = tool.spec.output_schema
             if schema is None:
                 continue
-            if wrong := problems(_compiled(self._outputs, tool, schema), schema, jsonable(output)):
+            if wrong := _output_problems(_compiled(self._outputs, tool, schema), schema, output):
                 message = f"{resolved.tool.spec.name} returned something else than it promises: {wrong}"
                 raise ExecutionError(Reason.BAD_OUTPUT, message)
 
@@ -73,6 +73,13 @@ class Checks:
             )
             raise InvalidArgs(Reason.TOO_LARGE_IN, message)
         return size
+
+
+def _output_problems(validator: "Validator", schema: JsonSchema, output: Any) -> str:
+    try:
+        return problems(validator, schema, jsonable(output))
+    except Exception as error:  # noqa: BLE001 - the text of a foreign object may raise anything
+        return f"it cannot be written as JSON ({type(error).__name__})"
 
 
 def _compiled(kept: "Compiled", tool: Tool, schema: JsonSchema) -> "Validator":

@@ -2,8 +2,9 @@
 
 A coroutine may swallow CancelledError and go on for ever; whoever awaits it would wait as long. A task
 of its own for each call would break that wait at the price of two turns of the event loop. Here the
-coroutine is driven step by step in the caller's task: once cancelled it has a moment to clean up, then
-it is closed and never stepped again.
+coroutine is driven step by step in the caller's task: at its deadline it is cancelled and has a moment to
+clean up, then it is closed and never stepped again. A caller that is cancelled itself passes that on to
+the tool, and waits no longer than the deadline for it.
 """
 
 import asyncio
@@ -48,9 +49,19 @@ class Timekeeper:
 
 
 class Leash:
-    """Cancels the task when it is expired, and once more when a cancellation has had no effect."""
+    """Cancels the task when it is expired, and once more when that has had no effect."""
 
-    __slots__ = ("_before", "_grace", "_over", "_task", "_timekeeper", "deadline", "expired", "loop")
+    __slots__ = (
+        "_before",
+        "_cancelled",
+        "_grace",
+        "_over",
+        "_task",
+        "_timekeeper",
+        "deadline",
+        "expired",
+        "loop",
+    )
 
     def __init__(self, deadline: float, timekeeper: Timekeeper) -> None:
         self.deadline, self._timekeeper = deadline, timekeeper
@@ -78,7 +89,6 @@ class Leash:
                     if self._over:
                         raise
                     error = cancelled
-                    self._start_grace()
                 except BaseException as raised:  # noqa: BLE001 - what the tool waited for failed: its own affair
                     error = raised
         except StopIteration as end:
@@ -87,11 +97,8 @@ class Leash:
             with suppress(BaseException):
                 tool.close()
 
-    def drop(self) -> None:
-        """Take back the cancellations that came from here.
-
-        Raises CancelledError when somebody else has cancelled the task, whatever the tool made of it.
-        """
+    def drop(self) -> bool:
+        """Take back the cancellations that came from here; tell whether there is another one."""
         self._timekeeper.stop(self)
         if self._grace is not None:
             self._grace.cancel()
@@ -99,24 +106,14 @@ class Leash:
             self._task.uncancel()
         if self._over:
             self._task.uncancel()
-        if self._is_cancelled():
-            raise asyncio.CancelledError
-
-    def expire(self) -> None:
-        """Cancel the task: its time is over."""
-        self.expired = True
-        self._task.cancel()
-
-    def _is_cancelled(self) -> bool:
-        # A tool's own timeout cancels the task too, and takes that back once it is handled.
         return self._task.cancelling() > self._before
 
-    def _start_grace(self) -> None:
-        if self._grace is None and self._is_cancelled():
-            self._grace = self.loop.call_later(GRACE, self._run_out)
+    def expire(self) -> None:
+        """Cancel the task: its time is over, and what is left is a moment to clean up."""
+        self.expired = True
+        self._task.cancel()
+        self._grace = self.loop.call_later(GRACE, self._run_out)
 
     def _run_out(self) -> None:
-        self._grace = None
-        self._over = self._is_cancelled()
-        if self._over:
-            self._task.cancel()
+        self._over = True
+        self._task.cancel()

@@ -19,7 +19,7 @@ from onetool.domain.texts import cut
 from .admission import Admission
 from .approval import Approval
 from .checks import Checks
-from .dispatch import Enter, Raised, ReturnedError, dispatch
+from .dispatch import Enter, Raised, ReturnedError, describe, dispatch
 from .leash import Timekeeper
 from .record import Recorder
 
@@ -69,6 +69,10 @@ class Pipeline:
             result = ToolResult(ok=True, data=await self._steps(walk), meta=self._meta(walk))
         except ToolError as error:
             result = self._failure(walk, error)
+        except Exception as error:  # the last wall: whatever it was, the caller gets an answer
+            log.exception("a call of %r could not be answered", call.name)
+            why = f"{call.name!r} could not be called: {type(error).__name__}."
+            result = self._failure(walk, ExecutionError(Reason.RAISED, why))
         except asyncio.CancelledError:
             left = ExecutionError(Reason.CANCELLED, "The caller left.")
             self._recorder.add(call, caller, self._meta(walk, left.reason), walk.sizes)
@@ -122,9 +126,10 @@ class Pipeline:
             text = encode(output)
             if self._redactor and self._redactor.finds(text.decode()):
                 output = self._redactor.clean(jsonable(output))
-        except Exception as error:  # noqa: BLE001 - the text of a foreign object may raise anything
-            too_large = str(error).startswith("larger than")
-            message = f"{name} returned something that cannot be written as JSON: {error}"
+        except BaseException as error:  # noqa: BLE001 - the text of a foreign object may raise anything
+            said = describe(error)
+            too_large = said.startswith("ValueError: larger than")
+            message = f"{name} returned something that cannot be written as JSON: {said}"
             raise ExecutionError(Reason.TOO_LARGE_OUT if too_large else Reason.BAD_OUTPUT, message) from None
         if len(text) > limit:
             message = f"{name} returned {len(text)} bytes, over output.max_bytes ({limit})."

@@ -5,7 +5,7 @@ from typing import Any
 
 from onetool.runtime import Scope, current
 
-from .calls import call_in, wait_for
+from .calls import call_and_wait, wait_for
 
 
 class Pack:
@@ -20,7 +20,7 @@ class Pack:
 
         def call(**kwargs: Any) -> Any:
             name = f"{self._name}.{function}"
-            return wait_for(self._scope, call_in(self._scope, name, kwargs), name)
+            return call_and_wait(self._scope, name, kwargs, name)
 
         return call
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from onetool.runtime import current
+from onetool.settings.places import PROJECT_DIR
 
 
 def allowed_path(path: str) -> Path:
@@ -64,5 +65,6 @@ def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Pat
     if not any(real.is_relative_to(root) for root in roots):
         where = ", ".join(map(str, roots)) or "none"
         raise PermissionError(f"{path!r} is outside of the allowed directories (fs.roots: {where}).")
-    if any(real.is_relative_to(own) for own in protected):
+    is_ours = any(part.casefold() == PROJECT_DIR for part in real.parts)
+    if is_ours or any(real.is_relative_to(own) for own in protected):
         raise PermissionError(f"{path!r} is OneTool's own and not for tools.")

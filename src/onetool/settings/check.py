@@ -133,7 +133,7 @@ class _Checker:
         return None if value is None else self.check(kind, value, path)
 
     def _wrong(self, path: KeyPath, message: str, value: Any) -> None:
-        text = repr(value)
+        text = _repr(value)
         shown = text if len(text) <= 60 else f"{text[:57]}..."
         said = "" if PRIVATE & set(map(str, path)) else f", not {shown}"
         self.problems.append((path, f"{_dotted(path)}: {message}{said}."))
@@ -161,6 +161,13 @@ def _is(kind: type, value: Any) -> bool:
     if kind is float:
         return _is(int, value) or (isinstance(value, float) and math.isfinite(value))
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _repr(value: Any) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        return "a number that is too long"
 
 
 def _dotted(path: KeyPath) -> str:

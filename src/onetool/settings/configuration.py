@@ -62,7 +62,7 @@ def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
     merged: dict[str, Any] = {}
     for document in documents:
         merged = _merge(merged, document.value)
-    settings = checked(merged, str)
+    settings = checked(merged, lambda path: documents[-1].place(path) if documents else "settings")
     pack_dirs = _pack_dirs(places, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
@@ -141,14 +141,17 @@ def _anchor_paths(document: Document, places: Places) -> None:
     is_project = document.file.parent == places.project
     base = document.file.parent.parent if is_project else document.file.parent
 
-    def absolute(paths: Sequence[str]) -> list[str]:
-        return [str((base / Path(path).expanduser()).absolute()) for path in paths]
+    def absolute(key: KeyPath, paths: Sequence[str]) -> list[str]:
+        try:
+            return [str((base / Path(path).expanduser()).resolve()) for path in paths]
+        except (OSError, RuntimeError, ValueError) as error:
+            raise SettingsError(f"{document.place(key)}: {'.'.join(key)}: not a path: {error}") from None
 
     value = document.value
     if value.get("fs", {}).get("roots") is not None:
-        value["fs"]["roots"] = absolute(value["fs"]["roots"])
+        value["fs"]["roots"] = absolute(("fs", "roots"), value["fs"]["roots"])
     if value.get("tools_dirs"):
-        value["tools_dirs"] = absolute(value["tools_dirs"])
+        value["tools_dirs"] = absolute(("tools_dirs",), value["tools_dirs"])
         if is_project:
             raise SettingsError(
                 f"{document.place(('tools_dirs',))}: tools_dirs cannot be set by a project. "

@@ -60,8 +60,8 @@ def _find_project(cwd: Path, not_these: set[Path]) -> Path | None:
     home = Path.home()
     for folder in (cwd, *cwd.parents):
         candidate = folder / PROJECT_DIR
-        if candidate.is_dir() and candidate not in not_these:
-            return candidate
+        if candidate.is_dir() and candidate.resolve() not in {one.resolve() for one in not_these}:
+            return candidate.resolve()  # a link elsewhere is that other project
         if folder == home:
             return None
     return None

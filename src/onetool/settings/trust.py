@@ -1,6 +1,8 @@
 """Which files of a project's `.onetool` directory the user has said yes to, by their content."""
 
 import hashlib
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +11,7 @@ import orjson
 
 from onetool.files.atomic import write_atomic
 
+MAX_BYTES = 1_000_000
 READ = ("onetool.yaml", "prompts.yaml", "tools/*.py")
 """All that OneTool ever opens in a project's directory."""
 
@@ -16,6 +19,22 @@ READ = ("onetool.yaml", "prompts.yaml", "tools/*.py")
 def digest(content: bytes) -> str:
     """The hash by which a file's content is known."""
     return hashlib.sha256(content).hexdigest()
+
+
+def read_regular(file: Path) -> bytes | None:
+    """Read a file that somebody else has laid there: a regular one of a sane size, or nothing.
+
+    A link to a device or a named pipe would otherwise be read for ever.
+    """
+    try:
+        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb", closefd=True) as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+            return None
+        return stream.read(MAX_BYTES + 1)
 
 
 @dataclass(slots=True)
@@ -28,9 +47,8 @@ class Trust:
 
     def read(self, file: Path) -> bytes | None:
         """Return the very bytes that were checked, or None for a file that is missing or not trusted."""
-        try:
-            content = file.read_bytes()
-        except OSError:
+        content = read_regular(file)
+        if content is None:
             return None
         name = file.relative_to(self.project).as_posix()
         if self.pins.get(name) == digest(content):

@@ -96,7 +96,9 @@ class _Reader:
         node = yaml.ScalarNode(tag, event.value, event.start_mark, event.end_mark)
         try:
             value = self._loader.construct_object(node)
-        except (ValueError, OverflowError):
+        except yaml.YAMLError:
+            raise
+        except Exception:  # noqa: BLE001 - a tag may ask for a conversion that raises anything
             raise self._error(event, "not a value that YAML can read; put it in quotes.") from None
         self._put(event, value, event.anchor, size=1)
 

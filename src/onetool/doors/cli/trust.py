@@ -3,7 +3,7 @@
 import click
 
 from onetool.files.atomic import write_atomic
-from onetool.settings.trust import digest, load_trust, project_files, save_trust
+from onetool.settings.trust import digest, load_trust, project_files, read_regular, save_trust
 
 from .session import find
 
@@ -24,13 +24,15 @@ def trust(yes: bool) -> None:
     if places.project is None:
         click.echo("No .onetool directory here or above: there is nothing to trust.", err=True)
         raise SystemExit(1)
-    contents = [(file, file.read_bytes()) for file in project_files(places.project)]
+    read = ((file, read_regular(file)) for file in project_files(places.project))
+    contents = [(file, content) for file, content in read if content is not None]
     pins = load_trust(places.state, places.project).pins
     click.echo(f"{places.project} brings along:")
     for file, content in contents:
         name = file.relative_to(places.project).as_posix()
         known = "trusted" if pins.get(name) == digest(content) else "changed" if name in pins else "new"
-        click.echo(f"  {known:<8} {name}  ({len(content)} bytes)")
+        shown = "".join(letter if letter.isprintable() else "?" for letter in name)
+        click.echo(f"  {known:<8} {shown}  ({len(content)} bytes)")
     if not yes and not click.confirm("Trust these files as they are now?"):
         raise SystemExit(1)
     save_trust(places.state, places.project, contents)

@@ -1,5 +1,6 @@
 """What is known of pack files, kept between processes: a file is looked into once, not at every start."""
 
+import logging
 import sys
 import time
 from collections.abc import Callable
@@ -8,10 +9,13 @@ from typing import Any
 
 import orjson
 
+from onetool.domain.json_text import encode
 from onetool.files.atomic import write_atomic
 from onetool.version import __version__
 
 from .description import TOOL_KEYS
+
+log = logging.getLogger(__name__)
 
 RETRY_AFTER = 60.0
 """Seconds after which a file that could not be imported is tried again: its library may be there by now."""
@@ -35,7 +39,9 @@ class PackIndex:
             or not entry.keys() >= {"at", "answer"}
         ):
             return None
-        answer: dict[str, Any] = entry["answer"]
+        answer = entry["answer"]
+        if not isinstance(answer, dict):
+            return None
         if "error" in answer:
             return answer if self._now() - entry["at"] < RETRY_AFTER else None
         return answer if _is_whole(answer) else None
@@ -49,7 +55,10 @@ class PackIndex:
         """Write the index if it has changed; files that are gone are forgotten."""
         if self._changed and self._file is not None:
             kept = {path: entry for path, entry in self._entries.items() if Path(path).exists()}
-            write_atomic(self._file, orjson.dumps({"made_by": self._made_by, "files": kept}))
+            try:
+                write_atomic(self._file, encode({"made_by": self._made_by, "files": kept}))
+            except (OSError, ValueError) as error:
+                log.warning("what is known of pack files could not be kept: %s", error)
         self._changed = False
 
     def _load(self) -> dict[str, Any]:

@@ -27,9 +27,17 @@ class Inspector:
             request = json.dumps({"file": str(file), "source": content.decode()}) + "\n"
         except UnicodeDecodeError:
             return {"error": "it is not UTF-8 text"}
+        is_fresh = self._child is None
+        answer = await self._try(request.encode())
+        # A file that was looked into before may have spoilt the child: this one gets a new one.
+        return (
+            answer if is_fresh or "error" not in answer or self._child else await self._try(request.encode())
+        )
+
+    async def _try(self, request: bytes) -> dict[str, Any]:
         try:
             async with asyncio.timeout(self._patience):
-                return await self._ask(request.encode())
+                return await self._ask(request)
         except TimeoutError:
             await self.close()
             return {"error": f"importing it took longer than {self._patience:g} s"}

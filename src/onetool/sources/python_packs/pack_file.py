@@ -102,7 +102,8 @@ class _Function:
             function = await self._threads.run(self._load)
         if self._is_async:
             return await function(**self._keywords(function, args, invocation))
-        return await self._threads.run(self._call, function, args, invocation)
+        output = await self._threads.run(self._call, function, args, invocation)
+        return await output if inspect.isawaitable(output) else output
 
     def _load(self) -> Callable[..., Any]:
         function: Callable[..., Any] = getattr(self._file.module(), self._name)

@@ -40,14 +40,18 @@ class PackDirectory:
         inspector = Inspector()
         try:
             for file, content in await self._threads.run(self._contents):
-                await self._add(registry, inspector, file, content)
+                try:
+                    await self._add(registry, inspector, file, content)
+                except Exception as error:  # noqa: BLE001 - one bad file never harms the others
+                    log.error("pack file %r is left out: %s: %s", str(file), type(error).__name__, error)
         finally:
             await inspector.close()
         await self._threads.run(self._index.save)
         return registry
 
     def _contents(self) -> list[tuple[Path, bytes]]:
-        files = sorted(file for file in self._path.glob("*.py") if not file.name.startswith("_"))
+        found = self._path.glob("*.py")
+        files = sorted(file for file in found if not file.name.startswith("_") and file.is_file())
         read = ((file, self._read(file)) for file in files)
         return [(file, content) for file, content in read if content is not None]
 
