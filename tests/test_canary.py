@@ -78,6 +78,20 @@ def test_no_reply_error_or_log_shows_the_secret(armed, name):
     assert not leaks("".join(json.dumps(record, ensure_ascii=False) for record in armed.log()))
 
 
+def test_a_secret_in_a_definition_is_masked_in_listings(armed, monkeypatch):
+    """A default or a docstring may hold what the environment holds."""
+    monkeypatch.setenv("MY_TOKEN", CANARY)
+    code = "import os\ndef f(token: str = os.environ.get('MY_TOKEN', 'none')) -> str:\n    return 'x'\n"
+    armed.write("tools/leaky.py", code)
+    for args in (["list"], ["info", "leaky.f"], ["export", "--format", "openai"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "onetool", "tools", *args], capture_output=True, text=True, timeout=60
+        )
+        assert "leaky" in done.stdout
+        assert "[secret]" in done.stdout
+        assert not leaks(done.stdout + done.stderr)
+
+
 def test_a_tool_itself_works_with_the_real_value(armed):
     """Inside the process nothing is masked."""
     with onetool_runtime() as ot:

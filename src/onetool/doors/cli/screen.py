@@ -12,7 +12,7 @@ from onetool.domain.call import ToolResult
 from onetool.domain.json_text import pretty
 from onetool.domain.tool import ToolSpec
 
-from .session import answers
+from .session import answers, masked
 
 THEME = "ansi_dark"
 
@@ -27,7 +27,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     for index, column in enumerate(columns):
         drawn.add_column(column, style="bold cyan" if index == 0 else "", no_wrap=index == 0)
     for row in rows:
-        drawn.add_row(*map(escape, row))
+        drawn.add_row(*(escape(masked(cell)) for cell in row))
     _console().print(drawn)
 
 
@@ -44,7 +44,7 @@ def tool_page(spec: ToolSpec) -> None:
     """Show one tool with all that is known of it."""
     console = _console()
     console.print(escape(spec.name), style="bold cyan")
-    console.print(escape(spec.description), highlight=False)
+    console.print(escape(masked(spec.description)), highlight=False)
     console.print()
     if properties := spec.input_schema.get("properties"):
         required = spec.input_schema.get("required", ())
@@ -55,7 +55,7 @@ def tool_page(spec: ToolSpec) -> None:
     facts = {key: value for key, value in spec.details().items() if key not in hidden and value is not False}
     drawn = Table.grid(padding=(0, 2))
     for key, value in facts.items():
-        drawn.add_row(f"[dim]{key}[/dim]", escape(_plain(value)))
+        drawn.add_row(f"[dim]{key}[/dim]", escape(masked(_plain(value))))
     console.print(drawn)
 
 

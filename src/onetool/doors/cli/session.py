@@ -12,13 +12,15 @@ import click
 
 from onetool.bootstrap import open_runtime
 from onetool.domain.errors import SettingsError
-from onetool.domain.json_text import pretty
+from onetool.domain.json_text import jsonable, pretty
+from onetool.domain.redaction import Redactor
 from onetool.runtime import Runtime
 from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.places import Places, find_places
 
 T = TypeVar("T")
 _answers: TextIO | None = None
+_redactor = Redactor()
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Write JSON, as when not on a terminal.")
 
@@ -29,8 +31,13 @@ def wants_json(as_json: bool) -> bool:
 
 
 def write_json(value: Any) -> None:
-    """Write a value to stdout."""
-    click.echo(pretty(value), file=answers())
+    """Write a value to stdout, without secrets."""
+    click.echo(pretty(_redactor.clean(jsonable(value)) if _redactor else value), file=answers())
+
+
+def masked(text: str) -> str:
+    """Return a text without secrets: a pack may have one in a default or a docstring."""
+    return _redactor.redact(text)
 
 
 def answers() -> TextIO:
@@ -43,7 +50,7 @@ def _claim_stdout() -> None:
     global _answers
     if _answers is None:
         sys.stdout.flush()
-        _answers = os.fdopen(os.dup(1), "w", encoding=sys.stdout.encoding, errors="replace")
+        _answers = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
         os.dup2(2, 1)
 
 
@@ -54,8 +61,10 @@ def find() -> Places:
 
 def load() -> Configuration:
     """Read the settings; say in one line what of this project is held back."""
+    global _redactor
     with settings_errors():
         configuration = load_configuration(find(), os.environ)
+    _redactor = configuration.secrets.redactor
     if configuration.held_back:
         number = len(configuration.held_back)
         files = "1 file of this project is" if number == 1 else f"{number} files of this project are"
