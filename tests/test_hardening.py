@@ -21,7 +21,8 @@ from onetool.domain.wire_names import wire_names
 from onetool.sdk import call_tool, call_tool_async, tool
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
-from onetool.sources.snapshot import Snapshot
+from onetool.settings.trust import save_trust
+from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.testing import memory_runtime
 
 PEM = "-----BEGIN KEY-----\nMIICdgIBADANBgkqhkiG9w0BAQ\n-----END KEY-----\n"
@@ -305,3 +306,84 @@ def test_wire_names_never_meet():
     """Also where somebody has taken the name with a suffix already."""
     names = ["a__b", "a__b_2e7336", "a.b", *(f"{'x' * 70}.{n}" for n in range(3000))]
     assert len(set(wire_names(names).values())) == len(names)
+
+
+MOCK = """
+tools:
+  - {{name: {name}, description: x, type: function, handler: x, parameters: {{type: object}},
+     implementation: {{type: mock, mock_response: 1}}}}
+"""
+
+
+async def test_a_project_file_that_changes_while_we_run_is_held_back(home):
+    """Trust holds for the tools that are read again between two calls, not only at the start."""
+    project = home.cwd / ".onetool"
+    project.mkdir()
+    file = project / "onetool.yaml"
+    file.write_text(MOCK.format(name="good"))
+    save_trust(home.state, project.resolve(), [(file.resolve(), file.read_bytes())])
+    async with opened(home) as runtime:
+        person = Caller(door="python")
+        assert (await runtime.call(runtime.new_call("good", {}, "python"), person)).ok
+        file.write_text(MOCK.format(name="evil"))
+        assert not (await runtime.call(runtime.new_call("evil", {}, "python"), person)).ok
+
+
+async def test_denying_a_tool_denies_what_stands_for_it():
+    """A configured tool that hands its work to a denied one is refused as well."""
+    mine = {
+        "name": "mine",
+        "description": "x",
+        "type": "function",
+        "handler": "time.now",
+        "parameters": {"type": "object"},
+        "implementation": {"type": "builtin", "handler": "time.now"},
+    }
+    async with memory_runtime(settings={"tools": [mine], "approval": {"deny": ["time.*"]}}) as ot:
+        assert (await ot.call("mine")).meta.reason is Reason.NEEDS_APPROVAL
+
+
+async def test_a_secret_that_a_reload_brings_is_masked_at_once(home):
+    """In the log as in replies."""
+    code = "import logging\nfrom onetool.sdk import get_secret\nlog = logging.getLogger('onetool.mine')\n"
+    code += "def f() -> str:\n    log.error('%s', get_secret('NEW'))\n    return 'ok'\n"
+    home.write("tools/mine.py", code)
+    async with opened(home) as runtime:
+        home.write("secrets.yaml", "NEW: brand-new-canary\n")
+        await runtime.reload()
+        assert (await runtime.call(runtime.new_call("mine.f", {}, "python"), Caller(door="python"))).ok
+    assert any(record["logger"] == "onetool.mine" for record in home.log())
+    assert "brand-new-canary" not in json.dumps(home.log())
+
+
+async def test_the_workers_own_timeout_holds_for_what_stands_for_it():
+    """Whoever does the work knows how long it may take."""
+
+    async def hang(args: Any, invocation: Any) -> None:
+        await asyncio.Event().wait()
+
+    worker = ToolSpec(name="a.worker", description="x", input_schema={"type": "object"}, timeout=0.1)
+    front = ToolSpec(name="a.front", description="x", input_schema={"type": "object"}, handler="a.worker")
+    registry = Registry()
+    for made in (Tool(worker, hang), Tool(front)):
+        registry.register(made)
+    async with memory_runtime(sources=[Snapshot(Fixed("a", registry))]) as ot:
+        started = time.monotonic()
+        assert (await ot.call("a.front")).meta.reason is Reason.TIMEOUT
+    assert time.monotonic() - started < 3
+
+
+def test_trust_pins_what_was_shown_not_what_is_there_after_the_yes(home):
+    """A file that is swapped while the question stands is held back."""
+    project = home.cwd / ".onetool"
+    project.mkdir()
+    file = project / "onetool.yaml"
+    file.write_text("aliases: {a: time.now}\n")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "onetool", "trust"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    while "onetool.yaml" not in child.stdout.readline():
+        pass
+    file.write_text("aliases: {evil: time.now}\n")
+    child.communicate("y\n", timeout=60)
+    assert load_configuration(find_places(home.env, home.cwd), {}).settings.aliases == {}
