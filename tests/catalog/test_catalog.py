@@ -215,3 +215,21 @@ async def test_refreshes_of_one_source_happen_once():
     found = catalog(shelf)
     await asyncio.gather(*(found.resolve("a.x", ANYBODY) for _ in range(20)))
     assert shelf.reads == 1
+
+
+class Restless(Snapshot):
+    """A source that moves while it is being asked."""
+
+    catalog: Catalog
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        self.catalog._sources.generation += 1
+        return await super().find(name, version)
+
+
+async def test_what_moved_while_it_was_asked_is_not_remembered():
+    """A tool found in a source that has moved meanwhile is asked for again."""
+    source = Restless(Shelf("s", make("a.x")))
+    source.catalog = found = Catalog([source])
+    assert (await found.resolve("a.x", ANYBODY)).tool.spec.name == "a.x"
+    assert not found._resolved

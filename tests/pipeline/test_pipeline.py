@@ -448,6 +448,12 @@ async def test_output_that_breaks_its_promise_is_an_error():
     assert reason(result) is Reason.BAD_OUTPUT
     assert 'n: "one" is not of type "integer"' in result.error.message
 
+    async def odd(args: Any, invocation: Any) -> Any:
+        return Unprintable()
+
+    async with memory_runtime(sources=[source(make("demo.odd", odd, output_schema=schema))]) as ot:
+        assert reason(await ot.call("demo.odd")) is Reason.BAD_OUTPUT
+
 
 async def test_a_broken_schema_makes_the_tool_unusable_and_nothing_else():
     """A schema that is none, or that points outside, is refused by name."""
