@@ -20,6 +20,28 @@ LINKED = [
 ]
 
 
+def run_own_tests(home) -> None:
+    """The one test that lies beside the user's packs passes."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "no:xdist",
+            str(home.config / "tests"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=home.cwd,
+    )
+    assert "1 passed" in done.stdout, done.stdout
+
+
 def test_the_readme_works_as_written(home):
     """From top to bottom: commands, files and Python."""
     seen = execute_page(README, home, ["True [1, 1]\nhi\n"])
@@ -31,48 +53,14 @@ def test_the_tutorial_works_as_written(home):
     page = ROOT / "docs" / "first-pack.md"
     seen = execute_page(page, home)
     assert seen == ["console", "python", "console", "console", "python"]
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            str(home.config / "tests"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=home.cwd,
-    )
-    assert "1 passed" in done.stdout, done.stdout
+    run_own_tests(home)
 
 
 def test_a_scaffolded_pack_is_ready_to_run(home):
     """It works, its own test passes, and nothing is overwritten."""
     for _ in range(2):
         subprocess.run([sys.executable, "-m", "onetool", "scaffold", "pack", "mine"], check=True, timeout=60)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "-p",
-            "no:xdist",
-            str(home.config / "tests"),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        cwd=home.cwd,
-    )
-    assert "1 passed" in done.stdout, done.stdout
+    run_own_tests(home)
     wrong = subprocess.run(
         [sys.executable, "-m", "onetool", "scaffold", "pack", "my-pack"],
         capture_output=True,

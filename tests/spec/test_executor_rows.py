@@ -239,7 +239,7 @@ async def test_read_file_is_exact_up_to_max_bytes(ot: Any, root: Path, content: 
 CLOSED = {
     "fs.list_dir": "dir dir/.. sub/up sub/up/out .. ../out {up}/out {up}/root2 / pipe fifo",
     "fs.read_file": "link chain dir/secret dir/../secret sub/up/out/secret ../out/secret sub/../../out/secret"
-    " {up}/out/secret //{up}/out/secret {up}/root2/secret {up}/root/../out/secret /dev/zero /etc/passwd"
+    " {up}/out/secret //{up}/out/secret {up}/root2/secret {up}/root2/../out/secret /dev/zero /etc/passwd"
     " /proc/self/root{up}/out/secret /proc/self/environ ~/.profile link\0x a\0b \ud800 pipe fifo",
 }
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from .schemas import look_up
+
 Schema = dict[str, Any]
 
 WORDS = ("description", "nullable", "default", "pattern", "minimum", "maximum")
@@ -45,7 +47,7 @@ class _Converter:
         """Fold what `$ref` and `allOf` point to into the node itself, whose own words win."""
         self._nodes += 1
         node = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
-        parts = [self._look_up(schema["$ref"])] if "$ref" in schema else []
+        parts = [look_up(self._root, str(schema["$ref"]))] if "$ref" in schema else []
         for part in [*parts, *schema.get("allOf", ())]:
             if not isinstance(part, Mapping) or self._nodes > MAX_NODES or len(path) > MAX_FOLDS:
                 continue
@@ -54,12 +56,6 @@ class _Converter:
             else:
                 node = _fold(self._flat(part, (*path, schema)), node)
         return node
-
-    def _look_up(self, reference: Any) -> Any:
-        found: Any = self._root
-        for part in str(reference).removeprefix("#").strip("/").split("/") if reference != "#" else ():
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return found
 
     def _choices(self, node: Schema, path: tuple[Any, ...]) -> Schema:
         """Options become `anyOf`, without null; a single option becomes the node itself."""

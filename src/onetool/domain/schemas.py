@@ -47,7 +47,7 @@ def _check_extent(schema: Mapping[str, Any]) -> None:
             known[id(node)] = 1  # what contains itself counts once
             children = list(node.values()) if isinstance(node, Mapping) else node
             if isinstance(node, Mapping) and isinstance(node.get("$ref"), str):
-                children.append(_look_up(schema, node["$ref"]))
+                children.append(look_up(schema, node["$ref"]))
             known[id(node)] = 1 + sum(map(weigh, children))
             if known[id(node)] > MAX_NODES:
                 raise InvalidTool(f"larger than {MAX_NODES} nodes when its references are followed")
@@ -59,7 +59,8 @@ def _check_extent(schema: Mapping[str, Any]) -> None:
         raise InvalidTool("nested too deeply") from None
 
 
-def _look_up(root: Mapping[str, Any], reference: str) -> Any:
+def look_up(root: Mapping[str, Any], reference: str) -> Any:
+    """Return what a local reference points to; None for any other."""
     found: Any = root
     for part in reference.removeprefix("#").strip("/").split("/") if reference != "#" else ():
         found = found.get(part) if isinstance(found, Mapping) else None

@@ -88,6 +88,8 @@ class _Run:
         try:
             with session as worker:
                 self._worker = worker.worker_pid
+                if self._is_over:  # cancelled while it waited for a worker
+                    return Outcome()
                 return Outcome(self._drive(monty, worker), "".join(self._printed))
         except monty.MontyError as error:
             return Outcome(None, "".join(self._printed), *self._explain(monty, error))
