@@ -11,13 +11,13 @@ from uuid_utils import uuid7
 from onetool.catalog.catalog import Catalog
 from onetool.domain.registry import Registry
 from onetool.domain.sandbox import SandboxLimits
-from onetool.logs import SharedFile, open_logs
+from onetool.logs import JsonLog, SharedFile, open_logs
 from onetool.network.client import HttpClients
 from onetool.pipeline.approval import Approval
 from onetool.pipeline.code import CodeRuns
 from onetool.pipeline.pipeline import Limits, Pipeline
 from onetool.pipeline.record import Recorder
-from onetool.ports import ToolSource, UsageStore
+from onetool.ports import CounterStore, ResultStore, ServerSource, ToolSource, UsageStore
 from onetool.runtime import Runtime, State
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_definitions, settings_files
@@ -26,7 +26,9 @@ from onetool.sources.python_packs.index import PackIndex
 from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
 from onetool.sources.snapshot import Fixed, Reader, Snapshot
 from onetool.storage.flat_file import FlatFileResults
-from onetool.storage.memory import MemoryResults, MemoryUsage
+from onetool.storage.flat_file_usage import FlatFileUsage
+from onetool.storage.memory import MemoryCounters, MemoryResults, MemoryUsage
+from onetool.storage.sqlite_counters import SqliteCounters
 from onetool.threads import Threads
 
 SHIPPED = "onetool.packs"
@@ -39,6 +41,7 @@ async def open_runtime(
     read: Callable[[], Configuration],
     *,
     sources: Sequence[ToolSource] = (),
+    servers: Sequence[ServerSource] = (),
     usage: UsageStore | None = None,
     threads: Threads | None = None,
     in_memory: bool = False,
@@ -53,42 +56,13 @@ async def open_runtime(
     log, places = configuration.settings.log, configuration.places
     file = SharedFile(places.log_file, log.max_bytes) if log.file and not in_memory else None
     with open_logs(stderr=log_level or log.level, file=file) as logs, ExitStack() as closing:
-        index = PackIndex(None if in_memory else places.state / "packs.json")
-        recorder = Recorder(usage or MemoryUsage(), threads)
-        ttl_s = configuration.settings.output.ttl_s
-        results = MemoryResults(ttl_s) if in_memory else FlatFileResults(places.data / "results", ttl_s)
-        sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
-        closing.callback(sandbox.close)
-
-        async def build(configuration: Configuration, runtime: Runtime) -> State:
-            logs.redactor = configuration.secrets.redactor
-            files = () if in_memory else settings_files(configuration.places)
-            own = await _sources(configuration, files, index, threads)
-            catalog = Catalog([*own, *sources], configuration.settings.aliases)
-            pipeline = _pipeline(configuration, catalog, recorder, runtime)
-            http = HttpClients(configuration.settings.allowedHosts)
-            closing.callback(http.close)
-            code = CodeRuns(
-                catalog,
-                pipeline,
-                sandbox,
-                threads,
-                limits=_sandbox_limits(configuration),
-                snippets=configuration.settings.snippets,
-            )
-            return State(
-                configuration=configuration,
-                catalog=catalog,
-                pipeline=pipeline,
-                code=code,
-                results=results,
-                http=http,
-            )
-
+        wiring = _Wiring(configuration, threads, logs, closing, in_memory=in_memory, usage=usage)
+        wiring.sources, wiring.servers = sources, servers
         runtime = Runtime(
             read=read,
-            build=build,
-            recorder=recorder,
+            build=wiring.build,
+            recorder=wiring.recorder,
+            usage=wiring.usage,
             threads=threads,
             reload_file=None if in_memory else places.reload_file,
             new_id=lambda: str(uuid7()),
@@ -97,31 +71,85 @@ async def open_runtime(
         try:
             yield runtime
         finally:
-            await recorder.close()
+            await wiring.recorder.close()
             threads.close()
 
 
-async def _sources(
-    configuration: Configuration, files: Sequence[Path], index: PackIndex, threads: Threads
-) -> list[ToolSource]:
-    """All sources in the order in which they claim names: what we ship cannot be shadowed."""
-    describe = partial(describe_shipped, SHIPPED, _directory_of(SHIPPED), index=index, threads=threads)
-    shipped: Registry = await threads.run(describe)
-    readers: list[Reader] = [
-        Fixed("shipped packs", shipped),
-        ConfigTools(
-            configuration.definitions,
-            files=files,
-            read=partial(load_definitions, configuration.places),
-            handlers=_handlers(shipped),
-            threads=threads,
-        ),
-        *(
-            PackDirectory(directory.path, directory.read, index=index, threads=threads)
-            for directory in configuration.pack_dirs
-        ),
-    ]
-    return [Snapshot(reader) for reader in readers]
+class _Wiring:
+    """The parts that last as long as the process, and how a state is made of them and of settings."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        threads: Threads,
+        logs: JsonLog,
+        closing: ExitStack,
+        *,
+        in_memory: bool,
+        usage: UsageStore | None,
+    ) -> None:
+        self.sources: Sequence[ToolSource] = ()
+        self.servers: Sequence[ServerSource] = ()
+        self._threads, self._logs, self._closing, self._in_memory = threads, logs, closing, in_memory
+        places, settings = configuration.places, configuration.settings
+        counters: CounterStore
+        self._results: ResultStore
+        if in_memory:
+            self.usage, counters = usage or MemoryUsage(), MemoryCounters()
+            self._results, self._index = MemoryResults(settings.output.ttl_s), PackIndex(None)
+        else:
+            self.usage = usage or FlatFileUsage(places.data / "usage")
+            counters = SqliteCounters(places.data / "counters.sqlite3")
+            self._results = FlatFileResults(places.data / "results", settings.output.ttl_s)
+            self._index = PackIndex(places.state / "packs.json")
+        self.recorder = Recorder(self.usage, counters, threads)
+        self._sandbox = MontySandbox(threads, settings.execution.max_runs)
+        closing.callback(self._sandbox.close)
+
+    async def build(self, configuration: Configuration, runtime: Runtime) -> State:
+        """Make all that a reload replaces."""
+        settings = configuration.settings
+        self._logs.redactor = configuration.secrets.redactor
+        self.recorder.keeps_events = settings.stats.enabled
+        own = await self._own_sources(configuration)
+        catalog = Catalog([*own, *self.sources, *self.servers], settings.aliases)
+        pipeline = _pipeline(configuration, catalog, self.recorder, runtime)
+        http = HttpClients(settings.allowedHosts)
+        self._closing.callback(http.close)
+        limits = _sandbox_limits(configuration)
+        code = CodeRuns(
+            catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
+        )
+        return State(
+            configuration=configuration,
+            catalog=catalog,
+            pipeline=pipeline,
+            code=code,
+            results=self._results,
+            http=http,
+            servers={server.name: server for server in self.servers},
+        )
+
+    async def _own_sources(self, configuration: Configuration) -> list[ToolSource]:
+        """Sources in the order in which they claim names: what we ship cannot be shadowed."""
+        index, threads = self._index, self._threads
+        describe = partial(describe_shipped, SHIPPED, _directory_of(SHIPPED), index=index, threads=threads)
+        shipped: Registry = await threads.run(describe)
+        readers: list[Reader] = [
+            Fixed("shipped packs", shipped),
+            ConfigTools(
+                configuration.definitions,
+                files=() if self._in_memory else settings_files(configuration.places),
+                read=partial(load_definitions, configuration.places),
+                handlers=_handlers(shipped),
+                threads=threads,
+            ),
+            *(
+                PackDirectory(directory.path, directory.read, index=index, threads=threads)
+                for directory in configuration.pack_dirs
+            ),
+        ]
+        return [Snapshot(reader) for reader in readers]
 
 
 def _handlers(shipped: Registry) -> dict[str, set[str]]:
@@ -133,22 +161,18 @@ def _handlers(shipped: Registry) -> dict[str, set[str]]:
 def _pipeline(
     configuration: Configuration, catalog: Catalog, recorder: Recorder, runtime: Runtime
 ) -> Pipeline:
-    execution, output, approval = (
-        configuration.settings.execution,
-        configuration.settings.output,
-        configuration.settings.approval,
-    )
+    settings = configuration.settings
     return Pipeline(
         catalog,
         recorder,
         runtime.enter,
         limits=Limits(
-            timeout=execution.timeout_s,
-            max_concurrent=execution.max_concurrent,
-            max_args_bytes=execution.max_args_bytes,
-            max_output_bytes=output.max_bytes,
+            timeout=settings.execution.timeout_s,
+            max_concurrent=settings.execution.max_concurrent,
+            max_args_bytes=settings.execution.max_args_bytes,
+            max_output_bytes=settings.output.max_bytes,
         ),
-        approval=Approval(approval.allow, approval.deny),
+        approval=Approval(settings.approval.allow, settings.approval.deny),
         redactor=configuration.secrets.redactor,
     )
 

@@ -1,13 +1,13 @@
 """Every outside thing that the core needs, as a Protocol."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.paging import Page
 from onetool.domain.sandbox import Outcome, SandboxJob
 from onetool.domain.stored import Stored
 from onetool.domain.tool import Tool
-from onetool.domain.usage import CallEvent
+from onetool.domain.usage import CallEvent, Counter, Event, Tally
 
 
 class ToolSource(Protocol):
@@ -39,11 +39,35 @@ class ToolSource(Protocol):
         ...
 
 
+class ServerSource(ToolSource, Protocol):
+    """Another MCP server whose tools are offered here as a pack of its name."""
+
+    async def probe(self) -> bool:
+        """Connect if need be; return whether the server answers."""
+        ...
+
+
 class UsageStore(Protocol):
-    """Remembers finished calls; called on a thread, it may block, and on return the events are kept."""
+    """Remembers finished calls. Called on a thread: it may block."""
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Keep these events; on return they are durable."""
+        ...
+
+    def tally(self, since: float | None) -> Tally:
+        """Add up all events from this moment on, or all."""
+        ...
+
+
+class CounterStore(Protocol):
+    """Counts the calls of each tool, for good. Called on a thread: it may block."""
 
     def add(self, events: Sequence[CallEvent]) -> None:
-        """Keep these events."""
+        """Count these calls; on return they are durable."""
+        ...
+
+    def find(self, tool_ids: Collection[str]) -> Mapping[str, Counter]:
+        """Return the counters of those tools that were ever called."""
         ...
 
 

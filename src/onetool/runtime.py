@@ -16,16 +16,17 @@ from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
 from onetool.domain.invocation import Invocation
-from onetool.domain.json_text import check_size
+from onetool.domain.json_text import check_size, encode
 from onetool.domain.sandbox import Answer
 from onetool.domain.stored import preview
+from onetool.domain.usage import Saving, Tally, tokens
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
 from onetool.network.client import HttpClients
 from onetool.pipeline.code import CodeResult, CodeRuns, answer_of, code_text
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
-from onetool.ports import ResultStore
+from onetool.ports import ResultStore, ServerSource, UsageStore
 from onetool.settings.configuration import Configuration
 from onetool.threads import Threads
 from onetool.version import __version__
@@ -33,6 +34,11 @@ from onetool.version import __version__
 __all__ = ["CodeResult", "Health", "Runtime", "Scope", "State", "current"]
 
 log = logging.getLogger(__name__)
+
+PROBE_S = 5.0
+"""Seconds that another server has to answer when its health is asked for."""
+SESSIONS = 1_000
+"""How many sessions are remembered as counted; a forgotten one is counted again, and added up once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +51,7 @@ class State:
     code: CodeRuns
     results: ResultStore
     http: HttpClients
+    servers: Mapping[str, ServerSource]
 
 
 class Scope(NamedTuple):
@@ -88,6 +95,8 @@ class Health:
     """Files of the project that wait for `onetool trust`."""
     abandoned: int
     """Tools that still run on their thread although nobody waits for them."""
+    servers: Mapping[str, bool]
+    """Other MCP servers that are enabled, and whether they answer."""
 
 
 class Runtime:
@@ -99,12 +108,15 @@ class Runtime:
         read: Callable[[], Configuration],
         build: Callable[[Configuration, "Runtime"], Awaitable[State]],
         recorder: Recorder,
+        usage: UsageStore,
         threads: Threads,
         reload_file: Path | None,
         new_id: Callable[[], str],
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._read, self._build = read, build
-        self._recorder, self._threads = recorder, threads
+        self._recorder, self._usage, self._threads = recorder, usage, threads
+        self._now = now
         self._reload_file = str(reload_file) if reload_file else None
         self._new_id = new_id
         self._state: State
@@ -112,6 +124,8 @@ class Runtime:
         self._reloaded: Stamp = None
         self._reloading = asyncio.Lock()
         self._following: asyncio.Task[None] | None = None
+        self._session = new_id()
+        self._counted: dict[str, None] = {}
 
     async def start(self, configuration: Configuration) -> None:
         """Take the first state."""
@@ -131,12 +145,15 @@ class Runtime:
 
     async def text_of(self, result: CodeResult) -> str:
         """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
-        text = code_text(result)
         limit = self.configuration.settings.output.max_inline_size
+        text = await self._threads.run(code_text, result, limit)
         if len(text.encode("utf-8", "replace")) <= limit:
             return text
         stored = await self._threads.run(self.results.put, text, "run")
-        return preview(stored, text)
+        shown = preview(stored, text)
+        spared = tokens(stored.size_bytes - len(shown.encode("utf-8", "replace")))
+        self._recorder.save(Saving("result", self._now(), tool="run", tokens=max(spared, 0)))
+        return shown
 
     @property
     def results(self) -> ResultStore:
@@ -162,7 +179,11 @@ class Runtime:
         """Run code that a model wrote; every call of a tool inside it is a call of this caller."""
         deadline = time.monotonic() + self.configuration.settings.execution.run_timeout_s
         inside = caller.inner(deadline)
-        return await self._state.code.run(code, inside, _Host(self, inside))
+        host = _Host(self, inside)
+        result = await self._state.code.run(code, inside, host)
+        if result.ok or host.calls:
+            await self._count_savings(caller, host.calls)
+        return result
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.
@@ -175,8 +196,17 @@ class Runtime:
             await self._take(self._reload_stamp())
 
     async def flush(self) -> None:
-        """Return when every finished call is remembered."""
+        """Return when every finished call is remembered.
+
+        Raises OSError when that cannot be: the disk is full, say.
+        """
         await self._recorder.flush()
+
+    async def usage(self, period_s: float | None = None) -> Tally:
+        """Add up the calls of the last seconds, or all: those that have just ended too."""
+        await self.flush()
+        since = None if period_s is None else self._now() - period_s
+        return await self._threads.run(self._usage.tally, since)
 
     async def health(self) -> Health:
         """Look at every part."""
@@ -188,12 +218,45 @@ class Runtime:
             failures=dict(self.catalog.failures),
             held_back=self.configuration.held_back,
             abandoned=self._threads.abandoned,
+            servers=await self._probe_servers(),
         )
 
     def enter(self, invocation: Invocation) -> Callable[[], None]:
         """Make a call the current one for the code that runs from here on; return what undoes that."""
         token = _current.set((self, invocation))
         return lambda: _current.reset(token)
+
+    async def _probe_servers(self) -> dict[str, bool]:
+        configured = self.configuration.settings.servers
+        enabled = [name for name, server in configured.items() if server.enabled]
+        answers = await asyncio.gather(*(self._probe(name) for name in enabled))
+        return dict(zip(enabled, answers, strict=True))
+
+    async def _probe(self, name: str) -> bool:
+        server = self._state.servers.get(name)
+        if server is None:
+            return False
+        try:
+            async with asyncio.timeout(PROBE_S):
+                return await server.probe()
+        except Exception as error:  # noqa: BLE001 - one bad server never harms the others
+            log.warning("server %s does not answer: %s: %s", name, type(error).__name__, error)
+            return False
+
+    async def _count_savings(self, caller: Caller, calls: int) -> None:
+        """Note what this run has spared a model: the round trips, and once a session the definitions."""
+        session = caller.session or self._session
+        if calls > 1:
+            self._recorder.save(Saving("calls", self._now(), session, "run", round_trips=calls - 1))
+        if session in self._counted:
+            return
+        self._counted[session] = None
+        if len(self._counted) > SESSIONS:
+            del self._counted[next(iter(self._counted))]
+        packs = await self.catalog.packs(caller)
+        summaries = [spec.summary() for specs in packs.values() for spec in specs]
+        size = len(await self._threads.run(encode, summaries))
+        self._recorder.save(Saving("definitions", self._now(), session, tokens=tokens(size)))
 
     def _reload_stamp(self) -> Stamp:
         return stamp(self._reload_file) if self._reload_file is not None else None
@@ -234,8 +297,10 @@ class _Host:
 
     def __init__(self, runtime: Runtime, caller: Caller) -> None:
         self._runtime, self._caller = runtime, caller
+        self.calls = 0
 
     def call(self, name: str, args: Mapping[str, Any]) -> "Future[Answer]":
+        self.calls += 1
         return asyncio.run_coroutine_threadsafe(self._call(name, args), self._runtime.loop)
 
     def sleep(self, seconds: float) -> "Future[Answer]":

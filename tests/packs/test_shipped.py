@@ -9,6 +9,7 @@ from onetool.packs import fs
 from onetool.testing import memory_runtime
 
 
+# ruff: noqa: E501 - sentences that models read
 async def test_what_models_read():
     """Names, descriptions and parameters of every shipped tool."""
     async with memory_runtime() as ot:
@@ -39,7 +40,23 @@ async def test_what_models_read():
                     "maxBytes": "Refuse files that are larger than this many bytes.",
                 },
             ),
-            "ot.health": ("Check the parts of OneTool.", {}),
+            "ot.config": ("Show the aliases, snippets and servers that are configured.", {}),
+            "ot.health": ("Check the parts of OneTool, and whether other MCP servers answer.", {}),
+            "ot.reload": (
+                "Read all settings, secrets, prompts and packs again; a broken file leaves everything as it was.",
+                {},
+            ),
+            "ot.notify": (
+                "Leave a message for a person: it is appended to the file that is configured for the topic.",
+                {
+                    "topic": "What it is about, such as `notes`; the first configured pattern that matches decides.",
+                    "message": "The text.",
+                },
+            ),
+            "ot.check": (
+                "Check the programs, libraries and secrets that tools need.",
+                {"tool": "A pack or a tool, for only that one."},
+            ),
             "ot.result": (
                 "Read lines of a large output that was stored aside.",
                 {
@@ -52,6 +69,49 @@ async def test_what_models_read():
                 },
             ),
             "ot.version": ("Tell the version of OneTool.", {}),
+            "ot.tools": (
+                "List the tools that can be called.",
+                {
+                    "pattern": "Only tools whose names contain this, in upper or lower case.",
+                    "info": "`list` for names, `min` for names with descriptions, `full` for signatures and arguments too.",
+                },
+            ),
+            "ot.packs": (
+                "List the packs: groups of tools under one name.",
+                {
+                    "pattern": "Only packs whose names contain this, in upper or lower case.",
+                    "info": "`list` for names, `min` for where they come from, `full` for instructions and tools.",
+                },
+            ),
+            "ot.aliases": (
+                "List the aliases: short names of tools.",
+                {
+                    "pattern": "Only aliases whose name or target contains this, in upper or lower case.",
+                    "info": "`list` for names, `min` for `name -> target`, `full` for entries of name and target.",
+                },
+            ),
+            "ot.snippets": (
+                "List the snippets: named pieces of code, used as `$name key=value`.",
+                {
+                    "pattern": "Only snippets whose name or description contains this, in upper or lower case.",
+                    "info": "`list` for names, `min` for `name: description`, `full` for definitions with an example.",
+                },
+            ),
+            "ot.help": (
+                "Explain a tool, a pack, a `$snippet` or an alias; anything else is searched for, typos forgiven.",
+                {
+                    "query": "A name, or words that describe what is wanted; empty for an overview.",
+                    "info": "`list` for names only, `min` for the usual text, `full` for all that is known.",
+                },
+            ),
+            "ot.stats": (
+                "Show the statistics of calls: how many, how well, what was saved.",
+                {
+                    "period": "`day`, `week`, `month` (the last 24 hours, 7 days, 30 days) or `all`.",
+                    "tool": "Only this tool.",
+                    "output": "Write an HTML report to this path too; it ends in .html.",
+                },
+            ),
             "shell.pwd": ("Tell the current working directory; relative paths start there.", {}),
             "time.now": ("Tell the current time.", {}),
             "tools.echo": (

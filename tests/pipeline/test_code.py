@@ -9,8 +9,9 @@ import pytest
 from onetool.domain import Caller, ErrorText, Reason
 from onetool.domain.caller import grant, refuse
 from onetool.domain.program import InvalidProgram, parse_program
-from onetool.domain.stubs import annotation, pack_stubs, parameters
+from onetool.domain.signature import annotation, pack_stubs, stub
 from onetool.domain.tool import ToolSpec
+from onetool.domain.usage import CallEvent
 from onetool.sdk import tool
 from onetool.storage.memory import MemoryUsage
 from onetool.testing import memory_runtime
@@ -162,7 +163,8 @@ async def test_every_call_inside_is_a_call_of_the_caller():
         caught = "try:\n    demo.wipe()\nexcept Exception as e:\n    r = str(e)\nr"
         assert "approval.allow" in (await ot.runtime.run(caught, asked)).data
         await ot.runtime.flush()
-    assert [(event.tool, event.source) for event in usage.events] == [
+    calls = [event for event in usage.events if isinstance(event, CallEvent)]
+    assert [(event.tool, event.source) for event in calls] == [
         ("demo.add", "run"),
         ("demo.wipe", "run"),
     ]
@@ -226,8 +228,8 @@ def test_stubs_say_what_a_tool_takes():
         "required": ["a"],
         "additionalProperties": False,
     }
-    assert parameters(schema) == "*, a: str | None, z: int = ..., odd: Any = ..., **more: Any"
-    assert parameters({"additionalProperties": False}) == ""
+    assert stub(schema) == "*, a: str | None, z: int = ..., odd: Any = ..., **more: Any"
+    assert stub({"additionalProperties": False}) == ""
     assert annotation({"type": []}) == "Any"
     spec = ToolSpec(name="hello", description="x", input_schema={"additionalProperties": False})
     assert pack_stubs([spec]) == "from typing import Any\ndef hello() -> Any: ...\n"

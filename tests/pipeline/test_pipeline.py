@@ -556,16 +556,25 @@ async def test_every_call_is_remembered_once_with_what_happened():
 
 
 async def test_a_store_that_cannot_keep_events_harms_no_call():
-    """Losing statistics is logged and nothing more."""
+    """Calls go on; flushing says that nothing was kept, and once the store works again nothing is missing."""
 
-    class Full:
+    class Full(MemoryUsage):
+        is_full = True
+
         def add(self, events: Any) -> None:
-            raise OSError("disk full")
+            if self.is_full:
+                raise OSError("disk full")
+            super().add(events)
 
-    async with memory_runtime(usage=Full()) as ot:
+    usage = Full()
+    async with memory_runtime(usage=usage) as ot:
         assert (await ot.call("tools.echo", message=1)).ok
-        await ot.runtime.flush()
+        with pytest.raises(OSError, match="disk full"):
+            await ot.runtime.flush()
         assert (await ot.call("tools.echo", message=2)).ok
+        usage.is_full = False
+        await ot.runtime.flush()
+        assert [event.tool for event in usage.events] == ["tools.echo"] * 2
 
 
 ANYTHING = st.one_of(

@@ -65,7 +65,7 @@ def test_without_files_defaults_are_in_force(home):
         ("snippets: {a: {}}", "1: snippets.a: body is missing."),
         ("log: {file: 'no'}", "1: log.file: should be true or false, not 'no'."),
         ("topics: [{pattern: a, file: 5}]", "1: topics.0.file: should be text, not 5."),
-        ("- a", "1: holds list, not settings."),
+        ("- a", "1: holds list, not a map."),
         ("a: b: c", "1: not valid YAML: mapping values are not allowed in this context."),
         ("log: {}\nlog: {}", "2: the key 'log' stands here a second time."),
         ("1: 2", "1: unknown key '1'. Valid: tools"),

@@ -75,6 +75,10 @@ class Catalog:
             if cursor is None:
                 return
 
+    async def specs(self, caller: Caller | None = None) -> list[ToolSpec]:
+        """All tools by their specs; with a caller only those that it may call."""
+        return [tool.spec async for tool in self.tools(caller)]
+
     async def packs(self, caller: Caller | None = None) -> dict[str, list[ToolSpec]]:
         """Every namespace with its tools; with a caller only those that it may call."""
         packs: dict[str, list[ToolSpec]] = {}

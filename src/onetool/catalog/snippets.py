@@ -9,12 +9,14 @@ import math
 import re
 import secrets
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from onetool.domain.json_text import jsonable
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.program import InvalidProgram
-from onetool.settings.schema import Snippet
+from onetool.domain.yaml_text import block_text, flow, quoted
+from onetool.settings.schema import Snippet, SnippetParam
 
 CALL = re.compile(r"\A\s*\$(\w+)(.*)\Z", re.S)
 TEXTS = ("str", "string", "text")
@@ -32,6 +34,69 @@ def expand_snippet(command: str, snippets: Mapping[str, Snippet]) -> str:
     if name not in snippets:
         raise InvalidProgram(f"line 1: unknown snippet ${name}.{did_you_mean(name, snippets)}")
     return _Rendering(name, snippets[name]).code(_values(name, snippets[name], rest))
+
+
+def show_snippet(name: str, snippet: Snippet) -> str:
+    """A snippet for reading: its definition as YAML, an example, and the code that the example becomes."""
+    lines = [f"name: {block_text(name)}", f"description: {block_text(snippet.description)}"]
+    lines += ["params:", *_shown_params(snippet)] if snippet.params else ["params: {}"]
+    examples = {key: _example(param) for key, param in snippet.params.items() if param.default is None}
+    given = "".join(f" {key}={shlex.quote(str(value))}" for key, value in examples.items())
+    lines += [
+        *_shown_body(snippet.body),
+        "",
+        "# Example with defaults:",
+        f"# ${name}{given}",
+        "# Expands to:",
+    ]
+    values = {key: param.default for key, param in snippet.params.items()} | examples
+    return "\n".join([*lines, _expanded(name, snippet, values)])
+
+
+def _shown_params(snippet: Snippet) -> list[str]:
+    shown = []
+    for key, param in snippet.params.items():
+        known = {"type": param.type, "default": param.default, "description": param.description}
+        said = {name: jsonable(value) for name, value in known.items() if value not in ("", None)}
+        shown.append(f"  {flow({key: said})[1:-1]}")
+    return shown
+
+
+def _shown_body(body: str) -> list[str]:
+    body = body.strip("\n")
+    lines = body.split("\n")
+    if not all(line.isprintable() for line in lines):
+        return [f"body: {quoted(body)}"]
+    mark = "|2" if body.startswith(" ") else "|"
+    return [f"body: {mark}", *(f"  {line}".rstrip() for line in lines)]
+
+
+def _example(param: SnippetParam) -> Any:
+    return "..." if param.example is None else param.example
+
+
+def _expanded(name: str, snippet: Snippet, values: Mapping[str, Any]) -> str:
+    try:
+        return _fill(name, snippet, values).strip("\n")
+    except InvalidProgram as error:
+        return f"# {error}"
+
+
+def _fill(
+    name: str, snippet: Snippet, values: Mapping[str, Any], mark: Callable[[Any], Any] | None = None
+) -> str:
+    """Render the template; `mark` says what is written in place of a value.
+
+    Raises InvalidProgram.
+    """
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(undefined=StrictUndefined, finalize=mark, autoescape=False)
+    try:
+        return environment.from_string(snippet.body).render(**values)
+    except TemplateError as error:
+        raise InvalidProgram(f"line 1: ${name} cannot be filled in: {error}") from None
 
 
 def _values(name: str, snippet: Snippet, text: str) -> dict[str, Any]:
@@ -83,7 +148,7 @@ class _Rendering:
         self._behind: list[Any] = []
 
     def code(self, values: Mapping[str, Any]) -> str:
-        rendered = self._render(values)
+        rendered = _fill(self._name, self._snippet, values, self._mark)
         try:
             tree = ast.parse(rendered)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -93,23 +158,13 @@ class _Rendering:
             raise InvalidProgram(f"line 1: in ${self._name} a value stands where only code may stand")
         return code
 
-    def _render(self, values: Mapping[str, Any]) -> str:
-        from jinja2 import StrictUndefined, TemplateError, Undefined
-        from jinja2.sandbox import ImmutableSandboxedEnvironment
+    def _mark(self, value: Any) -> Any:
+        from jinja2 import Undefined
 
-        def mark(value: Any) -> Any:
-            if isinstance(value, Undefined):
-                return value  # whose text is the error
-            self._behind.append(value)
-            return f"{self._salt}{len(self._behind) - 1}_"
-
-        environment = ImmutableSandboxedEnvironment(
-            undefined=StrictUndefined, finalize=mark, autoescape=False
-        )
-        try:
-            return environment.from_string(self._snippet.body).render(**values)
-        except TemplateError as error:
-            raise InvalidProgram(f"line 1: ${self._name} cannot be filled in: {error}") from None
+        if isinstance(value, Undefined):
+            return value  # whose text is the error
+        self._behind.append(value)
+        return f"{self._salt}{len(self._behind) - 1}_"
 
 
 class _Bind(ast.NodeTransformer):

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from .json_text import pretty
 from .nearest import did_you_mean
+from .search import alike, matching
 from .texts import cut
 
 LONGEST_LINE = 2_000
 PREVIEW_LINES = 20
 PREVIEW_LINE = 160
-CLOSE_ENOUGH = 60.0
 
 
 class Stored(NamedTuple):
@@ -80,7 +80,7 @@ def query(
 
     Raises ValueError for a pattern that cannot be read.
     """
-    found = lines if search is None else _fuzzy(lines, search) if fuzzy else _matching(lines, search)
+    found = lines if search is None else alike(search, lines) if fuzzy else matching(search, lines)
     page = _fitting(found[offset - 1 : offset - 1 + limit], most_bytes)
     return {
         "lines": page,
@@ -89,30 +89,6 @@ def query(
         "offset": offset,
         "has_more": offset - 1 + len(page) < len(found),
     }
-
-
-def _matching(lines: Sequence[str], pattern: str) -> list[str]:
-    """Lines in which a pattern of linear time is found."""
-    import re2  # type: ignore[import-untyped]
-
-    try:
-        compiled = re2.compile(pattern)
-    except re2.error as error:
-        raise ValueError(f"search is not a valid pattern: {error}") from None
-    return [line for line in lines if compiled.search(line)]
-
-
-def _fuzzy(lines: Sequence[str], wanted: str) -> list[str]:
-    """Lines that hold something like this, the best first: by their best part, then as a whole."""
-    from rapidfuzz import fuzz
-
-    lowered = wanted.lower()
-    scored = []
-    for index, line in enumerate(lines):
-        best = fuzz.partial_ratio(lowered, line[:LONGEST_LINE].lower(), score_cutoff=CLOSE_ENOUGH)
-        if best:
-            scored.append((-best, -fuzz.ratio(lowered, line[:LONGEST_LINE].lower()), index))
-    return [lines[index] for _, _, index in sorted(scored)]
 
 
 def _fitting(lines: Sequence[str], most_bytes: int) -> list[str]:

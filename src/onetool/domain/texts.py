@@ -5,3 +5,8 @@ def cut(text: str, longest: int) -> str:
     """Keep both ends of a long text: a value stands at the start, what is wrong with it at the end."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} ... {text[-half:]}"
+
+
+def first_line(text: str) -> str:
+    """The first line: what a listing shows of a description."""
+    return text.strip().partition("\n")[0].rstrip()

@@ -24,6 +24,8 @@ class ToolSpec:
     name: str
     description: str
     input_schema: JsonSchema
+    id: str = ""
+    """Of a stored version; a tool that is not stored is known by its name alone."""
     output_schema: JsonSchema | None = None
     handler: str = ""
     """Name of the tool that does the work: its own, unless another one was given."""
@@ -41,6 +43,8 @@ class ToolSpec:
     tags: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
     returns: str = ""
+    return_type: str = ""
+    """As Python writes it."""
     example: str = ""
 
     def __post_init__(self) -> None:

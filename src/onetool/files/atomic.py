@@ -8,9 +8,10 @@ PRIVATE = 0o600
 PRIVATE_DIR = 0o700
 
 
-def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
+def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE, make_parents: bool = True) -> None:
     """Replace the file by `content`; a reader sees the old or the new one, never a part."""
-    path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    if make_parents:
+        path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _write_new(temporary, content, mode)
@@ -18,7 +19,7 @@ def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
 
 
 def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
@@ -28,7 +29,7 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
         _write_new(path, content, mode)
     except FileExistsError:
         return False
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
     return True
 
 
@@ -40,7 +41,8 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory last."""
     if os.name == "nt":  # pragma: no cover - Windows cannot open a directory, and needs no sync of it
         return
     descriptor = os.open(path, os.O_RDONLY)

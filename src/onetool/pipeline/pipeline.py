@@ -75,9 +75,9 @@ class Pipeline:
             result = self._failure(walk, ExecutionError(Reason.RAISED, why))
         except asyncio.CancelledError:
             left = ExecutionError(Reason.CANCELLED, "The caller left.")
-            self._recorder.add(call, caller, self._meta(walk, left.reason), walk.sizes)
+            self._recorder.add(call, caller, self._meta(walk, left.reason), walk.sizes, walk.tool_id)
             raise
-        self._recorder.add(call, caller, result.meta, walk.sizes)
+        self._recorder.add(call, caller, result.meta, walk.sizes, walk.tool_id)
         return result
 
     async def _steps(self, walk: "_Walk") -> Any:
@@ -175,3 +175,7 @@ class _Walk:
     @property
     def sizes(self) -> tuple[int, int]:
         return self.bytes_in, self.bytes_out
+
+    @property
+    def tool_id(self) -> str | None:
+        return self.resolved.tool.spec.id if self.resolved else None

@@ -2,23 +2,28 @@
 
 from onetool.domain.call import ErrorText
 from onetool.domain.invocation import Context
+from onetool.domain.yaml_text import YamlList, YamlMap
 
 from .batch import batch_execute, normalize_items
 from .calls import call_tool, call_tool_async
 from .declare import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
+from .discovery import instructions, list_tools, show_snippet
 from .http import http_client, safe_request
+from .notes import publish
 from .packs import get_pack
-from .paths import allowed_path, open_allowed, working_directory
+from .paths import allowed_path, open_allowed, working_directory, write_allowed
 from .progress import report_progress
 from .secrets import api_headers, get_secret, lazy_client
 from .span import LogSpan
-from .state import get_config, health, query_result
+from .state import get_config, health, query_result, reload, usage
 
 __all__ = [
     "Context",
     "ErrorText",
     "LogSpan",
+    "YamlList",
+    "YamlMap",
     "allowed_path",
     "api_headers",
     "batch_execute",
@@ -30,15 +35,22 @@ __all__ = [
     "get_secret",
     "health",
     "http_client",
+    "instructions",
     "lazy_client",
+    "list_tools",
     "normalize_items",
     "open_allowed",
+    "publish",
     "query_result",
+    "reload",
     "report_progress",
     "requires_cli",
     "requires_lib",
     "requires_secret",
     "safe_request",
+    "show_snippet",
     "tool",
+    "usage",
     "working_directory",
+    "write_allowed",
 ]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.requirement import REQUIREMENTS, Requirement
 from onetool.domain.tool import ToolSpec
-from onetool.runtime import Runtime, current
+from onetool.runtime import current
 
 from .batch import in_parallel
 from .calls import wait_for
@@ -41,7 +41,7 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
     Raises ValueError when there is none of this name.
     """
     scope = current()
-    specs = wait_for(scope, _specs(scope.runtime), "check_deps()")
+    specs = wait_for(scope, scope.runtime.catalog.specs(), "check_deps()")
     chosen = [spec for spec in specs if tool in (None, spec.pack, spec.name, spec.qualified_name)]
     if not chosen:
         names = {name for spec in specs for name in (spec.pack, spec.name)}
@@ -59,10 +59,6 @@ def _requires(requirement: Requirement) -> Callable[[F], F]:
         return function
 
     return declare
-
-
-async def _specs(runtime: Runtime) -> list[ToolSpec]:
-    return [tool.spec async for tool in runtime.catalog.tools()]
 
 
 def _entry(spec: ToolSpec, need: Requirement, is_there: bool, version: str) -> dict[str, Any]:

@@ -1,13 +1,17 @@
 """Files that a model may name: only those under the allowed roots, wherever links lead."""
 
+import errno
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from onetool.files.atomic import write_atomic
 from onetool.runtime import current
 from onetool.settings.places import PROJECT_DIR
+
+HEAD = 4_096
 
 
 def allowed_path(path: str) -> Path:
@@ -37,6 +41,21 @@ def open_allowed(path: str) -> BinaryIO:
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def write_allowed(path: str, content: bytes, *, may_replace: Callable[[bytes], bool]) -> Path:
+    """Write a file whole, if `allowed_path` lets it pass; return where it is.
+
+    may_replace: told how an existing file begins, says whether that may go.
+    Raises PermissionError, or what writing a file raises.
+    """
+    real = allowed_path(path)
+    if real.parent.is_dir() and real.exists():
+        with open_allowed(path) as file:
+            if not may_replace(file.read(HEAD)):
+                raise FileExistsError(errno.EEXIST, "a file is there that OneTool has not written")
+    write_atomic(real, content, make_parents=False)
+    return real
 
 
 def working_directory() -> Path:

@@ -3,8 +3,12 @@
 from dataclasses import asdict
 from typing import Any
 
+from onetool.domain.errors import SettingsError
 from onetool.domain.stored import part_of, query, split_lines
+from onetool.domain.usage import Tally
 from onetool.runtime import Health, current
+
+from .calls import wait_for
 
 
 def get_config(key: str, default: Any = None) -> Any:
@@ -17,9 +21,28 @@ def get_config(key: str, default: Any = None) -> Any:
     return value
 
 
-async def health() -> Health:
+def health() -> Health:
     """Return how the parts of the running OneTool are."""
-    return await current().runtime.health()
+    scope = current()
+    return wait_for(scope, scope.runtime.health(), "health()")
+
+
+def reload() -> None:
+    """Read all settings, secrets, prompts and packs again.
+
+    Raises ValueError that says which line of which file is wrong; everything stays as it was then.
+    """
+    scope = current()
+    try:
+        wait_for(scope, scope.runtime.reload(), "reload()")
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+def usage(period_s: float | None = None) -> Tally:
+    """Return what the calls of the last seconds, or all, add up to."""
+    scope = current()
+    return wait_for(scope, scope.runtime.usage(period_s), "usage()")
 
 
 def query_result(

@@ -3,23 +3,28 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
 
 from .check import check
 from .document import Document, KeyPath
 from .places import Places
-from .schema import Settings
+from .schema import Prompts, Settings
 from .secrets import Secrets, load_secrets
 from .trust import Trust, load_trust
 
 SETTINGS_FILE = "onetool.yaml"
 SECRETS_FILE = "secrets.yaml"
+PROMPTS_FILE = "prompts.yaml"
 PACKS_DIR = "tools"
-READABLE = "Settings are a map: execution:, aliases:, tools: and so on."
+READABLE = {
+    SETTINGS_FILE: "Settings are a map: execution:, aliases:, tools: and so on.",
+    PROMPTS_FILE: "Prompts are a map: instructions: and packs:.",
+}
 
 Read = Callable[[Path], bytes | None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class Configuration:
     places: Places
     settings: Settings = field(default_factory=Settings)
     secrets: Secrets = field(default_factory=Secrets)
+    prompts: Prompts = field(default_factory=Prompts)
     definitions: tuple[Definition, ...] = ()
     pack_dirs: tuple[PackDir, ...] = ()
     roots: tuple[Path, ...] = ()
@@ -58,11 +64,8 @@ def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
     Raises SettingsError that names file, line, key and what would be right.
     """
     trust = _trust(places)
-    documents = _documents(places, trust)
-    merged: dict[str, Any] = {}
-    for document in documents:
-        merged = _merge(merged, document.value)
-    settings = checked(merged, lambda path: documents[-1].place(path) if documents else "settings")
+    documents = _settings_documents(places, trust)
+    settings = _merged(Settings, documents)
     pack_dirs = _pack_dirs(places, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
@@ -71,6 +74,7 @@ def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
         places=places,
         settings=settings,
         secrets=load_secrets(places.config / SECRETS_FILE, env),
+        prompts=_merged(Prompts, _documents(places, trust, PROMPTS_FILE, Prompts)),
         definitions=_definitions(documents),
         pack_dirs=pack_dirs,
         roots=_roots(settings, places),
@@ -83,34 +87,49 @@ def load_definitions(places: Places) -> tuple[Definition, ...]:
 
     Raises SettingsError as `load_configuration` does.
     """
-    return _definitions(_documents(places, _trust(places)))
+    return _definitions(_settings_documents(places, _trust(places)))
 
 
-def checked(value: Mapping[str, Any], place: Callable[[KeyPath], str]) -> Settings:
-    """Return the settings that a map says; `place` tells where a key stands.
+def checked(kind: type[T], value: Mapping[str, Any], place: Callable[[KeyPath], str]) -> T:
+    """Return the settings, or prompts, that a map says; `place` tells where a key stands.
 
     Raises SettingsError with one line for each mistake.
     """
-    settings, problems = check(Settings, value)
-    if settings is None:
+    found, problems = check(kind, value)
+    if found is None:
         raise SettingsError("\n".join(f"{place(path)}: {message}" for path, message in problems))
-    return settings
+    return found
 
 
-def settings_files(places: Places) -> tuple[Path, ...]:
-    """The settings files in the order in which they are merged."""
+def settings_files(places: Places, name: str = SETTINGS_FILE) -> tuple[Path, ...]:
+    """The user's file of this name and the project's, in the order in which they are merged."""
     folders = [places.config, *([places.project] if places.project else [])]
-    return tuple(folder / SETTINGS_FILE for folder in folders)
+    return tuple(folder / name for folder in folders)
 
 
 def _trust(places: Places) -> Trust | None:
     return load_trust(places.state, places.project) if places.project else None
 
 
-def _documents(places: Places, trust: Trust | None) -> list[Document]:
+def _settings_documents(places: Places, trust: Trust | None) -> list[Document]:
+    documents = _documents(places, trust, SETTINGS_FILE, Settings)
+    for document in documents:
+        _anchor_paths(document, places)
+    return documents
+
+
+def _documents(places: Places, trust: Trust | None, name: str, kind: type) -> list[Document]:
     readers: list[Read] = [_read_own, *([trust.read] if trust else [])]
-    contents = ((file, read(file)) for file, read in zip(settings_files(places), readers, strict=True))
-    return [_check(file, content, places) for file, content in contents if content is not None]
+    files = zip(settings_files(places, name), readers, strict=True)
+    contents = ((file, read(file)) for file, read in files)
+    return [_check(file, content, kind) for file, content in contents if content is not None]
+
+
+def _merged(kind: type[T], documents: Sequence[Document]) -> T:
+    merged: dict[str, Any] = {}
+    for document in documents:
+        merged = _merge(merged, document.value)
+    return checked(kind, merged, lambda path: documents[-1].place(path))
 
 
 def _read_own(file: Path) -> bytes | None:
@@ -122,7 +141,7 @@ def _read_own(file: Path) -> bytes | None:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
 
 
-def _check(file: Path, content: bytes, places: Places) -> Document:
+def _check(file: Path, content: bytes, kind: type) -> Document:
     """Parse and validate one file by itself, so that an error names its line."""
     from .yaml_file import parse_yaml
 
@@ -130,9 +149,9 @@ def _check(file: Path, content: bytes, places: Places) -> Document:
     if document.value is None:
         return Document(file, {}, {})
     if not isinstance(document.value, dict):
-        raise SettingsError(f"{file}:1: holds {type(document.value).__name__}, not settings. {READABLE}")
-    checked(document.value, document.place)
-    _anchor_paths(document, places)
+        holds = type(document.value).__name__
+        raise SettingsError(f"{file}:1: holds {holds}, not a map. {READABLE[file.name]}")
+    checked(kind, document.value, document.place)
     return document
 
 
@@ -150,6 +169,8 @@ def _anchor_paths(document: Document, places: Places) -> None:
     value = document.value
     if value.get("fs", {}).get("roots") is not None:
         value["fs"]["roots"] = absolute(("fs", "roots"), value["fs"]["roots"])
+    for index, topic in enumerate(value.get("topics", ())):
+        topic["file"] = absolute(("topics", index, "file"), [topic["file"]])[0]
     if value.get("tools_dirs"):
         value["tools_dirs"] = absolute(("tools_dirs",), value["tools_dirs"])
         if is_project:

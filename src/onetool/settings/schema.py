@@ -65,6 +65,9 @@ class Stats:
     """Statistics of calls."""
 
     enabled: bool = setting(True, "Whether calls are counted.")
+    round_trip_ms: float = setting(
+        1500.0, "Time that a model would need for each call that `run` made in its place.", least=0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +131,14 @@ class Server:
     def problem(self) -> str:
         """What a server lacks."""
         return "give either command or url" if (self.command is None) == (self.url is None) else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompts:
+    """Everything that `prompts.yaml` may hold: what models are told."""
+
+    instructions: str = setting("", "What a model is told of this OneTool as a whole.")
+    packs: dict[str, str] = setting(dict, "What it is told of a pack.", keys=IDENTIFIER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,23 +2,45 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from onetool.domain.stored import Stored, describe
-from onetool.domain.usage import CallEvent
+from onetool.domain.usage import CallEvent, Counter, Event, Tally, count_calls
 
-KEPT = 1_000
+KEPT = 100_000
 
 
 class MemoryUsage:
     """Remembers the last events as long as the process lives."""
 
     def __init__(self) -> None:
-        self.events: deque[CallEvent] = deque(maxlen=KEPT)
+        self.events: deque[Event] = deque(maxlen=KEPT)
 
-    def add(self, events: Sequence[CallEvent]) -> None:
+    def add(self, events: Sequence[Event]) -> None:
         """Keep these events."""
         self.events.extend(events)
+
+    def tally(self, since: float | None) -> Tally:
+        """Add up the events that are remembered."""
+        return Tally().add(tuple(self.events), since)
+
+
+class MemoryCounters:
+    """Counts the calls of each tool as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._counters: dict[str, Counter] = {}
+
+    def add(self, events: Sequence[CallEvent]) -> None:
+        """Count these calls."""
+        for tool_id, more in count_calls(events).items():
+            before = self._counters.get(tool_id, Counter(0, 0.0))
+            last = max(before.last_called_at, more.last_called_at)
+            self._counters[tool_id] = Counter(before.calls + more.calls, last)
+
+    def find(self, tool_ids: Collection[str]) -> Mapping[str, Counter]:
+        """Return the counters of those tools that were ever called."""
+        return {tool_id: self._counters[tool_id] for tool_id in tool_ids if tool_id in self._counters}
 
 
 class MemoryResults:

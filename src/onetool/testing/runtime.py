@@ -12,10 +12,11 @@ from onetool.bootstrap import open_runtime
 from onetool.domain.call import ToolResult
 from onetool.domain.caller import Caller, grant
 from onetool.domain.registry import Registry
-from onetool.ports import ToolSource, UsageStore
+from onetool.ports import ServerSource, ToolSource, UsageStore
 from onetool.runtime import Runtime
 from onetool.settings.configuration import Configuration, Definition, checked
 from onetool.settings.places import Places
+from onetool.settings.schema import Prompts, Settings
 from onetool.settings.secrets import Secret, Secrets
 from onetool.sources.python_packs.describe import describe_function, describe_module
 from onetool.sources.python_packs.description import Description
@@ -47,23 +48,30 @@ async def memory_runtime(
     files: Sequence[Path] = (),
     settings: Mapping[str, Any] | None = None,
     secrets: Mapping[str, str] | None = None,
+    prompts: Mapping[str, Any] | None = None,
     sources: Sequence[ToolSource] = (),
+    servers: Sequence[ServerSource] = (),
     usage: UsageStore | None = None,
     cwd: Path | None = None,
     caller: Caller | None = None,
 ) -> AsyncIterator[MemoryTools]:
     """Start a OneTool with the shipped packs and these: `{"demo": [function, ...]}`.
 
-    files: pack files. settings: what `onetool.yaml` would hold. secrets: names and values.
-    cwd: where `fs` may look.
+    files: pack files. settings, prompts: what `onetool.yaml` and `prompts.yaml` would hold.
+    secrets: names and values. servers: other MCP servers. cwd: where `fs` may look.
     """
     with TemporaryDirectory(prefix="onetool-") as folder:
-        configuration = _configuration(Path(folder), cwd, settings or {}, secrets or {})
+        configuration = _configuration(Path(folder), cwd, settings or {}, secrets or {}, prompts or {})
         threads = Threads()
         own = [function_source(pack, given, threads) for pack, given in (packs or {}).items()]
         own += [file_source(file, threads) for file in files]
         opened = open_runtime(
-            lambda: configuration, sources=[*own, *sources], usage=usage, threads=threads, in_memory=True
+            lambda: configuration,
+            sources=[*own, *sources],
+            servers=servers,
+            usage=usage,
+            threads=threads,
+            in_memory=True,
         )
         async with opened as runtime:
             yield MemoryTools(runtime, caller) if caller else MemoryTools(runtime)
@@ -93,13 +101,18 @@ def file_source(file: Path, threads: Threads | None = None) -> ToolSource:
 
 
 def _configuration(
-    folder: Path, cwd: Path | None, settings: Mapping[str, Any], secrets: Mapping[str, str]
+    folder: Path,
+    cwd: Path | None,
+    settings: Mapping[str, Any],
+    secrets: Mapping[str, str],
+    prompts: Mapping[str, Any],
 ) -> Configuration:
     home = cwd or folder
     places = Places(config=folder / "config", data=folder / "data", state=folder / "state", cwd=home)
     return Configuration(
         places=places,
-        settings=checked(settings, lambda path: "settings"),
+        settings=checked(Settings, settings, lambda path: "settings"),
+        prompts=checked(Prompts, prompts, lambda path: "prompts"),
         secrets=Secrets({name: Secret(name=name, value=value) for name, value in secrets.items()}),
         definitions=tuple(Definition("settings", value) for value in settings.get("tools", ())),
         roots=(home.resolve(),),

@@ -79,8 +79,14 @@ def with_runtime(use: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
     context = click.get_current_context(silent=True)
     level = (context.find_root().obj or {}).get("log_level") if context else None
 
+    read_first = iter([configuration])
+
+    def read() -> Configuration:
+        """What was read already, and on every reload the files."""
+        return next(read_first, None) or load_configuration(configuration.places, os.environ)
+
     async def run() -> T:
-        async with open_runtime(lambda: configuration, log_level=level) as runtime:
+        async with open_runtime(read, log_level=level) as runtime:
             return await use(runtime)
 
     return asyncio.run(run())

@@ -46,7 +46,7 @@ def list_tools(pattern: str, allow: frozenset[str] | None, as_json: bool) -> Non
       onetool tools list
       onetool tools list fs. --json
     """
-    specs = with_runtime(lambda runtime: _specs(runtime, _person(allow)))
+    specs = with_runtime(lambda runtime: runtime.catalog.specs(_person(allow)))
     specs = [spec for spec in specs if pattern.lower() in spec.name.lower()]
     if wants_json(as_json):
         write_json([spec.summary() for spec in specs])
@@ -111,7 +111,7 @@ def export(provider: str, allow: frozenset[str] | None) -> None:
     if provider not in FORMATS:
         meant = did_you_mean(provider, FORMATS)
         raise click.BadParameter(f"{provider!r} is not supported.{meant} Supported: {', '.join(FORMATS)}.")
-    specs = with_runtime(lambda runtime: _specs(runtime, _person()))
+    specs = with_runtime(lambda runtime: runtime.catalog.specs(_person()))
     write_json(to_provider(provider, specs, allowed=allow))
 
 
@@ -124,13 +124,9 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(name.strip() for name in text.split(",") if name.strip())
 
 
-async def _specs(runtime: Runtime, caller: Caller) -> list[ToolSpec]:
-    return [tool.spec async for tool in runtime.catalog.tools(caller)]
-
-
 async def _find(runtime: Runtime, name: str) -> tuple[ToolSpec | None, list[str]]:
     tool = await runtime.catalog.find(name)
-    known = [] if tool else [spec.name for spec in await _specs(runtime, _person())]
+    known = [] if tool else [spec.name for spec in await runtime.catalog.specs(_person())]
     return tool.spec if tool else None, known
 
 

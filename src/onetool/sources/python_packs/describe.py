@@ -56,6 +56,7 @@ def describe_function(name: str, function: Callable[..., Any]) -> dict[str, Any]
         "description": doc.description,
         "input_schema": _input_schema(signature, doc.args),
         "returns": doc.returns,
+        "return_type": _return_type(signature.return_annotation),
         "example": doc.example,
         "declaration": asdict(declaration),
         "requires": [asdict(one) for one in getattr(function, REQUIREMENTS, ())],
@@ -68,6 +69,12 @@ def argument_adapter(function: Callable[..., Any]) -> TypeAdapter[dict[str, Any]
     """Return what turns JSON arguments into the types that the function's parameters are annotated with."""
     _, signature = _without_context(_signature(function))
     return _adapter(signature)
+
+
+def _return_type(annotation: Any) -> str:
+    if annotation in (inspect.Signature.empty, Any):
+        return ""
+    return inspect.formatannotation(annotation).replace("typing.", "")
 
 
 def _public_functions(module: ModuleType) -> Iterator[tuple[str, Callable[..., Any]]]:

@@ -9,6 +9,7 @@ TOOL_KEYS = frozenset(
         "description",
         "input_schema",
         "returns",
+        "return_type",
         "example",
         "declaration",
         "requires",

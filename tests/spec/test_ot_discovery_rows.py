@@ -1,0 +1,590 @@
+"""`ot.tools`, `ot.packs`, `ot.aliases` and `ot.snippets`: what there is, at three levels of detail."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from onetool import testing
+from onetool.domain.yaml_text import to_yaml
+
+GITHUB = {"servers": {"github": {"command": "github-server"}}}
+ALIASES = {"ws": "brave.web_search", "alias_f": "demo.foo"}
+EXCEL = 'def read(sheet: str) -> str:\n    """Read a sheet."""\n    return sheet\n'
+RESEARCH: dict[str, Any] = {
+    "description": "Search web and extract structured findings",
+    "params": {
+        "topic": {"description": "Topic to research", "example": "Python"},
+        "count": {"default": 5, "description": "Number of sources"},
+    },
+    "body": (
+        'results = brave.search(query="{{ topic }}", count={{ count }})\n'
+        'llm.transform(input=results, prompt="Extract key findings")\n'
+    ),
+}
+RESEARCH_SHOWN = """\
+name: brv_research
+description: Search web and extract structured findings
+params:
+  topic: {description: "Topic to research"}
+  count: {default: 5, description: "Number of sources"}
+body: |
+  results = brave.search(query="{{ topic }}", count={{ count }})
+  llm.transform(input=results, prompt="Extract key findings")
+
+# Example with defaults:
+# $brv_research topic=Python
+# Expands to:
+results = brave.search(query="Python", count=5)
+llm.transform(input=results, prompt="Extract key findings")"""
+SNIPPETS: dict[str, Any] = {
+    "foon": {"description": "Get foo() for n items", "body": "foo({{ n }})", "params": {"n": {"default": 1}}},
+    "pkg_info": {"description": "Tell versions", "body": "1"},
+    "outdated": {"description": "List old PKG names", "body": "2"},
+    "brv_research": RESEARCH,
+}
+
+
+def search(query: str, count: int = 5) -> str:
+    """Search the web.
+
+    The newest pages come first.
+
+    Args:
+        query: What to look for.
+        count: How many.
+
+    Returns:
+        The findings.
+
+    Example:
+        brave.search(query="x")
+    """
+    return query * count
+
+
+def bare():
+    return 1
+
+
+def made(name: str, doc: str = "Do it.") -> Callable[[], str]:
+    """Make a function that takes nothing."""
+
+    def function() -> str:
+        return name
+
+    function.__name__, function.__doc__ = name, doc
+    return function
+
+
+def packs_of(names: Iterable[str], docs: Mapping[str, str] | None = None) -> dict[str, list[Any]]:
+    """Make packs from dotted names of tools."""
+    packs: dict[str, list[Any]] = {}
+    for name in names:
+        pack, _, function = name.partition(".")
+        packs.setdefault(pack, []).append(made(function, (docs or {}).get(name, "Do it.")))
+    return packs
+
+
+def github(*tools: tuple[str, str, dict[str, Any]]) -> Any:
+    """Make a server from names, descriptions and schemas of tools."""
+    given = tools or (("search", "Search repositories.", {"type": "object"}),)
+    made_tools = [testing.ProxyTool(*tool, lambda args: {"found": args}) for tool in given]
+    return testing.proxy_server("github", made_tools, connected=True)
+
+
+async def ask(function: str, runtime: dict[str, Any] | None = None, /, **args: Any) -> Any:
+    """Call a function of the pack in a fresh runtime, and give its data."""
+    async with testing.memory_runtime(**(runtime or {})) as ot:
+        result = await ot.call(f"ot.{function}", **args)
+        assert result.ok, result
+        return result.data
+
+
+async def names_of(runtime: dict[str, Any], **args: Any) -> set[str]:
+    """The names of the found tools that stand in the packs of the test."""
+    found = await ask("tools", runtime, info="list", **args)
+    return {name for name in found if name.partition(".")[0] in runtime["packs"]}
+
+
+@pytest.fixture
+def both() -> dict[str, Any]:
+    """A runtime with a local pack and a proxied server."""
+    return {"packs": {"brave": [search], "x": [bare]}, "settings": GITHUB, "servers": [github()]}
+
+
+# Tools
+
+
+@pytest.mark.spec("OT-03", "OT-04")
+async def test_all_tools_are_listed_whoever_runs_them(both):
+    """Without arguments, every registered tool and every tool of a proxied server is in the list, once."""
+    async with testing.memory_runtime(**both) as ot:
+        result = await ot.call("ot.tools")
+        registered = {found.spec.name async for found in ot.runtime.catalog.tools()}
+    assert result.ok
+    assert isinstance(result.data, list)
+    names = [entry["name"] for entry in result.data]
+    assert len(names) == len(set(names))
+    assert set(names) == registered | {"brave.search", "x.bare", "github.search"}
+    assert set(names) >= {"ot.tools", "fs.read_file", "shell.pwd", "time.now", "tools.echo"}
+
+
+@pytest.mark.spec("OT-03", "OT-55", "OT-68", "OT-75")
+@pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
+@pytest.mark.parametrize("info", ["list", "min", "full"])
+async def test_each_listing_takes_a_pattern_and_an_info_level(function, info, both):
+    """By both keywords at once, with one answer from outside and from code; the text of it is YAML."""
+    both["settings"] = {**GITHUB, "aliases": {"bravo": "brave.search"}, "snippets": {"brave_all": RESEARCH}}
+    async with testing.memory_runtime(**both) as ot:
+        found = await ot.call(f"ot.{function}", pattern="brav", info=info)
+        code = await ot.run(f"ot.{function}(pattern='brav', info='{info}')")
+        assert (found.ok, code.ok, code.data) == (True, True, found.data)
+        assert await ot.runtime.text_of(code) == str(found.data) == to_yaml(found.data)
+    assert "brav" in str(found.data)
+    assert "github" not in str(found.data)
+
+
+@pytest.mark.spec("OT-05", "OT-57", "OT-70", "OT-77")
+@pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
+async def test_the_default_info_level_is_min(function, both):
+    """To say nothing is to say min, which is neither list nor full."""
+    both["settings"] = {**GITHUB, "aliases": ALIASES, "snippets": SNIPPETS}
+    async with testing.memory_runtime(**both) as ot:
+        said = [(await ot.call(f"ot.{function}", **args)).data for args in ({}, {"info": "min"})]
+        others = [(await ot.call(f"ot.{function}", info=info)).data for info in ("list", "full")]
+    assert said[0] == said[1]
+    assert said[0]
+    assert said[0] not in others
+
+
+@pytest.mark.spec("OT-06", "OT-07")
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("search", {"brave.search", "x.SEARCHall"}),
+        ("SeArCh", {"brave.search", "x.SEARCHall"}),
+        ("a.get", {"a.get", "a.get_all"}),
+        ("a.get_all", {"a.get_all"}),
+        ("ve.sea", {"brave.search"}),
+        ("axget", {"axget.y"}),
+        ("nothing_like_it", set()),
+    ],
+)
+async def test_tools_are_found_by_a_part_of_their_name(pattern, expected):
+    """Letter case does not count, descriptions do not count, and a whole name finds longer ones too."""
+    names = ["brave.search", "x.SEARCHall", "x.other", "a.get", "a.get_all", "axget.y"]
+    packs = packs_of(names, {"x.other": "Do a search."})
+    assert await names_of({"packs": packs}, pattern=pattern) == expected
+
+
+@pytest.mark.spec("OT-06", "OT-07", "OT-58", "OT-71", "OT-78")
+@pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
+async def test_a_pattern_is_plain_text(function):
+    """Signs that mean something elsewhere mean themselves: they find nothing here, and never fail."""
+    settings = {"aliases": {"a": "a.b"}, "snippets": {"a": {"description": "b", "body": "1"}}}
+    async with testing.memory_runtime(packs_of(["a.b", "b.a"]), settings=settings) as ot:
+        for pattern in ["(", "[", "*", "a.*", "[a-z]", "\\", "^a", "a|b", "+?", "a..", "zzqq"]:
+            for info in ("min", "list"):
+                result = await ot.call(f"ot.{function}", pattern=pattern, info=info)
+                assert (result.ok, result.data) == (True, []), pattern
+
+
+@pytest.mark.spec("OT-08")
+async def test_the_list_of_tools_is_names_alone(both):
+    """A list of strings, the same tools as with more information."""
+    names = await ask("tools", both, info="list")
+    assert isinstance(names, list)
+    assert {type(name) for name in names} == {str}
+    assert names == [entry["name"] for entry in await ask("tools", both)]
+    assert {"brave.search", "x.bare", "github.search"} < set(names)
+
+
+@pytest.mark.spec("OT-09")
+async def test_a_short_entry_is_name_and_description(both):
+    """Nothing else; the description is the first line of what the author wrote."""
+    entries = await ask("tools", both)
+    assert {frozenset(entry) for entry in entries} == {frozenset({"name", "description"})}
+    described = {entry["name"]: entry["description"] for entry in entries}
+    assert described["brave.search"] == "Search the web."
+    assert described["github.search"] == "Search repositories."
+
+
+@pytest.mark.spec("OT-10", "OT-12")
+async def test_a_full_entry_says_how_it_is_called_and_where_it_comes_from(both):
+    """Name, signature, the whole description, and local or the server that has it."""
+    entries = {entry["name"]: entry for entry in await ask("tools", both, info="full")}
+    assert all({"name", "signature", "description", "source"} <= set(entry) for entry in entries.values())
+    assert all(entry["signature"].startswith(f"{name}(") for name, entry in entries.items())
+    found = entries["brave.search"]
+    assert "query: str, count: int = 5" in found["signature"]
+    assert "Search the web." in found["description"]
+    assert "The newest pages come first." in found["description"]
+    sources = {name: entry["source"] for name, entry in entries.items()}
+    assert sources.pop("github.search") == "proxy:github"
+    assert set(sources.values()) == {"local"}
+
+
+@pytest.mark.spec("OT-11")
+async def test_a_full_entry_has_args_returns_and_example_when_there_are_any(both):
+    """What the author did not write is left out, not shown empty."""
+    entries = {entry["name"]: entry for entry in await ask("tools", both, info="full")}
+    found = entries["brave.search"]
+    assert [len(found["args"]), *map(type, found["args"])] == [2, str, str]
+    for line, name, said in zip(
+        found["args"], ("query", "count"), ("What to look for.", "How many."), strict=True
+    ):
+        assert line.startswith(name)
+        assert said in line
+    assert "The findings." in found["returns"]
+    assert 'brave.search(query="x")' in found["example"]
+    optional = {"args", "returns", "example"}
+    assert optional.isdisjoint(entries["x.bare"])
+    empty = [
+        (name, key) for name, entry in entries.items() for key in optional & set(entry) if not entry[key]
+    ]
+    assert empty == []
+    assert [entry for entry in entries.values() if None in entry.values()] == []
+
+
+TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
+SEED_ARGS = {
+    "query": {**TEXT, "description": "Search text"},
+    "repo": {**TEXT, "description": "Repository"},
+}
+
+
+@pytest.mark.spec("OT-13", "OT-14", "OT-15")
+@pytest.mark.parametrize(
+    ("properties", "required", "signature"),
+    [
+        (SEED_ARGS, ["query"], "github.search(query: str, repo: str = '...')"),
+        (
+            {"zeta": TEXT, "alpha": TEXT, "query": TEXT},
+            ["query"],
+            "github.search(query: str, zeta: str = '...', alpha: str = '...')",
+        ),
+        ({"n": {**WHOLE, "default": 5}}, [], "github.search(n: int = 5)"),
+        ({"n": {**WHOLE, "default": 5}}, ["n"], "github.search(n: int)"),
+        ({"n": {**WHOLE, "default": 5}, "q": TEXT}, ["q", "n"], "github.search(n: int, q: str)"),
+        ({"n": WHOLE}, [], "github.search(n: int = '...')"),
+        ({"n": {**WHOLE, "default": 0}}, [], "github.search(n: int = 0)"),
+        ({"b": {"type": "boolean", "default": False}}, [], "github.search(b: bool = False)"),
+        ({"s": {**TEXT, "default": ""}}, [], "github.search(s: str = '')"),
+        ({"s": {**TEXT, "default": "main"}}, [], "github.search(s: str = 'main')"),
+        ({"s": {**TEXT, "default": None}}, [], "github.search(s: str = None)"),
+        ({}, [], "github.search()"),
+    ],
+)
+async def test_a_signature_is_derived_from_the_schema(properties, required, signature):
+    """What must be given stands first and bare; the rest shows its default or '...'."""
+    schema = {"type": "object", "properties": properties, "required": required}
+    runtime = {"settings": GITHUB, "servers": [github(("search", "Search.", schema))]}
+    (entry,) = await ask("tools", runtime, pattern="github.search", info="full")
+    assert entry["signature"] == signature
+
+
+@pytest.mark.spec("OT-16", "OT-17")
+@pytest.mark.parametrize(
+    ("properties", "required", "expected"),
+    [
+        (SEED_ARGS, ["query"], ["query: Search text", "repo: Repository"]),
+        (dict(reversed(SEED_ARGS.items())), ["query"], ["query: Search text", "repo: Repository"]),
+        ({"plain": TEXT, **SEED_ARGS}, ["query"], ["query: Search text", "repo: Repository"]),
+        ({"query": TEXT, "repo": TEXT}, ["query"], None),
+        ({}, [], None),
+    ],
+)
+async def test_arguments_are_described_in_the_words_of_the_schema(properties, required, expected):
+    """One line for each described property, in the order of the signature; none described, none shown."""
+    schema = {"type": "object", "properties": properties, "required": required}
+    runtime = {"settings": GITHUB, "servers": [github(("search", "Search.", schema))]}
+    (entry,) = await ask("tools", runtime, pattern="github.search", info="full")
+    assert entry.get("args") == expected
+    assert ("args" in entry) == (expected is not None)
+
+
+# Packs
+
+
+@pytest.mark.spec("OT-55", "OT-56", "OT-60", "OT-61")
+async def test_all_packs_are_listed_with_source_and_size(both):
+    """Local and proxied ones, each with as many tools as are listed for it."""
+    async with testing.memory_runtime(**both) as ot:
+        result = await ot.call("ot.packs")
+        tools = (await ot.call("ot.tools", info="list")).data
+    assert result.ok
+    assert isinstance(result.data, list)
+    assert {frozenset(entry) for entry in result.data} == {frozenset({"name", "source", "tool_count"})}
+    counted = {entry["name"]: entry["tool_count"] for entry in result.data}
+    listed = [name.partition(".")[0] for name in tools]
+    assert counted == {pack: listed.count(pack) for pack in listed}
+    assert set(counted) >= {"brave", "x", "github", "ot", "fs", "shell", "time", "tools"}
+    sources = {entry["name"]: entry["source"] for entry in result.data}
+    assert sources.pop("github") == "proxy"
+    assert set(sources.values()) == {"local"}
+
+
+@pytest.mark.spec("OT-58")
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("brav", {"brave", "Braver"}),
+        ("BRAV", {"brave", "Braver"}),
+        ("raver", {"Braver"}),
+        (".", set()),
+        ("b.ave", set()),
+    ],
+)
+async def test_packs_are_found_by_a_part_of_their_name(pattern, expected):
+    """Letter case does not count, the names of their tools do not either."""
+    packs = packs_of(["brave.one", "Braver.two", "x.brav"])
+    assert set(await ask("packs", {"packs": packs}, pattern=pattern, info="list")) == expected
+    assert {entry["name"] for entry in await ask("packs", {"packs": packs}, pattern=pattern)} == expected
+
+
+@pytest.mark.spec("OT-59")
+async def test_the_list_of_packs_is_names_alone(both):
+    """A list of strings."""
+    names = await ask("packs", both, info="list")
+    assert isinstance(names, list)
+    assert {type(name) for name in names} == {str}
+    assert names == [entry["name"] for entry in await ask("packs", both)]
+    assert {"brave", "x", "github"} < set(names)
+
+
+@pytest.mark.spec("OT-62", "OT-64")
+async def test_full_pack_information_has_a_header_and_the_tools():
+    """The name on top, then each tool with the first line of its description; other packs are not in it."""
+    packs = {
+        "brave": [search, made("news", "Find news.\n\nOnly of today.")],
+        "x": [made("other", "Do else.")],
+    }
+    shown = await ask("packs", {"packs": packs}, pattern="brave", info="full")
+    assert type(shown) is str
+    assert "brave" in shown.splitlines()[0]
+    for said in ("brave.search", "Search the web.", "brave.news", "Find news."):
+        assert said in shown
+    assert "x.other" not in shown
+
+
+@pytest.mark.spec("OT-62")
+async def test_full_information_of_two_packs_is_one_text_with_both():
+    """Each has its own header, above its own tools."""
+    shown = await ask("packs", {"packs": packs_of(["pa_one.f", "pa_two.g"])}, pattern="pa_", info="full")
+    assert shown.index("pa_one") < shown.index("pa_one.f")
+    assert shown.index("pa_two") < shown.index("pa_two.g")
+
+
+@pytest.mark.spec("OT-63", "OT-65")
+async def test_full_pack_information_has_the_configured_instructions():
+    """They are shown with the pack that they are for, and only when there are any."""
+    packs, prompts = packs_of(["excel.read", "brave.search"]), {"packs": {"excel": "Use sheets."}}
+    with_them = {"packs": packs, "prompts": prompts}
+    assert "Use sheets." in await ask("packs", with_them, pattern="excel", info="full")
+    assert "Use sheets." not in await ask("packs", with_them, pattern="brave", info="full")
+    without = await ask("packs", {"packs": packs}, pattern="excel", info="full")
+    assert "Use sheets." not in without
+    assert "excel.read" in without
+
+
+@pytest.mark.spec("OT-63", "OT-65")
+def test_instructions_come_from_the_prompts_file(home):
+    """What prompts.yaml says about a pack is read with the pack."""
+    home.write("tools/excel.py", EXCEL)
+    command = [sys.executable, "-m", "onetool", "run", "ot.packs(pattern='excel', info='full')"]
+
+    def shown() -> str:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "Use sheets, not cells." not in shown()
+    home.write("prompts.yaml", "packs:\n  excel: Use sheets, not cells.\n")
+    after = shown()
+    assert "Use sheets, not cells." in after
+    assert "excel.read" in after
+
+
+@pytest.mark.spec("OT-66", "OT-67")
+async def test_full_information_of_a_proxied_pack_lists_the_tools_of_the_server(both):
+    """With the server's own descriptions, and proxy as the source; a local pack says local."""
+    issues = ("issues", "List issues.", {"type": "object"})
+    both["servers"] = [github(("search", "Search repositories.", {"type": "object"}), issues)]
+    shown = await ask("packs", both, pattern="github", info="full")
+    for said in ("github.search", "Search repositories.", "github.issues", "List issues."):
+        assert said in shown
+    assert re.search(r"(?i)source\W+proxy\b", shown)
+    local = await ask("packs", both, pattern="brave", info="full")
+    assert not re.search(r"(?i)\bproxy\b", local)
+
+
+# Aliases
+
+
+@pytest.mark.spec("OT-68", "OT-69", "OT-73")
+async def test_all_aliases_are_listed_with_their_targets():
+    """One mapping each, written as an arrow, also in the text that a model reads."""
+    expected = ["alias_f -> demo.foo", "ws -> brave.web_search"]
+    async with testing.memory_runtime(settings={"aliases": ALIASES}) as ot:
+        for args in ({}, {"info": "min"}):
+            result = await ot.call("ot.aliases", **args)
+            assert (result.ok, sorted(result.data)) == (True, expected)
+        text = await ot.runtime.text_of(await ot.run("ot.aliases()"))
+    assert "ws -> brave.web_search" in text
+    assert await ask("aliases") == []
+
+
+@pytest.mark.spec("OT-71")
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("search", {"ws", "searchx"}),
+        ("SEARCH", {"ws", "searchx"}),
+        ("e.web", {"ws"}),
+        (".", {"ws", "searchx", "other", "near"}),
+        ("->", set()),
+        ("x -> a", set()),
+    ],
+)
+async def test_aliases_are_found_by_a_part_of_name_or_target(pattern, expected):
+    """Letter case does not count, every sign is literal, and the arrow between them belongs to neither."""
+    aliases = {"ws": "brave.web_SEARCH", "searchx": "a.b", "other": "c.d", "near": "bravexweb.y"}
+    settings = {"settings": {"aliases": aliases}}
+    assert set(await ask("aliases", settings, pattern=pattern, info="list")) == expected
+    mapped = {f"{name} -> {aliases[name]}" for name in expected}
+    assert set(await ask("aliases", settings, pattern=pattern)) == mapped
+
+
+@pytest.mark.spec("OT-72", "OT-74")
+async def test_aliases_come_as_names_or_as_entries():
+    """A list of strings, or of name and target and nothing else."""
+    settings = {"settings": {"aliases": ALIASES}}
+    names = await ask("aliases", settings, info="list")
+    assert (type(names[0]), sorted(names)) == (str, ["alias_f", "ws"])
+    entries = await ask("aliases", settings, info="full")
+    assert sorted(entries, key=lambda entry: entry["name"]) == [
+        {"name": "alias_f", "target": "demo.foo"},
+        {"name": "ws", "target": "brave.web_search"},
+    ]
+
+
+# Snippets
+
+
+@pytest.mark.spec("OT-75", "OT-76", "OT-80")
+async def test_all_snippets_are_listed_with_their_descriptions():
+    """One line each, name and description, also in the text that a model reads."""
+    expected = sorted(f"{name}: {snippet['description']}" for name, snippet in SNIPPETS.items())
+    async with testing.memory_runtime(settings={"snippets": SNIPPETS}) as ot:
+        for args in ({}, {"info": "min"}):
+            result = await ot.call("ot.snippets", **args)
+            assert (result.ok, sorted(result.data)) == (True, expected)
+        text = await ot.runtime.text_of(await ot.run("ot.snippets()"))
+    assert "foon: Get foo() for n items" in expected
+    assert "foon: Get foo() for n items" in text
+    assert await ask("snippets") == []
+
+
+@pytest.mark.spec("OT-78")
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("pkg", {"pkg_info", "outdated"}),
+        ("PKG", {"pkg_info", "outdated"}),
+        ("foo()", {"foon"}),
+        ("(", {"foon"}),
+        ("f.o", set()),
+        ("foon: Get", set()),
+    ],
+)
+async def test_snippets_are_found_by_a_part_of_name_or_description(pattern, expected):
+    """Letter case does not count, every sign is literal, and bodies and colons are not looked at."""
+    settings = {"settings": {"snippets": SNIPPETS}}
+    assert set(await ask("snippets", settings, pattern=pattern, info="list")) == expected
+    found = await ask("snippets", settings, pattern=pattern)
+    assert {line.partition(":")[0] for line in found} == expected
+
+
+@pytest.mark.spec("OT-79")
+async def test_the_list_of_snippets_is_names_alone():
+    """A list of strings."""
+    names = await ask("snippets", {"settings": {"snippets": SNIPPETS}}, info="list")
+    assert isinstance(names, list)
+    assert {type(name) for name in names} == {str}
+    assert sorted(names) == sorted(SNIPPETS)
+
+
+@pytest.mark.spec("OT-81", "OT-82", "OT-83", "OT-84", "OT-85")
+@pytest.mark.parametrize("body", [RESEARCH["body"], RESEARCH["body"].rstrip("\n")])
+async def test_a_full_snippet_has_exactly_this_form(body):
+    """Description, parameters, unexpanded body, example and what it becomes, byte for byte."""
+    settings = {"snippets": {**SNIPPETS, "brv_research": {**RESEARCH, "body": body}}}
+    async with testing.memory_runtime(settings=settings) as ot:
+        result = await ot.call("ot.snippets", pattern="brv_research", info="full")
+        code = await ot.run("ot.snippets(pattern='brv_research', info='full')")
+        assert type(result.data) is str
+        assert result.data == RESEARCH_SHOWN
+        assert await ot.runtime.text_of(code) == RESEARCH_SHOWN
+
+
+@pytest.mark.spec("OT-85")
+async def test_two_full_snippets_are_parted_by_one_blank_line():
+    """Each in its own form, one text."""
+    second = {**RESEARCH, "description": "Do it again"}
+    settings = {"settings": {"snippets": {"brv_research": RESEARCH, "brv_research_2": second}}}
+    again = RESEARCH_SHOWN.replace("brv_research", "brv_research_2")
+    again = again.replace(RESEARCH["description"], "Do it again")
+    shown = await ask("snippets", settings, pattern="brv_research", info="full")
+    assert shown == f"{RESEARCH_SHOWN}\n\n{again}"
+
+
+@pytest.mark.spec("OT-84", "OT-85")
+async def test_a_parameter_without_example_is_shown_as_dots():
+    """In the invocation and in what it becomes."""
+    params = {**RESEARCH["params"], "topic": {"description": "Topic to research"}}
+    settings = {"settings": {"snippets": {"brv_research": {**RESEARCH, "params": params}}}}
+    shown = await ask("snippets", settings, pattern="brv_research", info="full")
+    dotted = RESEARCH_SHOWN.replace("topic=Python", "topic=...").replace('query="Python"', 'query="..."')
+    assert shown == dotted
+
+
+@pytest.mark.spec("OT-82", "OT-85")
+@pytest.mark.parametrize(
+    ("param", "line"),
+    [
+        (
+            {"description": "How many", "default": 5, "type": "int"},
+            '{type: int, default: 5, description: "How many"}',
+        ),
+        ({"description": "How", "default": 0}, "{default: 0, description: How}"),
+        ({"description": "How", "default": False}, "{default: false, description: How}"),
+        ({"type": "str", "description": "How", "example": "x"}, "{type: str, description: How}"),
+    ],
+)
+async def test_a_parameter_shows_type_default_and_description(param, line):
+    """In this order, each when it is declared; an example is not printed among them."""
+    snippet = {"description": "Do", "body": "foo({{ size }})", "params": {"size": param}}
+    shown = await ask("snippets", {"settings": {"snippets": {"one": snippet}}}, pattern="one", info="full")
+    assert f"  size: {line}" in shown.splitlines()
+
+
+@pytest.mark.spec("OT-84")
+async def test_the_example_that_is_shown_works():
+    """Given to run as it stands, it calls what the expansion says."""
+    seen: list[dict[str, Any]] = []
+
+    def transform(input: str, prompt: str) -> str:
+        seen.append({"input": input, "prompt": prompt})
+        return "done"
+
+    packs = {"brave": [search], "llm": [transform]}
+    async with testing.memory_runtime(packs, settings={"snippets": {"brv_research": RESEARCH}}) as ot:
+        shown = (await ot.call("ot.snippets", pattern="brv_research", info="full")).data
+        (example,) = [line[2:] for line in shown.splitlines() if line.startswith("# $")]
+        code = await ot.run(example)
+    assert (code.ok, code.data) == (True, "done")
+    assert seen == [{"input": "Python" * 5, "prompt": "Extract key findings"}]
