@@ -3,17 +3,21 @@
 import asyncio
 import sys
 
-from benchmarks import calls, code, startup
+from benchmarks import calls, code, discovery, startup
 from benchmarks.figures import Figure
 
 
 def measure() -> list[Figure]:
     """Run all measurements."""
-    return [*startup.measure(), *asyncio.run(calls.measure()), *asyncio.run(code.measure())]
+    parts = (calls.measure, code.measure, discovery.measure)
+    return [*startup.measure(), *(figure for part in parts for figure in asyncio.run(part()))]
 
 
 def main() -> int:
     """Print the table; three attempts, because machines are noisy."""
+    print("tokens (bytes / 4) of the shipped packs:")
+    for what, number in asyncio.run(discovery.count_tokens()).items():
+        print(f"  {what:<36} {number:>6,}")
     for attempt in (1, 2, 3):
         figures = measure()
         width = max(len(figure.what) for figure in figures)

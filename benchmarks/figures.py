@@ -43,10 +43,10 @@ def best_of(*measured: Callable[[], float]) -> list[float]:
     return [min(times) for times in zip(*([one() for one in measured] for _ in range(ROUNDS)), strict=True)]
 
 
-async def best_of_async(*measured: Callable[[], Awaitable[float]]) -> list[float]:
+async def best_of_async(*measured: Callable[[], Awaitable[float]], rounds: int = TINY_ROUNDS) -> list[float]:
     """The same inside an event loop."""
-    rounds = [[await one() for one in measured] for _ in range(TINY_ROUNDS)]
-    return [min(times) for times in zip(*rounds, strict=True)]
+    taken = [[await one() for one in measured] for _ in range(rounds)]
+    return [min(times) for times in zip(*taken, strict=True)]
 
 
 def _time(seconds: float) -> str:

@@ -4,11 +4,12 @@ import ast
 from datetime import date
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hypothesis_schemas import json_values
-from onetool.catalog.snippets import _Rendering, expand_snippet
+from onetool.catalog.snippets import _Rendering, expand_snippet, show_snippet
 from onetool.domain.program import InvalidProgram
 from onetool.settings.schema import Snippet, SnippetParam
 from onetool.testing import memory_runtime
@@ -153,3 +154,20 @@ def test_values_of_every_kind_become_what_they_are():
 def test_numbers_in_the_snippet_itself_stay():
     """Only texts are searched for values."""
     assert expand_snippet("$s", {"s": Snippet(body="x = 5\n'five'")}) == "x = 5\n'five'"
+
+
+@pytest.mark.parametrize(
+    ("body", "shown"),
+    [
+        ("a = 1\n\nb = 2\n", "body: |\n  a = 1\n\n  b = 2\n\n#"),
+        ("  indented", "body: |2\n    indented\n\n#"),
+        ("a\tb", 'body: "a\\tb"\n\n#'),
+        ("{{ missing }}", "# Expands to:\n# line 1: $s cannot be filled in: 'missing' is undefined"),
+    ],
+)
+def test_a_snippet_can_be_read_whatever_its_body(body, shown):
+    """The head is YAML; a template that cannot be filled in says why."""
+    text = show_snippet("s", Snippet(body=body))
+    assert shown in text
+    head = yaml.safe_load(text.partition("\n\n# Example")[0])
+    assert head == {"name": "s", "description": "", "params": {}, "body": body.strip("\n")} or "\n\n" in body

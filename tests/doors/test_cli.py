@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -55,7 +56,7 @@ def test_on_a_terminal_results_and_pages_are_for_people(home):
     assert "returns" in page
     assert "example" in page
     assert "WHERE" in on_a_terminal("config", "path")
-    assert '"timestamp"' in on_a_terminal("tools", "invoke", "time.now")
+    assert "{timestamp: " in on_a_terminal("tools", "invoke", "time.now")
     home.write("tools/x.py", "def f(): ...")
     assert "x.f" in on_a_terminal("tools", "info", "x.f")
     assert "Tool not found" in on_a_terminal("tools", "info", "x.nothing")
@@ -110,6 +111,11 @@ def test_help_has_examples(home):
         ["tools", "export"],
         ["trust"],
         ["init"],
+        ["help"],
+        ["packs"],
+        ["snippets"],
+        ["check"],
+        ["stats"],
     ):
         assert "Example" in onetool(*args, "--help").stdout
     for name in ("show", "validate", "path"):
@@ -205,3 +211,53 @@ def test_short_runs_end_in_order(home, size):
 def test_version(home):
     """The version, and nothing else."""
     assert onetool("--version").stdout == "onetool 0.1.0\n"
+
+
+def test_packs_snippets_and_needs_as_tables(home):
+    """What the ot pack answers, in columns for a person and as JSON for a program."""
+    home.write("onetool.yaml", "snippets: {twice: {description: Say it twice, body: '1 + 1'}}\n")
+    home.write("tools/needy.py", NEEDY)
+    assert re.search(r"NAME +.*SOURCE +.*TOOL COUNT", on_a_terminal("packs"))
+    assert "- fs.read_file: " in on_a_terminal("packs", "fs", "--full")
+    assert json.loads(onetool("packs", "fs").stdout) == [{"name": "fs", "source": "local", "tool_count": 2}]
+    assert re.search(r"twice\S* +\S* *Say it twice", on_a_terminal("snippets"))
+    assert "body: |" in onetool("snippets", "twice", "--full").stdout
+    assert "No snippets." in on_a_terminal("snippets", "nothing has this name")
+    missing = onetool("check", "needy")
+    assert missing.returncode == 1
+    assert [need["status"] for need in json.loads(missing.stdout)] == ["missing"]
+    assert "missing" in on_a_terminal("check")
+    assert onetool("check", "fs").returncode == 0
+    assert "Nothing is needed" in on_a_terminal("check", "fs")
+    wrong = onetool("check", "neddy")
+    assert (wrong.returncode, "Did you mean needy" in wrong.stderr) == (1, True)
+
+
+NEEDY = """
+from onetool.sdk import requires_cli
+
+@requires_cli("no-such-program", install="apt install it")
+def f() -> str:
+    return ""
+"""
+
+
+def test_statistics_on_the_command_line(home):
+    """Figures and tools as tables, a report in a file, an error with a way out."""
+    assert "No calls yet." in on_a_terminal("stats", "--tool", "x.y")
+    onetool("tools", "invoke", "time.now")
+    shown = on_a_terminal("stats", "--period", "day", "--output", "usage.html")
+    assert re.search(r"time\.now\S* +\S* *1 ", shown)
+    assert "<html" in (home.cwd / "usage.html").read_text()
+    assert json.loads(onetool("stats", "--tool", "time.now").stdout)["total_calls"] == 1
+    home.write("onetool.yaml", "stats: {enabled: false}\n")
+    refused = onetool("stats")
+    assert (refused.returncode, refused.stderr.count("Error: Statistics are disabled.")) == (1, 1)
+
+
+def test_help_on_the_command_line(home):
+    """A page for a name, a search for words, names alone on request."""
+    assert onetool("help").stdout.startswith("# OneTool")
+    assert onetool("help", "fs.read_file").stdout.startswith("# fs.read_file")
+    assert "- fs.read_file: " in onetool("help", "raed", "file").stdout
+    assert "fs.read_file" in onetool("help", "--info", "list", "read", "file").stdout

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from onetool.domain.errors import NoRuntime
 from onetool.sdk import (
@@ -220,3 +221,25 @@ async def test_a_pack_looks_like_one():
         return [repr(pack), hasattr(pack, "__len__")]
 
     assert (await inside(work)).data == ["<pack time>", False]
+
+
+@pytest.mark.parametrize(
+    ("before", "kept"),
+    [
+        ("--- {at: x, topic: notes, mess", 0),
+        ("---", 0),
+        ('--- {at: x, topic: notes, message: "whole"}', 1),
+        ("written: by hand", 1),
+    ],
+)
+async def test_a_note_after_a_torn_one(tmp_path, before, kept):
+    """What a killed process began is cut off; what a person wrote stays."""
+    file = tmp_path / "notes.yaml"
+    file.write_text(before)
+    async with memory_runtime(settings={"topics": [{"pattern": "*", "file": str(file)}]}) as ot:
+        assert (await ot.call("ot.notify", topic="a", message="new")).data == f"OK: a -> {file}"
+        documents = list(yaml.safe_load_all(file.read_text()))
+        assert (len(documents), documents[-1]["message"]) == (kept + 1, "new")
+        file.unlink()
+        file.mkdir()
+        assert "Error: Cannot write the note" in (await ot.call("ot.notify", topic="a", message="x")).data

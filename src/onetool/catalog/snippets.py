@@ -68,7 +68,7 @@ def _shown_body(body: str) -> list[str]:
     if not all(line.isprintable() for line in lines):
         return [f"body: {quoted(body)}"]
     mark = "|2" if body.startswith(" ") else "|"
-    return [f"body: {mark}", *(f"  {line}".rstrip() for line in lines)]
+    return [f"body: {mark}", *(f"  {line}" if line else "" for line in lines)]
 
 
 def _example(param: SnippetParam) -> Any:

@@ -30,7 +30,8 @@ section { padding: 20px; margin-top: 16px; overflow-x: auto; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 12px; }
 .figure { padding: 16px; } .figure b { display: block; font-size: 26px; line-height: 1.2; }
 .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr)); gap: 0 16px; }
-svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 12px; }
+svg { display: block; width: 100%; min-width: 560px; height: auto; }
+svg text { fill: var(--soft); font-size: 12px; }
 .ok { fill: var(--ok); } .bad { fill: var(--bad); } .grid { stroke: var(--line); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { padding: 6px 12px 6px 0; text-align: right; border-bottom: 1px solid var(--line);
@@ -38,7 +39,8 @@ th, td { padding: 6px 12px 6px 0; text-align: right; border-bottom: 1px solid va
 th { color: var(--soft); font-weight: 500; } th:first-child, td:first-child { text-align: left; }
 .rank { display: grid; grid-template-columns: minmax(90px, 34%) 1fr max-content; gap: 6px 10px;
   align-items: center; }
-.rank span:first-child, .rank .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.rank .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.rank .soft { text-align: right; }
 .track { height: 10px; background: var(--line); border-radius: 5px; }
 .track i { display: block; height: 10px; border-radius: 5px; background: var(--bar); }
 .track i.bad { background: var(--bad); }

@@ -6,7 +6,6 @@ from onetool.sdk import ErrorText, LogSpan, YamlList, YamlMap, get_config, list_
 from onetool.sdk import check_deps as check_dependencies
 from onetool.sdk import health as check_health
 from onetool.sdk import reload as reload_configuration
-from onetool.sdk import tool as declare
 
 pack = "ot"
 
@@ -71,7 +70,6 @@ def reload() -> str:
     return "OK: Configuration reloaded"
 
 
-@declare(changes=True)
 def notify(topic: str, message: str) -> str:
     """Leave a message for a person: it is appended to the file that is configured for the topic.
 

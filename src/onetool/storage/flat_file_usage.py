@@ -1,8 +1,10 @@
 """Finished calls in daily files, one JSON line each; whole days are also kept added up."""
 
 import logging
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -62,35 +64,44 @@ class FlatFileUsage:
 
     def _added_up(self, day: date) -> Tally:
         """The sum of a day that is over: from its own file, as long as that has seen all events."""
-        size = _size(self._events_file(day))
         try:
-            kept = orjson.loads(self._sum_file(day).read_bytes())
-            if size in (0, kept["bytes"]):
-                return Tally.from_json(kept)
+            with self._events_file(day).open("rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                return self._kept(day, size) or self._keep(day, size, Tally().add(_events(file)))
         except FileNotFoundError:
-            pass
+            return self._kept(day) or Tally()
+
+    def _kept(self, day: date, size: int | None = None) -> Tally | None:
+        """The sum that was kept, if it was made of events of this size."""
+        file = self._sum_file(day)
+        try:
+            kept = orjson.loads(file.read_bytes())
+            return Tally.from_json(kept) if size in (None, kept["bytes"]) else None
+        except FileNotFoundError:
+            return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            log.error("%s cannot be read and is made anew: %s", self._sum_file(day), error)
-        tally = Tally().add(self._events(day))
-        kept = orjson.dumps({"bytes": size, **tally.to_json()}, option=orjson.OPT_INDENT_2)
-        write_atomic(self._sum_file(day), kept)
+            log.error("%s cannot be read: %s: %s", file, type(error).__name__, error)
+            return None
+
+    def _keep(self, day: date, size: int, tally: Tally) -> Tally:
+        kept = {"bytes": size, **tally.to_json()}
+        write_atomic(self._sum_file(day), orjson.dumps(kept, option=orjson.OPT_INDENT_2))
         return tally
 
     def _events(self, day: date) -> Iterator[Event]:
-        try:
-            with self._events_file(day).open("rb") as file:
-                for line in file:
-                    event = _event(line)
-                    if event is not None:  # a line that a killed process left unfinished
-                        yield event
-        except FileNotFoundError:  # another process has just added this day up
-            return
+        with suppress(FileNotFoundError), self._events_file(day).open("rb") as file:
+            yield from _events(file)
 
     def _events_file(self, day: date) -> Path:
         return self._folder / f"{day.isoformat()}.jsonl"
 
     def _sum_file(self, day: date) -> Path:
         return self._folder / f"{day.isoformat()}.json"
+
+
+def _events(file: Iterable[bytes]) -> Iterator[Event]:
+    """Whole events; a line that a killed process left unfinished is none."""
+    return (event for line in file if (event := _event(line)) is not None)
 
 
 def _line(event: Event) -> bytes:
@@ -121,10 +132,3 @@ def _named(file: Path) -> date | None:
         return date.fromisoformat(file.stem)
     except ValueError:
         return None
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0

@@ -12,6 +12,11 @@ from onetool.version import __version__
 COMMANDS = {
     "tools": ("onetool.doors.cli.tools:tools", "List, describe, call and export tools."),
     "run": ("onetool.doors.cli.run:run", "Run code that calls tools."),
+    "help": ("onetool.doors.cli.ot:show_help", "Explain a tool, a pack, a snippet, or search for one."),
+    "packs": ("onetool.doors.cli.ot:packs", "List the packs."),
+    "snippets": ("onetool.doors.cli.ot:snippets", "List the snippets."),
+    "check": ("onetool.doors.cli.ot:check", "Check what tools need: programs, libraries, secrets."),
+    "stats": ("onetool.doors.cli.ot:stats", "Show how often tools were called, and what was saved."),
     "scaffold": ("onetool.doors.cli.scaffold:scaffold", "Write the beginning of a pack."),
     "init": ("onetool.doors.cli.init:init", "Write a first configuration."),
     "config": ("onetool.doors.cli.config:config", "Show and check the settings."),
@@ -24,6 +29,7 @@ Examples:
   onetool tools list
   onetool tools invoke tools.echo --args '{"message": "hi"}'
   onetool run 'time.now()["iso"]'
+  onetool help read a file
 """
 
 

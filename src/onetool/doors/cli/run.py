@@ -1,5 +1,6 @@
 """`onetool run`: code that calls tools."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -30,7 +31,9 @@ def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_jso
       onetool run -f report.py
     """
     text = _text(code, file)
-    caller = Caller(door="cli", allowed=allow, approve=grant)
+    # A model that works through a shell has one session as long as that shell lives.
+    session = os.environ.get("ONETOOL_SESSION") or f"shell-{os.getppid()}"
+    caller = Caller(door="cli", session=session, allowed=allow, approve=grant)
     result, shown = with_runtime(lambda runtime: _run(runtime, text, caller))
     if as_json:
         write_json(result.to_json())

@@ -1,20 +1,21 @@
 """What a person sees on a terminal."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.syntax import Syntax
 from rich.table import Table
 
 from onetool.domain.call import ToolResult
 from onetool.domain.json_text import pretty
 from onetool.domain.tool import ToolSpec
+from onetool.domain.yaml_text import to_yaml
 
 from .session import answers, masked
 
-THEME = "ansi_dark"
+NUMBER = re.compile(r"[\d.,]+")
 
 
 def _console() -> Console:
@@ -25,7 +26,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Draw an aligned table; the first column stands out."""
     drawn = Table(box=None, pad_edge=False, header_style="dim")
     for index, column in enumerate(columns):
-        drawn.add_column(column, style="bold cyan" if index == 0 else "", no_wrap=index == 0)
+        is_number = bool(rows) and all(NUMBER.fullmatch(row[index]) for row in rows)
+        drawn.add_column(
+            column,
+            style="bold cyan" if index == 0 else "",
+            no_wrap=index == 0,
+            justify="right" if is_number else "left",
+        )
     for row in rows:
         drawn.add_row(*(escape(masked(cell)) for cell in row))
     _console().print(drawn)
@@ -65,9 +72,7 @@ def show_result(answer: ToolResult) -> None:
     took = f"[dim]{answer.meta.duration_ms:.1f} ms[/dim]"
     if answer.error is None:
         console.print(f"[green]ok[/green] {escape(answer.meta.tool)} {took}", highlight=False)
-        console.print(
-            answer.data if isinstance(answer.data, str) else _json(answer.data), markup=False, highlight=False
-        )
+        console.print(to_yaml(answer.data), markup=False, highlight=False, soft_wrap=True)
         return
     console.print(f"[red]{answer.error.code}[/red] {escape(answer.meta.tool)} {took}", highlight=False)
     console.print(escape(answer.error.message), highlight=False)
@@ -90,7 +95,3 @@ def _plain(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return "yes" if value is True else str(value)
-
-
-def _json(value: Any) -> Syntax:
-    return Syntax(pretty(value), "json", theme=THEME, background_color="default", word_wrap=True)
