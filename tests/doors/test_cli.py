@@ -36,11 +36,16 @@ def on_a_terminal(*args: str) -> str:
     return text.decode()
 
 
+def plain(*args: str) -> str:
+    """The same without colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(*args))
+
+
 def test_on_a_terminal_a_list_is_an_aligned_table(home):
     """A row a tool; the columns start below each other."""
     lines = on_a_terminal("tools", "list", "fs.").splitlines()
-    plain = [line.replace("\x1b", "").strip() for line in lines]
-    assert len(plain) == 3
+    bare = [line.replace("\x1b", "").strip() for line in lines]
+    assert len(bare) == 3
     assert "TOOL" in lines[0]
     assert "path, recursive?, maxDepth?" in lines[1]
     assert "No tools." in on_a_terminal("tools", "list", "nothing")
@@ -217,10 +222,10 @@ def test_packs_snippets_and_needs_as_tables(home):
     """What the ot pack answers, in columns for a person and as JSON for a program."""
     home.write("onetool.yaml", "snippets: {twice: {description: Say it twice, body: '1 + 1'}}\n")
     home.write("tools/needy.py", NEEDY)
-    assert re.search(r"NAME +.*SOURCE +.*TOOL COUNT", on_a_terminal("packs"))
+    assert re.search(r"NAME +SOURCE +TOOL COUNT", plain("packs"))
     assert "- fs.read_file: " in on_a_terminal("packs", "fs", "--full")
     assert json.loads(onetool("packs", "fs").stdout) == [{"name": "fs", "source": "local", "tool_count": 2}]
-    assert re.search(r"twice\S* +\S* *Say it twice", on_a_terminal("snippets"))
+    assert re.search(r"twice +Say it twice", plain("snippets"))
     assert "body: |" in onetool("snippets", "twice", "--full").stdout
     assert "No snippets." in on_a_terminal("snippets", "nothing has this name")
     missing = onetool("check", "needy")
@@ -246,8 +251,8 @@ def test_statistics_on_the_command_line(home):
     """Figures and tools as tables, a report in a file, an error with a way out."""
     assert "No calls yet." in on_a_terminal("stats", "--tool", "x.y")
     onetool("tools", "invoke", "time.now")
-    shown = on_a_terminal("stats", "--period", "day", "--output", "usage.html")
-    assert re.search(r"time\.now\S* +\S* *1 ", shown)
+    shown = plain("stats", "--period", "day", "--output", "usage.html")
+    assert re.search(r"time\.now +1 ", shown)
     assert "<html" in (home.cwd / "usage.html").read_text()
     assert json.loads(onetool("stats", "--tool", "time.now").stdout)["total_calls"] == 1
     home.write("onetool.yaml", "stats: {enabled: false}\n")

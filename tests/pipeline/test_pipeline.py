@@ -575,6 +575,8 @@ async def test_a_store_that_cannot_keep_events_harms_no_call():
         usage.is_full = False
         await ot.runtime.flush()
         assert [event.tool for event in usage.events] == ["tools.echo"] * 2
+        usage.is_full = True
+        assert (await ot.call("tools.echo", message=3)).ok  # closing logs what it could not keep
 
 
 ANYTHING = st.one_of(

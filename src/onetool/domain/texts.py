@@ -10,3 +10,9 @@ def cut(text: str, longest: int) -> str:
 def first_line(text: str) -> str:
     """The first line: what a listing shows of a description."""
     return text.strip().partition("\n")[0].rstrip()
+
+
+def camel(field: str) -> str:
+    """A field as JSON names it: `display_name` is `displayName`, and an id `bundleID`."""
+    head, *rest = field.split("_")
+    return head + "".join("ID" if part == "id" else part.capitalize() for part in rest)

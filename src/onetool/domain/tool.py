@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from .invocation import Invocation
 from .requirement import Requirement
+from .texts import camel
 
 JsonSchema = Mapping[str, Any]
 Runner = Callable[[Mapping[str, Any], Invocation], Coroutine[Any, Any, Any]]
@@ -67,13 +68,8 @@ class ToolSpec:
 
     def details(self) -> dict[str, Any]:
         """The summary with everything else that is known and not empty."""
-        known = {_camel(key): value for key, value in asdict(self).items() if value not in ("", None, ())}
+        known = {camel(key): value for key, value in asdict(self).items() if value not in ("", None, ())}
         return {**self.summary(), **known}
-
-
-def _camel(field: str) -> str:
-    head, *rest = field.split("_")
-    return head + "".join(map(str.capitalize, rest))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

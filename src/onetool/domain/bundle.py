@@ -1,0 +1,164 @@
+"""Stored tools: bundles that are switched as one, and immutable versions of tools inside them."""
+
+import keyword
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from .texts import camel
+
+LONGEST_SLUG = 64
+ToolType = Literal["python", "http"]
+SCHEMA_VERSION = 1
+"""Of the files in which they are kept."""
+
+
+class InvalidBundle(ValueError):
+    """Something that cannot be stored: the message says what is wrong and what would be right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A named container of tools with one switch."""
+
+    id: str
+    slug: str
+    display_name: str = ""
+    description: str = ""
+    is_enabled: bool = True
+    is_built_in: bool = False
+    origin: str = "bundle"
+    created_at: str = ""
+    """First insertion, RFC 3339; never changes."""
+    modified_at: str = ""
+    """Last change of anything but the switch."""
+    soft_deleted_at: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API and the files have it."""
+        return {camel(key): value for key, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "Bundle":
+        """Read what `to_json` wrote.
+
+        Raises KeyError or TypeError for anything else.
+        """
+        return cls(**_fields(cls, said))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolVersion:
+    """One revision of a tool; only its switch ever changes."""
+
+    id: str
+    bundle_id: str
+    slug: str
+    version: str
+    type: ToolType
+    arg_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    display_name: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    is_enabled: bool = True
+    is_built_in: bool = False
+    python_impl: Mapping[str, Any] | None = None
+    http_impl: Mapping[str, Any] | None = None
+    limits: Mapping[str, Any] | None = None
+    created_at: str = ""
+    modified_at: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API and the files have it."""
+        said = {camel(key): getattr(self, key) for key in type(self).__slots__}
+        return {key: value for key, value in said.items() if value is not None} | {"tags": list(self.tags)}
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any]) -> "ToolVersion":
+        """Read what `to_json` wrote.
+
+        Raises KeyError or TypeError for anything else.
+        """
+        known = _fields(cls, said)
+        return replace(cls(**known), tags=tuple(known.get("tags", ())))
+
+
+def rfc3339(now: float) -> str:
+    """A moment as text that sorts as time does."""
+    return datetime.fromtimestamp(now, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def check_id(text: str, what: str) -> str:
+    """Return a UUIDv7 in its usual form.
+
+    Raises InvalidBundle.
+    """
+    try:
+        found = UUID(text)
+    except ValueError:
+        found = None
+    if found is None or found.version != 7 or str(found) != text.lower():
+        raise InvalidBundle(
+            f"{what} {text[:80]!r} is not a UUIDv7 such as 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77."
+        )
+    return str(found)
+
+
+def check_slug(text: str, what: str = "slug") -> str:
+    """Return a slug in its normal form: letters, digits and dashes.
+
+    Raises InvalidBundle.
+    """
+    return _checked(text, what, also="-", example="read-file")
+
+
+def check_version(text: str) -> str:
+    """Return a version label in its normal form: letters, digits, dashes and dots.
+
+    Raises InvalidBundle.
+    """
+    label = _checked(text, "version", also="-.", example="1.0.0")
+    if not label.strip("."):
+        raise InvalidBundle(f"version {text!r} consists of dots alone. Example: 1.0.0")
+    return label
+
+
+def python_name(slug: str) -> str:
+    """How code calls what has this slug: dashes become underscores; a slug has none of its own."""
+    name = unicodedata.normalize("NFKC", slug.replace("-", "_"))
+    if name.isidentifier() and not keyword.iskeyword(name):
+        return name
+    return "_" + re.sub(r"\W", "_", name)
+
+
+def slug_of(name: str) -> str:
+    """The slug of a function or pack that is not stored."""
+    return name.replace("_", "-")
+
+
+def _checked(text: str, what: str, *, also: str, example: str) -> str:
+    label = unicodedata.normalize("NFC", text)
+    if not label:
+        raise InvalidBundle(f"{what} is empty. Example: {example}")
+    if len(label) > LONGEST_SLUG:
+        raise InvalidBundle(f"{what} has {len(label)} characters; {LONGEST_SLUG} are allowed.")
+    wrong = [char for char in label if char not in also and not _is_word(char)]
+    if wrong:
+        allowed = "letters, digits and dashes" + (", and dots" if "." in also else "")
+        raise InvalidBundle(f"{what} {label!r} holds {wrong[0]!r}. Allowed: {allowed}. Example: {example}")
+    return label
+
+
+def _is_word(char: str) -> bool:
+    """A letter or a decimal digit of any script; not `isdigit`, which admits raised ones."""
+    kind = unicodedata.category(char)
+    return kind.startswith("L") or kind == "Nd"
+
+
+def _fields(kind: Any, said: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: said[camel(key)] for key in kind.__slots__ if camel(key) in said}
