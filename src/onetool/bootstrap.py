@@ -1,33 +1,54 @@
 """Settings -> Runtime: the only file that knows every adapter."""
 
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from uuid_utils import uuid7
 
+from onetool.bundles.bundles import Bundles, Rules
+from onetool.bundles.exchange import Exchange
 from onetool.catalog.catalog import Catalog
+from onetool.domain.bundle import ToolVersion
 from onetool.domain.registry import Registry
 from onetool.domain.sandbox import SandboxLimits
+from onetool.domain.tool import Runner, ToolSpec
 from onetool.logs import JsonLog, SharedFile, open_logs
 from onetool.network.client import HttpClients
 from onetool.pipeline.approval import Approval
 from onetool.pipeline.code import CodeRuns
 from onetool.pipeline.pipeline import Limits, Pipeline
 from onetool.pipeline.record import Recorder
-from onetool.ports import CounterStore, ResultStore, ServerSource, ToolSource, UsageStore
+from onetool.ports import (
+    BundleStore,
+    CounterStore,
+    RateLimiter,
+    ResultStore,
+    ServerSource,
+    SwitchStore,
+    ToolSource,
+    UsageStore,
+)
 from onetool.runtime import Runtime, State
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_definitions, settings_files
+from onetool.sources.bundle_tools import BundleTools, MakeRunner
 from onetool.sources.config_tools import ConfigTools
 from onetool.sources.python_packs.index import PackIndex
 from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
 from onetool.sources.snapshot import Fixed, Reader, Snapshot
+from onetool.sources.switched import Switched
 from onetool.storage.flat_file import FlatFileResults
+from onetool.storage.flat_file_bundles import FlatFileBundles
+from onetool.storage.flat_file_switches import FlatFileSwitches
 from onetool.storage.flat_file_usage import FlatFileUsage
-from onetool.storage.memory import MemoryCounters, MemoryResults, MemoryUsage
+from onetool.storage.memory import MemoryCounters, MemoryResults, MemorySwitches, MemoryUsage
+from onetool.storage.memory_bundles import MemoryBundles
+from onetool.storage.memory_rates import MemoryRates
 from onetool.storage.sqlite_counters import SqliteCounters
 from onetool.threads import Threads
 
@@ -56,23 +77,63 @@ async def open_runtime(
     log, places = configuration.settings.log, configuration.places
     file = SharedFile(places.log_file, log.max_bytes) if log.file and not in_memory else None
     with open_logs(stderr=log_level or log.level, file=file) as logs, ExitStack() as closing:
-        wiring = _Wiring(configuration, threads, logs, closing, in_memory=in_memory, usage=usage)
+        stores = _memory_stores(configuration) if in_memory else _flat_file_stores(configuration)
+        stores = replace(stores, usage=usage or stores.usage)
+        wiring = _Wiring(configuration, stores, threads, logs, closing)
         wiring.sources, wiring.servers = sources, servers
         runtime = Runtime(
             read=read,
             build=wiring.build,
             recorder=wiring.recorder,
-            usage=wiring.usage,
+            usage=stores.usage,
             threads=threads,
             reload_file=None if in_memory else places.reload_file,
-            new_id=lambda: str(uuid7()),
+            new_id=_new_id,
         )
         await runtime.start(configuration)
         try:
             yield runtime
         finally:
-            await wiring.recorder.close()
+            await wiring.close()
             threads.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stores:
+    """Where everything is kept, and whether there are files to watch."""
+
+    usage: UsageStore
+    counters: CounterStore
+    results: ResultStore
+    bundles: BundleStore
+    switches: SwitchStore
+    packs: PackIndex
+    has_files: bool
+
+
+def _memory_stores(configuration: Configuration) -> _Stores:
+    return _Stores(
+        usage=MemoryUsage(),
+        counters=MemoryCounters(),
+        results=MemoryResults(configuration.settings.output.ttl_s),
+        bundles=MemoryBundles(),
+        switches=MemorySwitches(),
+        packs=PackIndex(None),
+        has_files=False,
+    )
+
+
+def _flat_file_stores(configuration: Configuration) -> _Stores:
+    data, state = configuration.places.data, configuration.places.state
+    return _Stores(
+        usage=FlatFileUsage(data / "usage"),
+        counters=SqliteCounters(data / "counters.sqlite3"),
+        results=FlatFileResults(data / "results", configuration.settings.output.ttl_s),
+        bundles=FlatFileBundles(data / "bundles", with_words="ONETOOL_NO_FTS5" not in os.environ),
+        switches=FlatFileSwitches(data / "bundles" / "switches.json"),
+        packs=PackIndex(state / "packs.json"),
+        has_files=True,
+    )
 
 
 class _Wiring:
@@ -81,41 +142,39 @@ class _Wiring:
     def __init__(
         self,
         configuration: Configuration,
+        stores: _Stores,
         threads: Threads,
         logs: JsonLog,
         closing: ExitStack,
-        *,
-        in_memory: bool,
-        usage: UsageStore | None,
     ) -> None:
         self.sources: Sequence[ToolSource] = ()
         self.servers: Sequence[ServerSource] = ()
-        self._threads, self._logs, self._closing, self._in_memory = threads, logs, closing, in_memory
-        places, settings = configuration.places, configuration.settings
-        counters: CounterStore
-        self._results: ResultStore
-        if in_memory:
-            self.usage, counters = usage or MemoryUsage(), MemoryCounters()
-            self._results, self._index = MemoryResults(settings.output.ttl_s), PackIndex(None)
-        else:
-            self.usage = usage or FlatFileUsage(places.data / "usage")
-            counters = SqliteCounters(places.data / "counters.sqlite3")
-            self._results = FlatFileResults(places.data / "results", settings.output.ttl_s)
-            self._index = PackIndex(places.state / "packs.json")
-        self.recorder = Recorder(self.usage, counters, threads)
-        self._sandbox = MontySandbox(threads, settings.execution.max_runs)
+        self._stores, self._threads, self._logs, self._closing = stores, threads, logs, closing
+        self.recorder = Recorder(stores.usage, stores.counters, threads)
+        self._rates = MemoryRates()
+        self._clients: list[HttpClients] = []
+        self._sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
         closing.callback(self._sandbox.close)
+
+    async def close(self) -> None:
+        """Write what is left, close connections."""
+        await self.recorder.close()
+        for http in self._clients:
+            await http.aclose()
+            http.close()
 
     async def build(self, configuration: Configuration, runtime: Runtime) -> State:
         """Make all that a reload replaces."""
         settings = configuration.settings
         self._logs.redactor = configuration.secrets.redactor
         self.recorder.keeps_events = settings.stats.enabled
-        own = await self._own_sources(configuration)
-        catalog = Catalog([*own, *self.sources, *self.servers], settings.aliases)
-        pipeline = _pipeline(configuration, catalog, self.recorder, runtime)
         http = HttpClients(settings.allowedHosts)
-        self._closing.callback(http.close)
+        self._clients.append(http)
+        stored = BundleTools(self._stores.bundles, _http_runner(configuration, http), self._threads)
+        others = await self._other_sources(configuration)
+        catalog = Catalog([*others, stored], settings.aliases)
+        pipeline = _pipeline(configuration, catalog, self.recorder, self._rates, runtime)
+        bundles = self._bundles(configuration, Catalog(others))
         limits = _sandbox_limits(configuration)
         code = CodeRuns(
             catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
@@ -125,21 +184,48 @@ class _Wiring:
             catalog=catalog,
             pipeline=pipeline,
             code=code,
-            results=self._results,
+            results=self._stores.results,
+            bundles=bundles,
+            exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=_new_id),
             http=http,
             servers={server.name: server for server in self.servers},
         )
 
-    async def _own_sources(self, configuration: Configuration) -> list[ToolSource]:
-        """Sources in the order in which they claim names: what we ship cannot be shadowed."""
-        index, threads = self._index, self._threads
+    def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
+        async def shelf() -> dict[str, list[ToolSpec]]:
+            return {name: await others.pack(name) for name in await others.packs()}
+
+        async def has_function(name: str) -> bool:
+            found = await others.find(name)
+            return found is not None and found.spec.handler == found.spec.name
+
+        settings, stores = configuration.settings, self._stores
+        rules = Rules(
+            allowed_hosts=settings.allowedHosts,
+            max_tools=settings.execution.max_tools,
+            secrets=frozenset(configuration.secrets),
+            has_function=has_function,
+        )
+        return Bundles(
+            stores.bundles,
+            stores.switches,
+            stores.counters,
+            shelf,
+            rules,
+            threads=self._threads,
+            new_id=_new_id,
+        )
+
+    async def _other_sources(self, configuration: Configuration) -> list[ToolSource]:
+        """Sources of what is not stored, in the order in which they claim names: ours cannot be shadowed."""
+        index, threads = self._stores.packs, self._threads
         describe = partial(describe_shipped, SHIPPED, _directory_of(SHIPPED), index=index, threads=threads)
         shipped: Registry = await threads.run(describe)
         readers: list[Reader] = [
             Fixed("shipped packs", shipped),
             ConfigTools(
                 configuration.definitions,
-                files=() if self._in_memory else settings_files(configuration.places),
+                files=settings_files(configuration.places) if self._stores.has_files else (),
                 read=partial(load_definitions, configuration.places),
                 handlers=_handlers(shipped),
                 threads=threads,
@@ -149,7 +235,32 @@ class _Wiring:
                 for directory in configuration.pack_dirs
             ),
         ]
-        return [Snapshot(reader) for reader in readers]
+        own: list[ToolSource] = [Snapshot(reader) for reader in readers]
+        return [
+            Switched(source, self._stores.switches, threads)
+            for source in (*own, *self.sources, *self.servers)
+        ]
+
+
+def _http_runner(configuration: Configuration, http: HttpClients) -> MakeRunner:
+    """How a stored HTTP tool runs with these settings; its tokens are forgotten with them."""
+    from onetool.sources.http_tools import HttpTool, Tokens
+
+    settings, secrets = configuration.settings, configuration.secrets
+    tokens = Tokens()
+
+    def make(tool: ToolVersion) -> Runner:
+        return HttpTool(
+            tool.http_impl or {},
+            arg_schema=tool.arg_schema,
+            limits=tool.limits or {},
+            secrets=secrets,
+            http=http,
+            allowed_hosts=settings.allowedHosts,
+            tokens=tokens,
+        ).run
+
+    return make
 
 
 def _handlers(shipped: Registry) -> dict[str, set[str]]:
@@ -159,7 +270,7 @@ def _handlers(shipped: Registry) -> dict[str, set[str]]:
 
 
 def _pipeline(
-    configuration: Configuration, catalog: Catalog, recorder: Recorder, runtime: Runtime
+    configuration: Configuration, catalog: Catalog, recorder: Recorder, rates: RateLimiter, runtime: Runtime
 ) -> Pipeline:
     settings = configuration.settings
     return Pipeline(
@@ -172,6 +283,7 @@ def _pipeline(
             max_args_bytes=settings.execution.max_args_bytes,
             max_output_bytes=settings.output.max_bytes,
         ),
+        rates=rates,
         approval=Approval(settings.approval.allow, settings.approval.deny),
         redactor=configuration.secrets.redactor,
     )
@@ -185,6 +297,10 @@ def _sandbox_limits(configuration: Configuration) -> SandboxLimits:
         calls=execution.run_max_calls,
         sleep_s=execution.run_timeout_s,
     )
+
+
+def _new_id() -> str:
+    return str(uuid7())
 
 
 def _directory_of(package: str) -> Path:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from onetool.bundles.bundles import Bundles
+from onetool.bundles.exchange import Exchange
 from onetool.catalog.catalog import Catalog
 from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
@@ -37,6 +39,8 @@ log = logging.getLogger(__name__)
 
 PROBE_S = 5.0
 """Seconds that another server has to answer when its health is asked for."""
+MEASURED = 500
+"""How many definitions are measured, of however many."""
 SESSIONS = 1_000
 """How many sessions are remembered as counted; a forgotten one is counted again, and added up once."""
 
@@ -50,6 +54,8 @@ class State:
     pipeline: Pipeline
     code: CodeRuns
     results: ResultStore
+    bundles: Bundles
+    exchange: Exchange
     http: HttpClients
     servers: Mapping[str, ServerSource]
 
@@ -161,6 +167,21 @@ class Runtime:
         return self._state.results
 
     @property
+    def bundles(self) -> Bundles:
+        """Stored tools, and what may be done with them."""
+        return self._state.bundles
+
+    @property
+    def exchange(self) -> Exchange:
+        """Bundles in and out."""
+        return self._state.exchange
+
+    def masked(self, value: Any) -> Any:
+        """Return a JSON value without secrets."""
+        redactor = self.configuration.secrets.redactor
+        return redactor.clean(value) if redactor else value
+
+    @property
     def http(self) -> HttpClients:
         """The guarded HTTP client."""
         return self._state.http
@@ -253,10 +274,17 @@ class Runtime:
         self._counted[session] = None
         if len(self._counted) > SESSIONS:
             del self._counted[next(iter(self._counted))]
-        packs = await self.catalog.packs(caller)
-        summaries = [spec.summary() for specs in packs.values() for spec in specs]
-        size = len(await self._threads.run(encode, summaries))
+        size = await self._size_of_definitions(caller)
         self._recorder.save(Saving("definitions", self._now(), session, tokens=tokens(size)))
+
+    async def _size_of_definitions(self, caller: Caller) -> int:
+        """Bytes of all definitions that this caller could be sent; of very many, as the first ones are."""
+        seen, size = 0, 0
+        async for tool in self.catalog.tools(caller):
+            seen, size = seen + 1, size + len(encode(tool.spec.summary()))
+            if seen == MEASURED:
+                return round(size / seen * await self.catalog.count())
+        return size
 
     def _reload_stamp(self) -> Stamp:
         return stamp(self._reload_file) if self._reload_file is not None else None

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller, Reason
 from onetool.doors.cli.tools import EXIT
+from onetool.doors.rest.problems import STATUS_OF_REASON
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
+from rest_app import served
 
 PACK = '''
 import threading
@@ -156,18 +159,37 @@ async def through_cli(case: Case) -> dict[str, Any]:
     return answer
 
 
-@pytest.mark.parametrize("door", [through_python, through_python_without_a_loop, through_cli])
+async def through_rest(case: Case) -> dict[str, Any]:
+    """Over a socket; what others call data is a value here, and an error stands for itself."""
+    places = find_places(os.environ, Path.cwd())
+    async with (
+        open_runtime(lambda: load_configuration(places, os.environ)) as runtime,
+        served(runtime) as client,
+    ):
+        answer = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
+    status = STATUS_OF_REASON[Reason(case.reason)] if case.reason else 200
+    assert answer.status_code == status
+    body: dict[str, Any] = answer.json()
+    body |= {"data": body.pop("value")} if "value" in body else {}
+    return body | ({"data": case.data} if case.reason == "returned_error" else {})
+
+
+DOORS = [through_python, through_python_without_a_loop, through_cli, through_rest]
+
+
+@pytest.mark.parametrize("door", DOORS)
 async def test_every_door_answers_alike(home, door: Callable[[Case], Awaitable[dict[str, Any]]]):
     """The same call has the same result, whichever door it comes through."""
     home.write("tools/probe.py", PACK)
     home.write("onetool.yaml", SETTINGS)
+    cases = {name: case for name, case in CASES.items() if door is not through_rest or case.allowed is None}
     answers = {}
-    for name, case in CASES.items():
+    for name, case in cases.items():
         answer = await door(case)
         assert answer["meta"].pop("callId")
         assert answer["meta"].pop("durationMs") >= 0
         answers[name] = answer
-    assert answers == {name: case.expected() for name, case in CASES.items()}
+    assert answers == {name: case.expected() for name, case in cases.items()}
 
 
 RUN_CODE = """
@@ -207,6 +229,6 @@ async def test_code_sees_what_happened(home):
             assert seen == inside_code(case), name
 
 
-def test_the_cli_answers_every_reason():
-    """The table from reasons to exit codes is total."""
-    assert set(EXIT) == set(Reason)
+def test_every_reason_has_an_answer():
+    """The tables from reasons to exit codes and to statuses are total."""
+    assert set(EXIT) == set(STATUS_OF_REASON) == set(Reason)

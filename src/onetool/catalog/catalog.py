@@ -69,7 +69,7 @@ class Catalog:
         while True:
             page = await self.page(cursor)
             for tool in page.items:
-                if caller is None or (tool.spec.enabled and self.is_allowed(tool, caller)):
+                if caller is None or self._is_visible(tool, caller):
                     yield tool
             cursor = page.next
             if cursor is None:
@@ -79,16 +79,23 @@ class Catalog:
         """All tools by their specs; with a caller only those that it may call."""
         return [tool.spec async for tool in self.tools(caller)]
 
-    async def packs(self, caller: Caller | None = None) -> dict[str, list[ToolSpec]]:
-        """Every namespace with its tools; with a caller only those that it may call."""
-        packs: dict[str, list[ToolSpec]] = {}
-        async for tool in self.tools(caller):
-            packs.setdefault(tool.spec.pack, []).append(tool.spec)
-        return packs
+    async def packs(self, caller: Caller | None = None) -> set[str]:
+        """The names of all packs; with a caller that has a list only those that are on it."""
+        await self._sources.refresh()
+        packs = await self._sources.packs()
+        if caller is None or caller.allowed is None:
+            return packs
+        return packs & {"config", *(name.partition(".")[0] for name in caller.allowed)}
 
-    async def has_pack(self, pack: str) -> bool:
-        """Whether any tool lives in this namespace."""
-        return pack in await self.packs()
+    async def pack(self, name: str, caller: Caller | None = None) -> list[ToolSpec]:
+        """The tools of one pack; with a caller only those that it may call."""
+        await self._sources.refresh()
+        tools = await self._sources.pack(name)
+        return [tool.spec for tool in tools if caller is None or self._is_visible(tool, caller)]
+
+    async def has_pack(self, name: str) -> bool:
+        """Whether there is a pack of this name."""
+        return name in await self.packs()
 
     async def count(self) -> int:
         """How many tools the sources hold."""
@@ -98,6 +105,9 @@ class Catalog:
     def is_allowed(self, tool: Tool, caller: Caller) -> bool:
         """Whether the caller's list of tools has this one, under either of its names."""
         return caller.allows(tool.spec.name) or caller.allows(tool.spec.qualified_name)
+
+    def _is_visible(self, tool: Tool, caller: Caller) -> bool:
+        return tool.spec.enabled and self.is_allowed(tool, caller)
 
     def _remembered(self, name: str) -> Resolved | None:
         if self._generation != self._sources.generation or len(self._resolved) >= REMEMBERED:

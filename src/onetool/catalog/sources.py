@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
 from typing import TypeVar
 
 from onetool.domain.paging import Page
@@ -16,8 +16,6 @@ T = TypeVar("T")
 RETRY_AFTER = 5.0
 """Seconds after which a source that failed is asked again, if it does not move before."""
 FAILED, UNREAD = object(), object()
-NAMED = 1_000
-"""How many tools of a source are looked at for names that are taken."""
 
 
 class Sources:
@@ -73,6 +71,18 @@ class Sources:
             inner = ""
         return Page(())
 
+    async def packs(self) -> set[str]:
+        """Return the names of all packs."""
+        return await self._packs(self._sources)
+
+    async def pack(self, name: str) -> list[Tool]:
+        """Return the tools of one pack; the first source that has a name keeps it."""
+        found: dict[str, Tool] = {}
+        for source in self._sources:
+            for tool in await self._pack_of(source, name):
+                found.setdefault(tool.spec.name, tool)
+        return list(found.values())
+
     async def count(self) -> int:
         """Return how many tools the sources hold."""
         return sum([await self._ask(source, lambda source: source.count(), 0) for source in self._sources])
@@ -82,6 +92,18 @@ class Sources:
             if tool := await self._ask(source, lambda source: source.find(name, version), None):
                 return tool
         return None
+
+    async def _packs(self, sources: Sequence[ToolSource]) -> set[str]:
+        nothing: Collection[str] = ()
+        return {
+            name
+            for source in sources
+            for name in await self._ask(source, lambda source: source.packs(), nothing)
+        }
+
+    async def _pack_of(self, source: ToolSource, name: str) -> Sequence[Tool]:
+        nothing: Sequence[Tool] = ()
+        return await self._ask(source, lambda source: source.pack(name), nothing)
 
     async def _page_of(self, index: int, cursor: str | None, limit: int) -> Page[Tool]:
         """A page of one source, without the names that an earlier source has claimed."""
@@ -104,11 +126,11 @@ class Sources:
 
     async def _name_duplicates(self, index: int) -> None:
         """Say which tools of a source are left out because an earlier one has their names."""
-        nothing: Page[Tool] = Page(())
-        page = await self._ask(self._sources[index], lambda source: source.page(None, NAMED), nothing)
-        for tool in page.items:
-            if await self._find(self._sources[:index], tool.spec.name, None):
-                log.error("duplicate tool %r of %s is left out", tool.spec.name, self._sources[index].name)
+        source, earlier = self._sources[index], self._sources[:index]
+        for pack in await self._packs(earlier) & await self._packs([source]):
+            for tool in await self._pack_of(source, pack):
+                if await self._find(earlier, tool.spec.name, None):
+                    log.error("duplicate tool %r of %s is left out", tool.spec.name, source.name)
 
     def _generation(self, source: ToolSource) -> Hashable:
         try:

@@ -3,12 +3,13 @@
 import keyword
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from .errors import OneToolError
 from .texts import camel
 
 LONGEST_SLUG = 64
@@ -17,8 +18,75 @@ SCHEMA_VERSION = 1
 """Of the files in which they are kept."""
 
 
-class InvalidBundle(ValueError):
-    """Something that cannot be stored: the message says what is wrong and what would be right."""
+Pair = tuple[str, str, str]
+"""Bundle id, slug and version: what is unique of a tool version."""
+
+
+class Listed(NamedTuple):
+    """A stored tool with its bundle, and the name by which code calls it."""
+
+    tool: "ToolVersion"
+    bundle: "Bundle"
+    name: str
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether tool and bundle are both switched on."""
+        return self.tool.is_enabled and self.bundle.is_enabled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which bundles or tools are wanted; deleted ones never are."""
+
+    bundle_ids: frozenset[str] | None = None
+    tags: frozenset[str] | None = None
+    """Any of these."""
+    include_disabled: bool = False
+    active_only: bool = False
+    """Of each tool only the version that its name stands for."""
+
+    def takes_bundle(self, bundle: "Bundle") -> bool:
+        """Whether a bundle is wanted."""
+        if bundle.soft_deleted_at or (self.bundle_ids is not None and bundle.id not in self.bundle_ids):
+            return False
+        return self.include_disabled or bundle.is_enabled
+
+    def takes(self, listed: Listed) -> bool:
+        """Whether a tool is wanted."""
+        tagged = self.tags is None or bool(self.tags & set(listed.tool.tags))
+        return (
+            tagged and self.takes_bundle(listed.bundle) and (self.include_disabled or listed.tool.is_enabled)
+        )
+
+
+class BundleError(OneToolError):
+    """Something that cannot be done with a bundle: the message says what is wrong and what would be right."""
+
+
+class InvalidBundle(BundleError, ValueError):
+    """It is not written as it should be."""
+
+
+class NoSuchBundle(BundleError, LookupError):
+    """There is no such bundle, or no such tool in it."""
+
+
+class ReadOnly(BundleError):
+    """It is not stored here; only its switch can be changed."""
+
+
+class Refused(BundleError):
+    """The state of things forbids it: taken, switched off, or too many."""
+
+
+def active(versions: Iterable["ToolVersion"]) -> "ToolVersion | None":
+    """The version that a tool's name stands for: the newest that is switched on, else the newest."""
+    return max(versions, key=lambda one: (one.is_enabled, one.created_at, one.id), default=None)
+
+
+class Taken(Refused):
+    """This slug and version are taken; the first tool stays."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +141,11 @@ class ToolVersion:
     created_at: str = ""
     modified_at: str = ""
 
+    @property
+    def pair(self) -> Pair:
+        """What no other tool version has."""
+        return self.bundle_id, self.slug, self.version
+
     def to_json(self) -> dict[str, Any]:
         """As the API and the files have it."""
         said = {camel(key): getattr(self, key) for key in type(self).__slots__}
@@ -126,6 +199,14 @@ def check_version(text: str) -> str:
     if not label.strip("."):
         raise InvalidBundle(f"version {text!r} consists of dots alone. Example: 1.0.0")
     return label
+
+
+def check_pair(pair: Pair) -> Pair:
+    """Return what names a tool version in its normal form.
+
+    Raises InvalidBundle.
+    """
+    return check_id(pair[0], "bundleID"), check_slug(pair[1]), check_version(pair[2])
 
 
 def python_name(slug: str) -> str:

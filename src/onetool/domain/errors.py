@@ -9,6 +9,7 @@ OneToolError
     DuplicateTool      its name is taken already
   SettingsError        what the operator wrote cannot be used; stops start-up
   NoRuntime            code that needs a running OneTool was called without one
+  BundleError          something that cannot be done with a stored bundle (see bundle.py)
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Tools under one name each; the first to claim a name keeps it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .errors import DuplicateTool
 from .tool import Tool
@@ -12,6 +12,7 @@ class Registry:
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
         self._order: list[Tool] = []
+        self._packs: dict[str, list[Tool]] = {}
 
     def register(self, tool: Tool) -> None:
         """Add a tool.
@@ -23,6 +24,7 @@ class Registry:
             raise DuplicateTool(f"Tool {min(taken)!r} is registered already; the first one stays.")
         self._tools.update(dict.fromkeys(names, tool))
         self._order.append(tool)
+        self._packs.setdefault(tool.spec.pack, []).append(tool)
 
     def get(self, name: str) -> Tool | None:
         """Return the tool of that name, plain or qualified, or None."""
@@ -35,6 +37,10 @@ class Registry:
     def slice(self, start: int, stop: int) -> Sequence[Tool]:
         """Return the tools from `start` up to `stop`, without copying the rest."""
         return self._order[start:stop]
+
+    def packs(self) -> Mapping[str, Sequence[Tool]]:
+        """Return the tools of each pack."""
+        return self._packs
 
     def __len__(self) -> int:
         return len(self._order)

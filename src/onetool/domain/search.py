@@ -57,13 +57,13 @@ def closest(query: str, names: Sequence[str], descriptions: Sequence[str] = ()) 
     """
     from rapidfuzz import fuzz
 
-    wanted = _words(query[:LONGEST_LINE])
+    wanted = words_of(query[:LONGEST_LINE])
     if not wanted:
         return []
     likeness, joined = _Likeness(wanted), " ".join(wanted)
     scored = []
     for index, name in enumerate(names):
-        words = _words(name)
+        words = words_of(name)
         score = max(
             likeness.of(words), COVERED * likeness.covered(words), fuzz.ratio(joined, " ".join(words))
         )
@@ -114,5 +114,21 @@ def _has_all(text: str, words: Sequence[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text, in small letters."""
     return WORDS.findall(text.lower())
+
+
+def closest_words(query: str, words: Sequence[str], limit: int) -> list[str]:
+    """The words that look most like the query, typos forgiven."""
+    from rapidfuzz import fuzz, process
+
+    found = process.extract(
+        query.lower(),
+        words,
+        scorer=fuzz.ratio,
+        processor=str.lower,
+        limit=limit,
+        score_cutoff=CLOSE_ENOUGH,
+    )
+    return [word for word, _score, _index in found]

@@ -41,6 +41,7 @@ class ToolSpec:
     changes: bool = False
     parallel: bool = False
     max_concurrent: int | None = None
+    max_calls_per_minute: int | None = None
     tags: tuple[str, ...] = ()
     requires: tuple[Requirement, ...] = ()
     returns: str = ""

@@ -6,6 +6,7 @@ from weakref import WeakValueDictionary
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.tool import ToolSpec
+from onetool.ports import RateLimiter
 
 from .places import Places
 
@@ -16,7 +17,8 @@ MAX_DEPTH = 8
 class Admission:
     """Lets calls in, and makes them wait, within their own time, while the house is full."""
 
-    def __init__(self, max_concurrent: int) -> None:
+    def __init__(self, max_concurrent: int, rates: RateLimiter) -> None:
+        self._rates = rates
         self._house = Places(max_concurrent)
         self._tools: WeakValueDictionary[str, Places] = WeakValueDictionary()
 
@@ -28,6 +30,8 @@ class Admission:
         if caller.depth > MAX_DEPTH:
             message = f"{spec.name} was not called: tools call each other more than {MAX_DEPTH} levels deep."
             raise ExecutionError(Reason.BUSY, message)
+        if spec.max_calls_per_minute is not None:
+            self._check_rate(spec, spec.max_calls_per_minute)
         taken: list[Places] = []
         try:
             for places in self._needed(spec, caller):
@@ -41,6 +45,12 @@ class Admission:
                 raise ExecutionError(Reason.BUSY, message) from None
             raise
         return taken
+
+    def _check_rate(self, spec: ToolSpec, per_minute: int) -> None:
+        wait = self._rates.take(spec.name, per_minute)
+        if wait > 0:
+            message = f"{spec.name} was not called: it may be called {per_minute} times a minute."
+            raise ExecutionError(Reason.RATE_LIMITED, f"{message} Try again in {wait:.0f} s.")
 
     def leave(self, taken: Sequence[Places]) -> None:
         """Give places back."""

@@ -47,7 +47,9 @@ class Checks:
             if schema is None:
                 continue
             if wrong := _output_problems(_compiled(self._outputs, tool, schema), schema, output):
-                message = f"{resolved.tool.spec.name} returned something else than it promises: {wrong}"
+                message = (
+                    f"{resolved.tool.spec.name} returned something else than its output schema says: {wrong}"
+                )
                 raise ExecutionError(Reason.BAD_OUTPUT, message)
 
     def _check_input(self, tool: Tool, args: Mapping[str, Any]) -> None:

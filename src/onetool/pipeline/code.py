@@ -1,7 +1,7 @@
 """Code that a model wrote: read, checked, run in the sandbox; what comes out is masked and measured."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 
 from onetool.catalog.catalog import Catalog
@@ -83,14 +83,15 @@ class CodeRuns:
         program = await self._threads.run(self._read, code, packs)
         aliases = self._aliases(program)
         named = program.names | {target.partition(".")[0] for target in aliases.values()}
-        modules = {name: pack_stubs(specs) for name, specs in packs.items() if name in named}
+        specs = {name: await self._catalog.pack(name, caller) for name in named & packs}
+        modules = {name: pack_stubs(visible) for name, visible in specs.items() if visible}
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
         known = frozenset({*packs, *self._catalog.aliases})
         return SandboxJob(
             program=program, modules=modules, aliases=aliases, known=known, host=host, limits=self._limits
         )
 
-    def _read(self, code: str, packs: Mapping[str, Any]) -> Program:
+    def _read(self, code: str, packs: Collection[str]) -> Program:
         return parse_program(expand_snippet(code, self._snippets), packs)
 
     def _aliases(self, program: Program) -> dict[str, str]:

@@ -15,6 +15,7 @@ from onetool.domain.invocation import Flag, Invocation
 from onetool.domain.json_text import check_size, encode, jsonable
 from onetool.domain.redaction import Redactor
 from onetool.domain.texts import cut
+from onetool.ports import RateLimiter
 
 from .admission import Admission
 from .approval import Approval
@@ -50,6 +51,7 @@ class Pipeline:
         enter: Enter,
         *,
         limits: Limits | None = None,
+        rates: RateLimiter,
         approval: Approval | None = None,
         redactor: Redactor | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -58,7 +60,7 @@ class Pipeline:
         self._catalog, self._recorder, self._enter = catalog, recorder, enter
         self._approval, self._redactor = approval or Approval(), redactor or Redactor()
         self._checks = Checks(self._limits.max_args_bytes)
-        self._admission = Admission(self._limits.max_concurrent)
+        self._admission = Admission(self._limits.max_concurrent, rates)
         self._clock = clock
         self._timekeeper = Timekeeper()
 

@@ -14,6 +14,7 @@ class Execution:
 
     timeout_s: float = setting(8.0, "Seconds a tool may take.", over=0, most=86_400)
     max_concurrent: int = setting(64, "Calls from outside that run at once.", least=1, most=10_000)
+    max_tools: int = setting(1_000_000, "How many tools may be stored in bundles.", least=0)
     max_args_bytes: int = setting(16 * 2**20, "Size of the arguments, as JSON.", least=1)
     run_timeout_s: float = setting(
         120.0, "Seconds that code given to `run` may take, waiting included.", over=0

@@ -1,6 +1,6 @@
 """What small sources share: all their tools in memory, replaced whole when they have moved."""
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Sequence
 from typing import Protocol
 
 from onetool.domain.paging import Page
@@ -49,6 +49,14 @@ class Snapshot:
         return Page(
             self._registry.slice(start, follows), str(follows) if follows < len(self._registry) else None
         )
+
+    async def packs(self) -> Collection[str]:
+        """Return the names of all packs."""
+        return self._registry.packs()
+
+    async def pack(self, name: str) -> Sequence[Tool]:
+        """Return the tools of one pack."""
+        return self._registry.packs().get(name, ())
 
     async def count(self) -> int:
         """Return how many tools there are."""

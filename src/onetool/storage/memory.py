@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
 from onetool.domain.stored import Stored, describe
 from onetool.domain.usage import CallEvent, Counter, Event, Tally, count_calls
@@ -67,3 +67,24 @@ class MemoryResults:
         if stored is None or stored.expires_at <= self._now():
             self._texts.pop(handle, None)
         return self._texts.get(handle)
+
+
+class MemorySwitches:
+    """Switches as long as the process lives."""
+
+    def __init__(self) -> None:
+        self._switches: dict[str, bool] = {}
+        self._moves = 0
+
+    def generation(self) -> Hashable:
+        """Moves with every change."""
+        return self._moves
+
+    def read(self) -> Mapping[str, bool]:
+        """Return every switch that was ever touched."""
+        return dict(self._switches)
+
+    def set(self, id: str, is_enabled: bool) -> None:
+        """Set a switch."""
+        self._switches[id] = is_enabled
+        self._moves += 1

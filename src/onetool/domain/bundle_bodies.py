@@ -1,8 +1,11 @@
 """What may be written about a bundle and a tool: the shapes of the API, of archives and of imports."""
 
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from .nearest import did_you_mean
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -161,3 +164,45 @@ class ToolBody(Shape):
         if given[self.type] is None or given[other] is not None:
             raise ValueError(f"a tool of type {self.type!r} has {self.type}Impl, and only that")
         return self
+
+
+KNOWN = sorted(
+    {
+        field.alias or name
+        for shape in (
+            BundleBody,
+            ToolBody,
+            HttpImpl,
+            HttpRequest,
+            HttpResponse,
+            PythonImpl,
+            Limits,
+            Hmac,
+            OAuth2,
+        )
+        for name, field in shape.model_fields.items()
+    }
+)
+"""Every field that there is, for whoever has misspelt one."""
+MANY = 5
+"""How many mistakes are told at once."""
+
+
+def tell_mistakes(errors: Iterable[Mapping[str, Any]]) -> str:
+    """Say what pydantic found wrong: where, what it holds, what would be right."""
+    problems = [_mistake(error) for error in errors]
+    more = f" ({len(problems) - MANY} more)" if len(problems) > MANY else ""
+    return "; ".join(problems[:MANY]) + more
+
+
+def _mistake(error: Mapping[str, Any]) -> str:
+    path = ".".join(str(part) for part in error["loc"]) or "the body"
+    if error["type"] == "extra_forbidden":
+        meant = did_you_mean(str(error["loc"][-1]), KNOWN)
+        return f"{path}: unknown field.{meant}"
+    if error["type"] == "missing":
+        return f"{path}: is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    held = error.get("input")
+    shown = f", not {held!r:.80}" if isinstance(held, str | int | float | None) else ""
+    return f"{path}: {message[:1].lower()}{message[1:]}{shown}"

@@ -1,0 +1,120 @@
+"""`onetool serve`: the REST door."""
+
+import asyncio
+import os
+import secrets
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from onetool.files.atomic import write_new
+from onetool.runtime import Runtime
+from onetool.settings.places import Places
+
+from .session import answers, find, with_runtime
+
+LOOPBACK = "127.0.0.1"
+GRACE = 30
+"""Seconds that calls in flight have to finish when the server is ended."""
+
+
+@click.command()
+@click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
+@click.option("--port", default=8765, show_default=True, help="Port to listen on; 0 for any that is free.")
+@click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name of this server.")
+@click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
+def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) -> None:
+    """Serve tools over REST, to this machine alone unless you say otherwise.
+
+    The token comes from ONETOOL_TOKEN, or is made at the first start, kept in a file and shown once.
+
+    \b
+    Examples:
+      onetool serve
+      onetool serve --port 9000
+      curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
+    """
+    token = _token(find())
+    names = (*hosts, *([] if host in ("0.0.0.0", "::") else [host]))  # noqa: S104 - compared, not bound
+
+    async def run(runtime: Runtime) -> None:
+        from onetool.doors.rest.app import create_app
+
+        app = create_app(runtime, token=token, hosts=names)
+        reaping = asyncio.get_running_loop().create_task(_reap(runtime, reap_interval))
+        try:
+            await _listen(app, host, port)
+        finally:
+            reaping.cancel()
+
+    with_runtime(run)
+
+
+async def _listen(app: Any, host: str, port: int) -> None:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Ends by our own handlers: uvicorn's would end the process by the signal that it caught."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        timeout_graceful_shutdown=GRACE,
+    )
+    server = Server(config)
+    listening = config.bind_socket()
+    listening.listen(config.backlog)  # whoever reads the next line may call at once
+    where, bound = listening.getsockname()[:2]
+    shown = f"[{where}]" if ":" in where else where
+    click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
+    answers().flush()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with _unsupported():
+            loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
+    await server.serve(sockets=[listening])
+
+
+async def _reap(runtime: Runtime, interval: float) -> None:
+    """Remove, from time to time, bundles that were deleted long ago."""
+    while True:
+        await asyncio.sleep(interval)
+        try:
+            await runtime.bundles.reap()
+        except Exception as error:  # noqa: BLE001 - the root of a background task
+            click.echo(f"Deleted bundles could not be removed: {error}", err=True)
+
+
+def _token(places: Places) -> str:
+    given = os.environ.get("ONETOOL_TOKEN", "").strip()
+    if given:
+        return given
+    file: Path = places.state / "token"
+    made = secrets.token_urlsafe(32)
+    if write_new(file, made.encode()):
+        click.echo(f"Your token, shown only now and kept in {file}:\n  {made}", err=True)
+        return made
+    return file.read_text(encoding="ascii").strip()
+
+
+@contextmanager
+def _unsupported() -> Iterator[None]:
+    """Event loops on Windows know no signal handlers; Ctrl-C raises there."""
+    try:
+        yield
+    except NotImplementedError:  # pragma: no cover - Windows
+        signal.signal(signal.SIGINT, lambda *_: sys.exit(0))

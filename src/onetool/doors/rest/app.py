@@ -1,0 +1,52 @@
+"""The REST door: every route under `/tools`, behind the guard."""
+
+from collections.abc import Sequence
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from onetool.runtime import Runtime
+from onetool.version import __version__
+
+from .bundles import bundle_routes
+from .calls import call_routes
+from .exchange import exchange_routes
+from .guard import Guard
+from .problems import Problem, add_handlers
+from .system import system_routes
+from .tools import tool_routes
+
+ABOUT = """One place for every tool a language model uses.
+
+Every request but `/healthz` and `/readyz` needs `Authorization: Bearer <token>`. Errors are
+`application/problem+json`, except for calls, which always answer `ok`, `value` or `error`, and `meta`.
+"""
+
+
+def create_app(runtime: Runtime, *, token: str, hosts: Sequence[str] = ()) -> ASGIApp:
+    """Make the app; `hosts` are names, besides loopback's own, under which it is reached."""
+    return Guard(create_api(runtime), token=token, hosts=hosts)
+
+
+def create_api(runtime: Runtime) -> FastAPI:
+    """Make the routes, without the guard in front of them."""
+    api = FastAPI(title="OneTool", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    for routes in (bundle_routes, exchange_routes, tool_routes, call_routes, system_routes):
+        api.include_router(routes(runtime))
+    add_handlers(api)
+    document = api.openapi
+
+    def openapi() -> dict[str, object]:
+        """The document with the parts that FastAPI does not know of."""
+        made = document()
+        schemas = made.setdefault("components", {}).setdefault("schemas", {})
+        schemas["Problem"] = Problem.model_json_schema()
+        made["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        made["security"] = [{"token": []}]
+        for path in made["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        return made
+
+    api.openapi = openapi  # type: ignore[method-assign]
+    return api

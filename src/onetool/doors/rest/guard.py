@@ -1,0 +1,87 @@
+"""Who may talk to the REST door: whoever has the token, from no foreign page, in requests of a sane size."""
+
+import hmac
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from .problems import problem
+
+OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+"""Answered without a token: they tell nothing but that we live."""
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+MOST_BYTES = 64 * 2**20
+
+
+class Guard:
+    """Checks Host, Origin, token and size before anything else sees a request."""
+
+    def __init__(self, app: ASGIApp, *, token: str, hosts: Sequence[str]) -> None:
+        self._app, self._token = app, token.encode()
+        self._hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request pass, or answer it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        if refusal is None:
+            await self._app(scope, _Counted(receive), send)
+        else:
+            status, detail = refusal
+            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+            await problem(status, detail, headers=headers)(scope, receive, send)
+
+    def _refusal(self, path: str, headers: Headers) -> tuple[int, str] | None:
+        host = headers.get("host", "")
+        if _name(host) not in self._hosts:
+            return (
+                403,
+                f"Host {host[:100]!r} is not served here. Allow it with: onetool serve --allow-host NAME",
+            )
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+            return 403, f"Pages from {origin[:100]!r} may not call this server."
+        if (
+            not headers.get("content-length", "0").isdigit()
+            or int(headers.get("content-length", "0")) > MOST_BYTES
+        ):
+            return 413, f"The body is larger than {MOST_BYTES} bytes."
+        if path not in OPEN_PATHS and not self._has_token(headers.get("authorization", "")):
+            return (
+                401,
+                "A token is needed: Authorization: Bearer <token>. `onetool serve` says where it is kept.",
+            )
+        return None
+
+    def _has_token(self, authorization: str) -> bool:
+        scheme, _, given = authorization.partition(" ")
+        is_same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token)
+        return scheme.lower() == "bearer" and is_same
+
+
+class _Counted:
+    """A body without a length, counted while it arrives."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self._seen = receive, 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._seen += len(message.get("body", b""))
+        if self._seen > MOST_BYTES:
+            raise TooLarge
+        return message
+
+
+class TooLarge(Exception):
+    """A body that went on and on."""
+
+
+def _name(host: str) -> str:
+    """A Host header without its port."""
+    name = host.lower()
+    return name if name.endswith("]") else name.rpartition(":")[0] or name

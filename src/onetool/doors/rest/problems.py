@@ -1,0 +1,122 @@
+"""What went wrong, as `application/problem+json`: what, and what would be right."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from onetool.domain.bundle import BundleError, InvalidBundle, NoSuchBundle, ReadOnly, Refused
+from onetool.domain.errors import ErrorCode, Reason
+
+STATUS_OF_ERROR: Mapping[type[BundleError], int] = MappingProxyType(
+    {InvalidBundle: 400, ReadOnly: 403, NoSuchBundle: 404, Refused: 409}
+)
+STATUS_OF_REASON: Mapping[Reason, int] = MappingProxyType(
+    {
+        **dict.fromkeys(Reason, 200),
+        Reason.UNKNOWN: 404,
+        Reason.NOT_ALLOWED: 404,
+        Reason.DISABLED: 409,
+        Reason.NOT_REGISTERED: 409,
+        Reason.BAD_ARGS: 400,
+        Reason.TOO_LARGE_IN: 400,
+        Reason.NEEDS_APPROVAL: 403,
+        Reason.RATE_LIMITED: 429,
+        Reason.BUSY: 429,
+    }
+)
+"""What a failed call answers: the caller's mistakes have a status, a failure of the tool itself is a 200."""
+CALLS = ("/invoke", "/call")
+"""Routes that answer `ok`, `error` and `meta` whatever happens."""
+
+
+class Problem(BaseModel):
+    """An error in the usual shape (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str = Field(examples=["Bad Request"])
+    status: int = Field(examples=[400])
+    detail: str = Field(examples=["slug 'a_b' holds '_'. Allowed: letters, digits and dashes."])
+
+
+def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Answer with a problem."""
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump()
+    kept = dict(headers) if headers else None
+    return JSONResponse(body, status, headers=kept, media_type="application/problem+json")
+
+
+def failed_call(status: int, code: ErrorCode, message: str, tool: str = "") -> JSONResponse:
+    """Answer a call that never reached its tool."""
+    error = {"tool": tool, "code": code, "message": message}
+    return JSONResponse({"ok": False, "error": error, "meta": {"tool": tool}}, status)
+
+
+def status_of(error: BundleError) -> int:
+    """The status of an error."""
+    return next(status for kind, status in STATUS_OF_ERROR.items() if isinstance(error, kind))
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The answers of a route that are problems, for its documentation."""
+    media = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": media}
+        for status in (400, 401, 403, 413, *statuses)
+    }
+
+
+def add_handlers(app: FastAPI) -> None:
+    """Let every error of the app be answered as a problem."""
+
+    @app.exception_handler(BundleError)
+    async def bundle_error(request: Request, error: BundleError) -> JSONResponse:
+        return problem(status_of(error), str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def wrong_shape(request: Request, error: RequestValidationError) -> JSONResponse:
+        message = _told(error)
+        if request.url.path.endswith(CALLS):
+            return failed_call(400, ErrorCode.INVALID_ARGS, message)
+        return problem(400, message)
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        path = request.url.path
+        if path.endswith(CALLS) and error.status_code == 400:
+            return failed_call(400, ErrorCode.INVALID_ARGS, f"The body is not JSON: {error.detail}")
+        if error.status_code == 405:
+            error.headers = {"Allow": ", ".join(_methods(app, request))}
+        details = {
+            404: f"There is nothing at {path}. See /openapi.json.",
+            405: f"{request.method} is not for {path}.",
+        }
+        return problem(
+            error.status_code, details.get(error.status_code, str(error.detail)), headers=error.headers
+        )
+
+
+def _methods(app: FastAPI, request: Request) -> list[str]:
+    """All methods that a path answers, whichever routes they belong to."""
+    return sorted(
+        method
+        for route in app.router.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in getattr(route, "methods", None) or ()
+    )
+
+
+def _told(error: RequestValidationError) -> str:
+    """Every mistake of a request in one line, the path of each first."""
+    from onetool.domain.bundle_bodies import tell_mistakes
+
+    return tell_mistakes(
+        [{**one, "loc": tuple(part for part in one["loc"] if part != "body")} for one in error.errors()]
+    )

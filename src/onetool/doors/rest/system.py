@@ -1,0 +1,71 @@
+"""`/healthz`, `/readyz`, `/metrics`: how the server is, for whoever watches over it."""
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
+
+from onetool.domain.usage import Tally
+from onetool.runtime import Runtime
+
+from .problems import documented
+from .queries import reply
+
+OPEN: dict[str, Any] = {"security": []}
+"""No token is needed."""
+ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+
+
+def system_routes(runtime: Runtime) -> APIRouter:
+    """Make the routes for whoever watches."""
+    routes = APIRouter(tags=["system"])
+    refused: dict[int | str, dict[str, Any]] = {403: documented()[403], 413: documented()[413]}
+
+    @routes.get("/healthz", responses=refused, openapi_extra=OPEN)
+    async def is_alive() -> dict[str, str]:
+        """Answer as long as the process lives; no token is needed."""
+        return {"status": "ok"}
+
+    @routes.get(
+        "/readyz",
+        responses={**refused, 503: {"description": "Something does not work"}},
+        openapi_extra=OPEN,
+    )
+    async def is_ready() -> Response:
+        """Tell whether everything works; no token is needed."""
+        health = await runtime.health()
+        broken = bool(health.failures) or not all(health.servers.values())
+        return reply({"status": "degraded" if broken else "ok"}, 503 if broken else 200)
+
+    @routes.get(
+        "/metrics",
+        response_class=PlainTextResponse,
+        responses={key: value for key, value in documented().items() if key != 400},
+    )
+    async def metrics() -> str:
+        """Tell figures in Prometheus' format."""
+        health = await runtime.health()
+        lines = _lines(await runtime.usage())
+        lines += _gauge("onetool_tools", "Tools that can be found.", health.tool_count)
+        lines += _gauge("onetool_abandoned_threads", "Tools given up that still run.", health.abandoned)
+        return "\n".join(lines) + "\n"
+
+    return routes
+
+
+def _lines(tally: Tally) -> list[str]:
+    lines = ["# HELP onetool_calls_total Calls of tools.", "# TYPE onetool_calls_total counter"]
+    for name, one in tally.tools.items():
+        tool = name.translate(ESCAPES)
+        lines.append(f'onetool_calls_total{{tool="{tool}",ok="true"}} {one.calls - one.failed}')
+        lines.append(f'onetool_calls_total{{tool="{tool}",ok="false"}} {one.failed}')
+    lines += ["# HELP onetool_call_seconds_total Time spent.", "# TYPE onetool_call_seconds_total counter"]
+    for name, one in tally.tools.items():
+        lines.append(
+            f'onetool_call_seconds_total{{tool="{name.translate(ESCAPES)}"}} {one.total_ms / 1000:.6f}'
+        )
+    return lines
+
+
+def _gauge(name: str, text: str, value: int) -> list[str]:
+    return [f"# HELP {name} {text}", f"# TYPE {name} gauge", f"{name} {value}"]

@@ -1,0 +1,287 @@
+"""Stored bundles in plain files, with an index beside them.
+
+bundles/<bundleID>/...                  the truth: see bundle_files.py
+bundles/index.sqlite3                   names, pages and words, derived from the files
+bundles/.unfinished/<bundleID>          somebody writes; if it died, the index must look at the bundle again
+bundles/.moves                          grows by a byte with every change, so that others see it by a stat
+"""
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from onetool.domain.bundle import Bundle, Filter, Listed, Pair, Taken, ToolVersion
+from onetool.domain.paging import Page
+from onetool.domain.search import closest_words, words_of
+from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.stamp import stamp
+
+from .bundle_files import BundleFiles
+from .bundle_index import BundleIndex, Rows
+
+MOST_MOVES = 1_000_000
+"""Bytes after which the file that counts changes begins anew."""
+ALIKE = 50
+"""How many slugs are looked up that only resemble the query."""
+
+
+class FlatFileBundles:
+    """The files are the truth; whatever else there is can be made from them."""
+
+    def __init__(self, folder: Path, *, with_words: bool = True) -> None:
+        self._folder = folder
+        self._files = BundleFiles(folder)
+        self._index = BundleIndex(folder / "index.sqlite3", with_words=with_words)
+        self._moves = str(folder / ".moves")
+        self._opening, self._is_open = threading.Lock(), False
+        self._slugs: tuple[Hashable, list[str]] = (None, [])
+
+    @property
+    def problems(self) -> Sequence[str]:
+        """What was found damaged and set aside."""
+        return self._files.problems
+
+    def generation(self) -> Hashable:
+        """Moves with every change."""
+        return stamp(self._moves)
+
+    def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
+        """Create or replace a bundle by what the function makes of it."""
+        change(self._files.bundle(bundle_id))  # what it refuses leaves no directory behind
+        with self._locked(bundle_id):
+            bundle = change(self._files.bundle(bundle_id))
+            with self._changing(bundle_id) as rows:
+                self._files.write_bundle(bundle)
+                rows.put_bundle(bundle)
+        return bundle
+
+    def bundle(self, bundle_id: str) -> Bundle | None:
+        """Return a bundle, a deleted one too."""
+        return self._files.bundle(bundle_id)
+
+    def bundles(self, wanted: Filter, cursor: str | None, limit: int) -> Page[Bundle]:
+        """Return bundles from an opaque cursor on."""
+        with self._rows() as rows:
+            return rows.bundles(wanted, cursor, limit)
+
+    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> Listed:
+        """Keep a new version, if the check of its bundle lets it pass."""
+        self._check_new(tool, check)
+        with self._locked(tool.bundle_id):
+            self._check_new(tool, check)
+            with self._changing(tool.bundle_id) as rows:
+                return self._put(rows, tool)
+
+    def change_tool(
+        self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
+    ) -> Listed:
+        """Replace a version by what the function makes of it."""
+        change(self._files.bundle(pair[0]), self._files.tool(pair))
+        with self._locked(pair[0]):
+            tool = change(self._files.bundle(pair[0]), self._files.tool(pair))
+            with self._changing(pair[0]) as rows:
+                return self._put(rows, tool)
+
+    def delete_tool(self, pair: Pair) -> bool:
+        """Remove a version for good; return whether it was there."""
+        if self._files.tool(pair) is None:
+            return False
+        with self._locked(pair[0]):
+            tool = self._files.tool(pair)
+            if tool is not None:
+                with self._changing(pair[0]) as rows:
+                    self._files.remove_tool(tool)
+                    rows.drop_tool(tool.id)
+        return tool is not None
+
+    def tool(self, pair: Pair) -> Listed | None:
+        """Return a version, also from a bundle that is deleted."""
+        tool = self._files.tool(pair)
+        if tool is None:
+            return None
+        with self._rows() as rows:
+            return rows.listed(tool.id)
+
+    def find(self, name: str) -> Sequence[Listed]:
+        """Return all versions of the tool that code calls by this name, the newest first."""
+        pack, _, func = name.partition(".")
+        with self._rows() as rows:
+            return rows.named(pack, func)
+
+    def tools(self, wanted: Filter, cursor: str | None, limit: int) -> Page[Listed]:
+        """Return versions from an opaque cursor on."""
+        with self._rows() as rows:
+            return rows.tools(wanted, cursor, limit)
+
+    def packs(self) -> Sequence[str]:
+        """Return the names by which code calls the bundles that hold a tool."""
+        with self._rows() as rows:
+            return rows.packs()
+
+    def pack(self, name: str) -> Sequence[Listed]:
+        """Return the active versions of one bundle."""
+        with self._rows() as rows:
+            return rows.pack(name)
+
+    def matching(self, query: str, wanted: Filter, limit: int) -> Sequence[Listed]:
+        """Return up to `limit` versions that may be meant: by words, or by slugs that resemble the query."""
+        words = words_of(query)
+        if not words:
+            return []
+        with self._rows() as rows:
+            found = rows.with_words(words, limit)
+            found += rows.of_slugs(closest_words(query, self._all_slugs(rows), ALIKE), limit)
+        unique = {listed.tool.id: listed for listed in found if wanted.takes(listed)}
+        return list(unique.values())[:limit]
+
+    def count(self) -> int:
+        """Return how many versions there are."""
+        with self._rows() as rows:
+            return rows.count()
+
+    def reap(self, before: str) -> Sequence[str]:
+        """Remove bundles that were deleted before this moment and hold no tool; return their ids."""
+        self._open()
+        return [bundle_id for bundle_id in self._files.bundle_ids() if self._reap(bundle_id, before)]
+
+    def _reap(self, bundle_id: str, before: str) -> bool:
+        if not self._is_over(bundle_id, before):
+            return False
+        with self._locked(bundle_id):
+            if not self._is_over(bundle_id, before):  # somebody has put it back, or a tool into it
+                return False
+            with self._changing(bundle_id) as rows:
+                self._files.remove_bundle(bundle_id)
+                rows.drop_bundle(bundle_id)
+        return True
+
+    def _is_over(self, bundle_id: str, before: str) -> bool:
+        bundle = self._files.bundle(bundle_id)
+        deleted_at = bundle.soft_deleted_at if bundle else None
+        return deleted_at is not None and deleted_at < before and not self._files.tool_files(bundle_id)
+
+    def _check_new(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> None:
+        check(self._files.bundle(tool.bundle_id))
+        if self._files.tool(tool.pair) is not None:
+            raise Taken
+
+    def _put(self, rows: Rows, tool: ToolVersion) -> Listed:
+        self._files.write_tool(tool)
+        rows.put_tool(tool, _state(self._files.of_tool(tool.bundle_id, tool.id)))
+        return rows.must_list(tool.id)
+
+    @contextmanager
+    def _locked(self, bundle_id: str) -> Iterator[None]:
+        """Hold a bundle; what a writer that died has left unfinished is finished first."""
+        self._open()
+        with self._files.locked(bundle_id):
+            if self._unfinished(bundle_id).exists():
+                self._look_again(bundle_id)
+            yield
+
+    @contextmanager
+    def _changing(self, bundle_id: str) -> Iterator[Rows]:
+        """Change files and rows of a bundle that is held."""
+        unfinished = self._unfinished(bundle_id)
+        unfinished.parent.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        unfinished.touch(mode=PRIVATE)
+        try:
+            with self._index.open(writing=True) as rows:
+                yield rows
+                rows.stamp_bundle(bundle_id, _state(self._files.of_bundle(bundle_id)))
+            unfinished.unlink(missing_ok=True)
+        finally:
+            self._move()
+
+    @contextmanager
+    def _rows(self) -> Iterator[Rows]:
+        self._open()
+        with self._index.open() as rows:
+            yield rows
+
+    def _open(self) -> None:
+        """Once a process: bring the index up to files that moved without it."""
+        if self._is_open:
+            return
+        with self._opening:
+            if not self._is_open:
+                self._folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+                self._index.ensure()
+                self._catch_up()
+                self._is_open = True
+
+    def _catch_up(self) -> None:
+        with self._index.open() as rows:
+            seen = rows.stamps()
+        there = {
+            bundle_id: _state(self._files.of_bundle(bundle_id)) for bundle_id in self._files.bundle_ids()
+        }
+        unfinished = {path.name for path in (self._folder / ".unfinished").glob("*")}
+        for bundle_id in sorted(there):
+            if seen.get(bundle_id) != there[bundle_id] or bundle_id in unfinished:
+                with self._files.locked(bundle_id):
+                    self._look_again(bundle_id)
+        with self._index.open(writing=True) as rows:
+            for bundle_id in seen.keys() - there.keys():
+                rows.drop_bundle(bundle_id)
+
+    def _look_again(self, bundle_id: str) -> None:
+        """Make the rows of a bundle equal to its files; only files that moved are read."""
+        bundle = self._files.bundle(bundle_id)
+        with self._index.open(writing=True) as rows:
+            if bundle is None:
+                rows.drop_bundle(bundle_id)
+            else:
+                rows.put_bundle(bundle)
+                self._look_at_tools(rows, bundle_id)
+                rows.stamp_bundle(bundle_id, _state(self._files.of_bundle(bundle_id)))
+        self._unfinished(bundle_id).unlink(missing_ok=True)
+        self._move()
+
+    def _look_at_tools(self, rows: Rows, bundle_id: str) -> None:
+        seen = rows.tool_stamps(bundle_id)
+        there = {file.stem: file for file in self._files.tool_files(bundle_id)}
+        for gone in seen.keys() - there.keys():
+            rows.drop_tool(gone)
+        for tool_id, file in sorted(there.items()):
+            if seen.get(tool_id) != _state(file):
+                self._take(rows, file)
+
+    def _take(self, rows: Rows, file: Path) -> None:
+        """Index a file that appeared or changed; one that cannot be used is set aside."""
+        tool = self._files.read_tool(file)
+        if tool is None:
+            rows.drop_tool(file.stem)
+            return
+        first = self._files.tool(tool.pair)
+        if tool.id != file.stem or tool.bundle_id != file.parent.name or (first and first.id != tool.id):
+            self._files.set_aside(file, "its id, bundle or version belongs to another")
+            return
+        self._files.claim(tool)
+        rows.put_tool(tool, _state(file))
+
+    def _all_slugs(self, rows: Rows) -> list[str]:
+        moved = self.generation()
+        if self._slugs[0] != moved or moved is None:
+            self._slugs = (moved, rows.slugs())
+        return self._slugs[1]
+
+    def _unfinished(self, bundle_id: str) -> Path:
+        return self._folder / ".unfinished" / bundle_id
+
+    def _move(self) -> None:
+        if (seen := stamp(self._moves)) and seen[1] > MOST_MOVES:
+            write_atomic(Path(self._moves), b"")
+        descriptor = os.open(self._moves, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
+        try:
+            os.write(descriptor, b".")
+        finally:
+            os.close(descriptor)
+
+
+def _state(path: Path) -> str:
+    """What a stat shows of a path, as the index keeps it."""
+    known = stamp(str(path))
+    return "" if known is None else ".".join(map(str, known))
