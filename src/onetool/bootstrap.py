@@ -12,6 +12,7 @@ from uuid_utils import uuid7
 
 from onetool.bundles.bundles import Bundles, Rules
 from onetool.bundles.exchange import Exchange
+from onetool.bundles.unstored import Unstored
 from onetool.catalog.catalog import Catalog
 from onetool.domain.bundle import ToolVersion
 from onetool.domain.registry import Registry
@@ -192,7 +193,7 @@ class _Wiring:
         )
 
     def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
-        async def shelf() -> dict[str, list[ToolSpec]]:
+        async def packs() -> dict[str, list[ToolSpec]]:
             return {name: await others.pack(name) for name in await others.packs()}
 
         async def has_function(name: str) -> bool:
@@ -206,14 +207,9 @@ class _Wiring:
             secrets=frozenset(configuration.secrets),
             has_function=has_function,
         )
+        unstored = Unstored(packs, stores.switches, self._threads)
         return Bundles(
-            stores.bundles,
-            stores.switches,
-            stores.counters,
-            shelf,
-            rules,
-            threads=self._threads,
-            new_id=_new_id,
+            stores.bundles, unstored, stores.counters, rules, threads=self._threads, new_id=_new_id
         )
 
     async def _other_sources(self, configuration: Configuration) -> list[ToolSource]:

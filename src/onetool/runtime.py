@@ -5,9 +5,9 @@ import logging
 import platform
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import Future
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,16 +18,16 @@ from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
 from onetool.domain.invocation import Invocation
-from onetool.domain.json_text import check_size, encode
-from onetool.domain.sandbox import Answer
 from onetool.domain.stored import preview
-from onetool.domain.usage import Saving, Tally, tokens
+from onetool.domain.usage import Tally
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
 from onetool.network.client import HttpClients
-from onetool.pipeline.code import CodeResult, CodeRuns, answer_of, code_text
+from onetool.pipeline.code import CodeResult, CodeRuns, code_text
+from onetool.pipeline.host import CodeHost
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
+from onetool.pipeline.savings import Savings
 from onetool.ports import ResultStore, ServerSource, UsageStore
 from onetool.settings.configuration import Configuration
 from onetool.threads import Threads
@@ -39,10 +39,6 @@ log = logging.getLogger(__name__)
 
 PROBE_S = 5.0
 """Seconds that another server has to answer when its health is asked for."""
-MEASURED = 500
-"""How many definitions are measured, of however many."""
-SESSIONS = 1_000
-"""How many sessions are remembered as counted; a forgotten one is counted again, and added up once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +126,7 @@ class Runtime:
         self._reloaded: Stamp = None
         self._reloading = asyncio.Lock()
         self._following: asyncio.Task[None] | None = None
-        self._session = new_id()
-        self._counted: dict[str, None] = {}
+        self._savings = Savings(recorder, new_id(), now)
 
     async def start(self, configuration: Configuration) -> None:
         """Take the first state."""
@@ -157,8 +152,7 @@ class Runtime:
             return text
         stored = await self._threads.run(self.results.put, text, "run")
         shown = preview(stored, text)
-        spared = tokens(stored.size_bytes - len(shown.encode("utf-8", "replace")))
-        self._recorder.save(Saving("result", self._now(), tool="run", tokens=max(spared, 0)))
+        self._savings.count_result(stored.size_bytes, shown)
         return shown
 
     @property
@@ -200,11 +194,17 @@ class Runtime:
         """Run code that a model wrote; every call of a tool inside it is a call of this caller."""
         deadline = time.monotonic() + self.configuration.settings.execution.run_timeout_s
         inside = caller.inner(deadline)
-        host = _Host(self, inside)
+        host = CodeHost(partial(self._call_from_code, inside), self.loop, self._most_args_bytes())
         result = await self._state.code.run(code, inside, host)
         if result.ok or host.calls:
-            await self._count_savings(caller, host.calls)
+            await self._savings.count_run(caller, host.calls, self.catalog)
         return result
+
+    async def _call_from_code(self, caller: Caller, name: str, args: Mapping[str, Any]) -> ToolResult:
+        return await self.call(self.new_call(name, args, "run"), caller)
+
+    def _most_args_bytes(self) -> int:
+        return self.configuration.settings.execution.max_args_bytes
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.
@@ -264,28 +264,6 @@ class Runtime:
             log.warning("server %s does not answer: %s: %s", name, type(error).__name__, error)
             return False
 
-    async def _count_savings(self, caller: Caller, calls: int) -> None:
-        """Note what this run has spared a model: the round trips, and once a session the definitions."""
-        session = caller.session or self._session
-        if calls > 1:
-            self._recorder.save(Saving("calls", self._now(), session, "run", round_trips=calls - 1))
-        if session in self._counted:
-            return
-        self._counted[session] = None
-        if len(self._counted) > SESSIONS:
-            del self._counted[next(iter(self._counted))]
-        size = await self._size_of_definitions(caller)
-        self._recorder.save(Saving("definitions", self._now(), session, tokens=tokens(size)))
-
-    async def _size_of_definitions(self, caller: Caller) -> int:
-        """Bytes of all definitions that this caller could be sent; of very many, as the first ones are."""
-        seen, size = 0, 0
-        async for tool in self.catalog.tools(caller):
-            seen, size = seen + 1, size + len(encode(tool.spec.summary()))
-            if seen == MEASURED:
-                return round(size / seen * await self.catalog.count())
-        return size
-
     def _reload_stamp(self) -> Stamp:
         return stamp(self._reload_file) if self._reload_file is not None else None
 
@@ -318,32 +296,3 @@ def _stamp_reload(file: Path) -> None:
         write_atomic(file, b"")
     except OSError as error:
         log.warning("other processes cannot be told of the reload: %s", error)
-
-
-class _Host:
-    """What code in the sandbox may ask for: calls on its caller's behalf, and waits."""
-
-    def __init__(self, runtime: Runtime, caller: Caller) -> None:
-        self._runtime, self._caller = runtime, caller
-        self.calls = 0
-
-    def call(self, name: str, args: Mapping[str, Any]) -> "Future[Answer]":
-        self.calls += 1
-        return asyncio.run_coroutine_threadsafe(self._call(name, args), self._runtime.loop)
-
-    def sleep(self, seconds: float) -> "Future[Answer]":
-        return asyncio.run_coroutine_threadsafe(_sleep(seconds), self._runtime.loop)
-
-    async def _call(self, name: str, args: Mapping[str, Any]) -> Answer:
-        limit = self._runtime.configuration.settings.execution.max_args_bytes
-        try:
-            check_size(args, limit * 2)
-        except ValueError as error:
-            return Answer(None, "ValueError", f"The arguments for {name} cannot be taken: {error}.")
-        call = self._runtime.new_call(name, args, "run")
-        return answer_of(await self._runtime.call(call, self._caller))
-
-
-async def _sleep(seconds: float) -> Answer:
-    await asyncio.sleep(seconds)
-    return Answer()

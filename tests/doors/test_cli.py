@@ -6,8 +6,13 @@ import pty
 import re
 import subprocess
 import sys
+import threading
+from contextlib import contextmanager
 
+import httpx2
 import pytest
+
+from openapi_documents import PETSTORE
 
 
 def onetool(*args: str, **more) -> subprocess.CompletedProcess[str]:
@@ -117,6 +122,10 @@ def test_help_has_examples(home):
         ["trust"],
         ["init"],
         ["help"],
+        ["search"],
+        ["serve"],
+        ["bundles", "list"],
+        ["bundles", "import", "openapi"],
         ["packs"],
         ["snippets"],
         ["check"],
@@ -266,3 +275,110 @@ def test_help_on_the_command_line(home):
     assert onetool("help", "fs.read_file").stdout.startswith("# fs.read_file")
     assert "- fs.read_file: " in onetool("help", "raed", "file").stdout
     assert "fs.read_file" in onetool("help", "--info", "list", "read", "file").stdout
+
+
+def test_bundles_on_the_command_line(home, tmp_path):
+    """Listed, switched, imported, exported, deleted by slug or id; what cannot be done is said in a line."""
+    document = tmp_path / "petstore.yaml"
+    document.write_bytes(PETSTORE)
+    imported = plain("bundles", "import", "openapi", str(document))
+    assert re.search(r"Imported \d+ tools into the bundle '\S+', switched off", imported)
+    slug = re.search(r"onetool bundles enable (\S+)", imported)[1]
+    assert re.search(rf"{slug} +off +bundle", plain("bundles", "list"))
+    assert onetool("bundles", "enable", slug).stdout == f"{slug} is on.\n"
+    shown = plain("bundles", "show", slug)
+    assert re.search(r"TOOL +VERSION +STATE +TYPE +DESCRIPTION", shown)
+    assert json.loads(onetool("bundles", "show", slug).stdout)["tools"]
+    archive = tmp_path / "out.zip"
+    assert "Wrote" in onetool("bundles", "export", slug, str(archive)).stdout
+    again = onetool("bundles", "import", "zip", str(archive))
+    assert (again.returncode, "there already" in again.stderr) == (1, True)
+    assert onetool("bundles", "delete", slug, "--yes").stdout == f"Deleted {slug}.\n"
+    assert "tools. Look at them" in onetool("bundles", "import", "zip", str(archive)).stdout
+    missing = onetool("bundles", "disable", "tiem")
+    assert (missing.returncode, "Did you mean time?" in missing.stderr) == (1, True)
+    assert onetool("bundles", "disable", "time").returncode == 0
+    assert [
+        bundle["slug"] for bundle in json.loads(onetool("bundles", "list").stdout) if not bundle["isEnabled"]
+    ]
+    assert json.loads(onetool("bundles", "import", "openapi", str(document)).stdout)["bundle"]["slug"] == slug
+    several = onetool("bundles", "show", slug)
+    assert (several.returncode, "Give the id of one" in several.stderr) == (1, True)
+
+
+def test_search_on_the_command_line(home):
+    """The best first, as a table or as JSON."""
+    assert re.search(r"fs\.read_file +current +Read a text file", plain("search", "read", "file"))
+    assert json.loads(onetool("search", "+readfile").stdout)[0]["name"] == "fs.read_file"
+    assert "Nothing found" in plain("search", "xyznonexistent")
+    assert onetool("search", "pwd", "--all").returncode == 0
+
+
+@contextmanager
+def serving(*args):
+    """A server in a process of its own: its first line, and how it ends when it is asked to."""
+    command = [sys.executable, "-m", "onetool", "serve", "--port", "0", *args]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process, process.stdout.readline()
+    finally:
+        process.terminate()
+        _, process.said = process.communicate(timeout=30)
+
+
+def test_the_token_is_made_once_and_shown_once(home):
+    """Kept where only its owner reads it; asked for by every later start."""
+    with serving() as (first, line):
+        assert re.fullmatch(r"OneTool listens on http://127\.0\.0\.1:\d+\n", line)
+    kept = (home.state / "token").read_text()
+    assert first.returncode == 0
+    assert kept in first.said
+    assert (home.state / "token").stat().st_mode & 0o777 == 0o600
+    with serving() as (second, line):
+        url = line.split()[-1]
+        answer = httpx2.get(
+            f"{url}/tools/tools", headers={"Authorization": f"Bearer {kept}"}, trust_env=False
+        )
+        assert answer.status_code == 200
+        port = url.rpartition(":")[2]
+        taken = onetool("serve", "--port", port)
+        assert (taken.returncode, "Choose another --port" in taken.stderr) == (1, True)
+    assert (second.returncode, kept in second.said) == (0, False)
+
+
+def test_calls_in_flight_finish_when_the_server_is_ended(home):
+    """Ended by a signal, it answers who waits and then leaves with 0."""
+    home.write("tools/slow.py", SLOW)
+    with serving("--host", "127.0.0.1") as (process, line):
+        url = line.split()[-1]
+        token = (home.state / "token").read_text()
+        answers = []
+
+        def call():
+            headers = {"Authorization": f"Bearer {token}"}
+            body = {"name": "slow.f", "args": {}}
+            answers.append(
+                httpx2.post(f"{url}/tools/call", json=body, headers=headers, trust_env=False, timeout=30)
+            )
+
+        caller = threading.Thread(target=call)
+        caller.start()
+        while not (home.cwd / "begun").exists():
+            assert caller.is_alive()
+        process.terminate()
+        (home.cwd / "go").touch()
+        caller.join(30)
+    assert answers[0].json()["value"] == "done"
+    assert process.returncode == 0
+
+
+SLOW = """
+import time
+from pathlib import Path
+
+def f() -> str:
+    Path("begun").touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+    return "done"
+"""

@@ -1,7 +1,7 @@
 """What may be done with bundles: create, replace, switch, delete, list, find, export, import."""
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -20,21 +20,20 @@ from onetool.domain.bundle import (
     check_pair,
     rfc3339,
 )
+from onetool.domain.nearest import did_you_mean
 from onetool.domain.paging import Page
 from onetool.domain.ranking import rank
-from onetool.domain.shelf import bundle_of, listed_of
-from onetool.domain.tool import ToolSpec
 from onetool.domain.usage import DAY, Counter
-from onetool.ports import BundleStore, CounterStore, SwitchStore
+from onetool.ports import BundleStore, CounterStore
 from onetool.threads import Threads
+
+from .unstored import Unstored, missing
 
 T = TypeVar("T")
 REAPED_AFTER = 2 * DAY
-CANDIDATES = 500
+REMEMBERED = 4096
+CANDIDATES = 200
 """How many tools a search ranks."""
-
-Shelf = Callable[[], Awaitable[Mapping[str, Sequence[ToolSpec]]]]
-"""The packs that are not stored here, with their tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,18 +54,18 @@ class Bundles:
     def __init__(
         self,
         store: BundleStore,
-        switches: SwitchStore,
+        unstored: Unstored,
         counters: CounterStore,
-        shelf: Shelf,
         rules: Rules,
         *,
         threads: Threads,
         new_id: Callable[[], str],
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._switches, self._counters = store, switches, counters
-        self._shelf, self._rules, self._threads = shelf, rules, threads
+        self._store, self._unstored, self._counters = store, unstored, counters
+        self._rules, self._threads = rules, threads
         self._new_id, self._now = new_id, now
+        self._names: tuple[Hashable, dict[Pair, str]] = (None, {})
 
     @property
     def secrets(self) -> Collection[str]:
@@ -99,9 +98,9 @@ class Bundles:
     async def switch_bundle(self, bundle_id: str, is_enabled: bool) -> Bundle:
         """Switch a bundle on or off."""
         bundle_id = check_id(bundle_id, "bundleID")
-        if await self._on_shelf(bundle_id):
-            await self._in_thread(self._switches.set, bundle_id, is_enabled)
-            return (await self._shelf_bundles())[bundle_id]
+        if bundle_id in await self._unstored.bundles():
+            await self._unstored.switch(bundle_id, is_enabled)
+            return (await self._unstored.bundles())[bundle_id]
         return await self._in_thread(
             self._store.change_bundle,
             bundle_id,
@@ -122,12 +121,12 @@ class Bundles:
     async def bundle(self, bundle_id: str) -> Bundle:
         """Return one bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
-        found = (await self._shelf_bundles()).get(bundle_id)
+        found = (await self._unstored.bundles()).get(bundle_id)
         return found or _there(await self._in_thread(self._store.bundle, bundle_id), bundle_id)
 
     async def list_bundles(self, wanted: Filter, after: str | None, limit: int) -> Page[Bundle]:
         """Return bundles whose ids come after this one: those that are not stored come first."""
-        shelf = sorted((await self._shelf_bundles()).items())
+        shelf = sorted((await self._unstored.bundles()).items())
         here = [bundle for id, bundle in shelf if id > (after or "") and wanted.takes_bundle(bundle)]
         if len(here) > limit:
             return Page(here[:limit], here[limit - 1].id)
@@ -165,10 +164,10 @@ class Bundles:
     async def switch_tool(self, pair: Pair, is_enabled: bool) -> Listed:
         """Switch a tool version on or off."""
         pair = check_pair(pair)
-        shelved = await self._shelf_tool(pair)
+        shelved = await self._unstored.tool(pair)
         if shelved is not None:
             _check_open(shelved.bundle)
-            await self._in_thread(self._switches.set, shelved.tool.id, is_enabled)
+            await self._unstored.switch(shelved.tool.id, is_enabled)
             return await self.tool(pair)
 
         def change(bundle: Bundle | None, tool: ToolVersion | None) -> ToolVersion:
@@ -182,21 +181,32 @@ class Bundles:
         pair = check_pair(pair)
         await self.refuse_shelf(pair[0])
         if not await self._in_thread(self._store.delete_tool, pair):
-            raise _missing(pair)
+            raise missing(pair)
 
     async def tool(self, pair: Pair) -> Listed:
         """Return a tool version."""
         pair = check_pair(pair)
-        found = await self._shelf_tool(pair) or await self._in_thread(self._store.tool, pair)
+        found = await self._unstored.tool(pair) or await self._in_thread(self._store.tool, pair)
         if found is None:
             _there(await self._in_thread(self._store.bundle, pair[0]), pair[0])
-            raise _missing(pair)
+            raise missing(pair)
         _there(found.bundle, pair[0])
         return found
 
+    async def name_of(self, pair: Pair) -> str:
+        """Return the name by which a version is called; remembered until something changes."""
+        state = self._store.generation(), self._unstored.generation()
+        if self._names[0] != state or len(self._names[1]) > REMEMBERED:
+            self._names = state, {}
+        name = self._names[1].get(pair)
+        if name is None:
+            listed = await self.tool(pair)
+            name = self._names[1][pair] = f"{listed.name}@{listed.tool.version}"
+        return name
+
     async def list_tools(self, wanted: Filter, after: str | None, limit: int) -> Page[Listed]:
         """Return tool versions whose ids come after this one: those that are not stored come first."""
-        shelf = sorted(await self._shelf_tools(), key=lambda listed: listed.tool.id)
+        shelf = sorted(await self._unstored.tools(), key=lambda listed: listed.tool.id)
         here = [listed for listed in shelf if listed.tool.id > (after or "") and wanted.takes(listed)]
         if len(here) > limit:
             return Page(here[:limit], here[limit - 1].tool.id)
@@ -207,7 +217,7 @@ class Bundles:
     async def search(self, query: str, wanted: Filter) -> list[Listed]:
         """Return the tools that are meant, the best first."""
         stored = await self._in_thread(self._store.matching, query, wanted, CANDIDATES)
-        shelf = [listed for listed in await self._shelf_tools() if wanted.takes(listed)]
+        shelf = [listed for listed in await self._unstored.tools() if wanted.takes(listed)]
         return await self._in_thread(rank, query, [*shelf, *await self._usable(stored, wanted)])
 
     async def counters(self, tools: Sequence[Listed]) -> Mapping[str, Counter]:
@@ -234,38 +244,12 @@ class Bundles:
     async def _check_function(self, tool: ToolVersion) -> None:
         func = (tool.python_impl or {}).get("func")
         if func is not None and not await self._rules.has_function(func):
-            raise InvalidBundle(
-                f"pythonImpl.func: no function {func!r} is registered. See: onetool tools list"
-            )
-
-    async def _shelf_bundles(self) -> dict[str, Bundle]:
-        switches = await self._in_thread(self._switches.read)
-        packs = await self._shelf()
-        bundles = [bundle_of(pack, specs[0], switches) for pack, specs in packs.items() if specs]
-        return {bundle.id: bundle for bundle in bundles}
-
-    async def _shelf_tools(self) -> list[Listed]:
-        switches = await self._in_thread(self._switches.read)
-        return [
-            listed_of(spec, bundle_of(pack, specs[0], switches), switches)
-            for pack, specs in (await self._shelf()).items()
-            for spec in specs
-        ]
-
-    async def _shelf_tool(self, pair: Pair) -> Listed | None:
-        if not await self._on_shelf(pair[0]):
-            return None
-        found = [listed for listed in await self._shelf_tools() if listed.tool.pair == pair]
-        if not found:
-            raise _missing(pair)
-        return found[0]
-
-    async def _on_shelf(self, bundle_id: str) -> bool:
-        return bundle_id in await self._shelf_bundles()
+            meant = did_you_mean(func, [listed.name for listed in await self._unstored.tools()])
+            raise InvalidBundle(f"pythonImpl.func: no function {func!r} is registered.{meant}")
 
     async def refuse_shelf(self, bundle_id: str) -> None:
         """Let only what is stored here pass."""
-        bundle = (await self._shelf_bundles()).get(bundle_id)
+        bundle = (await self._unstored.bundles()).get(bundle_id)
         if bundle is not None:
             raise ReadOnly(
                 f"Bundle {bundle.slug!r} is not stored here: only its switch and its tools' can change."
@@ -283,12 +267,8 @@ def _there(bundle: Bundle | None, bundle_id: str) -> Bundle:
 
 def _found(tool: ToolVersion | None, pair: Pair) -> ToolVersion:
     if tool is None:
-        raise _missing(pair)
+        raise missing(pair)
     return tool
-
-
-def _missing(pair: Pair) -> NoSuchBundle:
-    return NoSuchBundle(f"There is no tool {pair[1]!r} version {pair[2]!r} in bundle {pair[0]}.")
 
 
 def _check_open(bundle: Bundle) -> None:

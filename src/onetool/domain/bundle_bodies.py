@@ -166,7 +166,7 @@ class ToolBody(Shape):
         return self
 
 
-KNOWN = sorted(
+KNOWN = frozenset(
     {
         field.alias or name
         for shape in (
@@ -184,6 +184,14 @@ KNOWN = sorted(
     }
 )
 """Every field that there is, for whoever has misspelt one."""
+PLAINER = {
+    "Input should be a valid dictionary or object to extract fields from": "should be a JSON object",
+    "Input should be a valid dictionary": "should be a JSON object",
+    "Input should be a valid boolean": "should be true or false",
+    "Input should be a valid": "should be a",
+    "Input should be": "should be",
+}
+"""What pydantic says, in words that need no Python."""
 MANY = 5
 """How many mistakes are told at once."""
 
@@ -198,11 +206,14 @@ def tell_mistakes(errors: Iterable[Mapping[str, Any]]) -> str:
 def _mistake(error: Mapping[str, Any]) -> str:
     path = ".".join(str(part) for part in error["loc"]) or "the body"
     if error["type"] == "extra_forbidden":
-        meant = did_you_mean(str(error["loc"][-1]), KNOWN)
-        return f"{path}: unknown field.{meant}"
+        name = str(error["loc"][-1])
+        wrong = "does not belong here." if name in KNOWN else f"unknown field.{did_you_mean(name, KNOWN)}"
+        return f"{path}: {wrong}"
     if error["type"] == "missing":
         return f"{path}: is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
+    for said, plain in PLAINER.items():
+        message = message.replace(said, plain)
     held = error.get("input")
     shown = f", not {held!r:.80}" if isinstance(held, str | int | float | None) else ""
     return f"{path}: {message[:1].lower()}{message[1:]}{shown}"

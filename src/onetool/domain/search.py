@@ -123,12 +123,5 @@ def closest_words(query: str, words: Sequence[str], limit: int) -> list[str]:
     """The words that look most like the query, typos forgiven."""
     from rapidfuzz import fuzz, process
 
-    found = process.extract(
-        query.lower(),
-        words,
-        scorer=fuzz.ratio,
-        processor=str.lower,
-        limit=limit,
-        score_cutoff=CLOSE_ENOUGH,
-    )
+    found = process.extract(query, words, scorer=fuzz.ratio, limit=limit, score_cutoff=CLOSE_ENOUGH)
     return [word for word, _score, _index in found]

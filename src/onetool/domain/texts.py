@@ -1,5 +1,7 @@
 """Texts that somebody else wrote, kept to a length that can be read."""
 
+from functools import cache
+
 
 def cut(text: str, longest: int) -> str:
     """Keep both ends of a long text: a value stands at the start, what is wrong with it at the end."""
@@ -12,6 +14,7 @@ def first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip()
 
 
+@cache
 def camel(field: str) -> str:
     """A field as JSON names it: `display_name` is `displayName`, and an id `bundleID`."""
     head, *rest = field.split("_")

@@ -8,18 +8,24 @@ PRIVATE = 0o600
 PRIVATE_DIR = 0o700
 
 
-def write_atomic(path: Path, content: bytes, *, mode: int = PRIVATE, make_parents: bool = True) -> None:
-    """Replace the file by `content`; a reader sees the old or the new one, never a part."""
+def write_atomic(
+    path: Path, content: bytes, *, mode: int = PRIVATE, make_parents: bool = True, durable: bool = True
+) -> None:
+    """Replace the file by `content`; a reader sees the old or the new one, never a part.
+
+    durable: wait for the disk; what can be made again from other files need not.
+    """
     if make_parents:
         path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _write_new(temporary, content, mode)
+        _write_new(temporary, content, mode, durable)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if durable:
+        sync_directory(path.parent)
 
 
 def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
@@ -33,12 +39,13 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     return True
 
 
-def _write_new(path: Path, content: bytes, mode: int) -> None:
+def _write_new(path: Path, content: bytes, mode: int, durable: bool = True) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def sync_directory(path: Path) -> None:

@@ -69,9 +69,9 @@ class BundleFiles:
         self.claim(tool)
         _write(self.of_tool(tool.bundle_id, tool.id), tool)
 
-    def claim(self, tool: ToolVersion) -> None:
+    def claim(self, tool: ToolVersion, *, durable: bool = True) -> None:
         """Say that this tool has its slug and version."""
-        write_atomic(self._claim(tool.pair), tool.id.encode())
+        write_atomic(self._claim(tool.pair), tool.id.encode(), durable=durable)
 
     def remove_tool(self, tool: ToolVersion) -> None:
         """Remove a tool, then its claim."""

@@ -34,6 +34,7 @@ create table tools (
     stamp text not null, body blob not null, unique (bundle_id, slug, version)
 );
 create index tools_func on tools (bundle_id, func);
+create index tools_slug on tools (slug);
 create table tags (tag text not null, tool_id text not null, primary key (tag, tool_id)) without rowid;
 """
 WORDS = "create virtual table words using fts5 (text, tokenize='unicode61')"
@@ -240,12 +241,18 @@ class Rows:
         """Tools that have words which begin like these: all of them, else any."""
         if not self._has_words:
             return self._with_parts(words, limit)
-        query = f"{LISTED} and number in (select rowid from words where words match ? limit ?)"
+        newest = "select rowid from words where words match ? order by rowid desc limit ?"
+        query = f"{LISTED} and number in ({newest})"
         for glue in (" ", " OR "):
             match = glue.join(f'"{word}"*' for word in words)
             if found := self._all(query, match, limit):
                 return [_listed(row) for row in found]
         return []
+
+    def beginning(self, slug: str, limit: int) -> list[Listed]:
+        """Tools whose slugs begin so, the newest first."""
+        query = f"{LISTED} and slug >= ? and slug < ? order by number desc limit ?"
+        return [_listed(row) for row in self._all(query, slug, f"{slug}\U0010ffff", limit)]
 
     def of_slugs(self, slugs: Sequence[str], limit: int) -> list[Listed]:
         """Tools that have one of these slugs."""

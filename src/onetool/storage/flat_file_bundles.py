@@ -23,6 +23,8 @@ from .bundle_index import BundleIndex, Rows
 
 MOST_MOVES = 1_000_000
 """Bytes after which the file that counts changes begins anew."""
+ENOUGH = 50
+"""With this many tools that have the words, none is looked for that only resembles them."""
 ALIKE = 50
 """How many slugs are looked up that only resemble the query."""
 
@@ -131,8 +133,9 @@ class FlatFileBundles:
         if not words:
             return []
         with self._rows() as rows:
-            found = rows.with_words(words, limit)
-            found += rows.of_slugs(closest_words(query, self._all_slugs(rows), ALIKE), limit)
+            found = rows.beginning(query.strip(), ENOUGH) + rows.with_words(words, limit)
+            if len(found) < ENOUGH:
+                found += rows.of_slugs(closest_words(query, self._all_slugs(rows), ALIKE), limit)
         unique = {listed.tool.id: listed for listed in found if wanted.takes(listed)}
         return list(unique.values())[:limit]
 
@@ -259,7 +262,7 @@ class FlatFileBundles:
         if tool.id != file.stem or tool.bundle_id != file.parent.name or (first and first.id != tool.id):
             self._files.set_aside(file, "its id, bundle or version belongs to another")
             return
-        self._files.claim(tool)
+        self._files.claim(tool, durable=False)
         rows.put_tool(tool, _state(file))
 
     def _all_slugs(self, rows: Rows) -> list[str]:

@@ -47,11 +47,11 @@ def call_routes(runtime: Runtime) -> APIRouter:
     ) -> Response:
         """Call a version of a tool. `Accept: text/event-stream` streams its progress, then the answer."""
         try:
-            listed = await runtime.bundles.tool((bundle_id, slug, version))
+            name = await runtime.bundles.name_of((bundle_id, slug, version))
         except BundleError as error:
             code = ErrorCode.INVALID_ARGS if status_of(error) == 400 else ErrorCode.TOOL_NOT_FOUND
             return failed_call(status_of(error), code, str(error), slug[:100])
-        return await _answer(runtime, f"{listed.name}@{listed.tool.version}", body.args, request)
+        return await _answer(runtime, name, body.args, request)
 
     @routes.post("/tools/call", response_model=CallAnswer, responses=ANSWERS)
     async def call(body: CallBody, request: Request) -> Response:

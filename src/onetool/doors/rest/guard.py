@@ -29,7 +29,8 @@ class Guard:
             return
         refusal = self._refusal(scope["path"], Headers(scope=scope))
         if refusal is None:
-            await self._app(scope, _Counted(receive), send)
+            body = _Counted(receive)
+            await self._app(scope, body, _Answer(scope, body, send))
         else:
             status, detail = refusal
             headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
@@ -49,7 +50,7 @@ class Guard:
             not headers.get("content-length", "0").isdigit()
             or int(headers.get("content-length", "0")) > MOST_BYTES
         ):
-            return 413, f"The body is larger than {MOST_BYTES} bytes."
+            return 413, _too_large()
         if path not in OPEN_PATHS and not self._has_token(headers.get("authorization", "")):
             return (
                 401,
@@ -67,18 +68,33 @@ class _Counted:
     """A body without a length, counted while it arrives."""
 
     def __init__(self, receive: Receive) -> None:
-        self._receive, self._seen = receive, 0
+        self.receive, self._seen = receive, 0
+        self.is_over = False
 
     async def __call__(self) -> Message:
-        message = await self._receive()
+        message = await self.receive()
         self._seen += len(message.get("body", b""))
         if self._seen > MOST_BYTES:
-            raise TooLarge
+            self.is_over = True
+            return {"type": "http.disconnect"}
         return message
 
 
-class TooLarge(Exception):
-    """A body that went on and on."""
+class _Answer:
+    """What the app answers, unless it was given only a part of the body."""
+
+    def __init__(self, scope: Scope, body: _Counted, send: Send) -> None:
+        self._scope, self._body, self._send = scope, body, send
+
+    async def __call__(self, message: Message) -> None:
+        if not self._body.is_over:
+            await self._send(message)
+        elif message["type"] == "http.response.start":
+            await problem(413, _too_large())(self._scope, self._body.receive, self._send)
+
+
+def _too_large() -> str:
+    return f"The body is larger than {MOST_BYTES} bytes."
 
 
 def _name(host: str) -> str:

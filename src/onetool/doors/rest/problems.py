@@ -33,6 +33,8 @@ STATUS_OF_REASON: Mapping[Reason, int] = MappingProxyType(
     }
 )
 """What a failed call answers: the caller's mistakes have a status, a failure of the tool itself is a 200."""
+PARTS = ("body", "query", "path", "header")
+"""Where FastAPI says that a value stands; its name says it already."""
 CALLS = ("/invoke", "/call")
 """Routes that answer `ok`, `error` and `meta` whatever happens."""
 
@@ -87,6 +89,10 @@ def add_handlers(app: FastAPI) -> None:
             return failed_call(400, ErrorCode.INVALID_ARGS, message)
         return problem(400, message)
 
+    @app.exception_handler(Exception)
+    async def our_mistake(request: Request, error: Exception) -> JSONResponse:
+        return problem(500, f"Something went wrong here ({type(error).__name__}); the log says what.")
+
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:
         path = request.url.path
@@ -118,5 +124,5 @@ def _told(error: RequestValidationError) -> str:
     from onetool.domain.bundle_bodies import tell_mistakes
 
     return tell_mistakes(
-        [{**one, "loc": tuple(part for part in one["loc"] if part != "body")} for one in error.errors()]
+        [{**one, "loc": tuple(part for part in one["loc"] if part not in PARTS)} for one in error.errors()]
     )
