@@ -147,10 +147,14 @@ class Runtime:
     async def text_of(self, result: CodeResult) -> str:
         """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
         limit = self.configuration.settings.output.max_inline_size
-        text = await self._threads.run(code_text, result, limit)
+        return await self.shortened(await self._threads.run(code_text, result, limit), "run")
+
+    async def shortened(self, text: str, tool: str) -> str:
+        """A text that goes to a model: as it is, or a preview and a handle when it is large."""
+        limit = self.configuration.settings.output.max_inline_size
         if len(text.encode("utf-8", "replace")) <= limit:
             return text
-        stored = await self._threads.run(self.results.put, text, "run")
+        stored = await self._threads.run(self.results.put, text, tool)
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
         return shown

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller, Reason
+from onetool.domain.yaml_text import to_yaml
 from onetool.doors.cli.tools import EXIT
 from onetool.doors.rest.problems import STATUS_OF_REASON
 from onetool.settings.configuration import load_configuration
@@ -227,6 +230,32 @@ async def test_code_sees_what_happened(home):
             result = await runtime.run(RUN_CODE.format(tool=case.tool, args=case.args), caller)
             seen = result.data if result.ok else result.error.message
             assert seen == inside_code(case), name
+
+
+async def test_mcp_clients_see_what_happened(home):
+    """The same table through the official client: by name, and inside code."""
+    home.write("tools/probe.py", PACK)
+    home.write("onetool.yaml", SETTINGS)
+    cases = {name: case for name, case in CASES.items() if case.allowed is None}
+    env = {name: value for name, value in os.environ.items() if name.startswith(("ONETOOL", "PATH"))}
+    for expose in ("search", "run"):
+        args = ["-m", "onetool", "mcp", "--expose", expose]
+        server = StdioServerParameters(command=sys.executable, args=args, env=env)
+        async with Client(stdio_client(server)) as client:
+            for name, case in cases.items():
+                if expose == "search":
+                    answer = await client.call_tool("call_tool", {"name": case.tool, "args": case.args})
+                    failed = f"Error: {case.message.removeprefix('Error: ')}"
+                    expected = (bool(case.code), failed if case.code else to_yaml(case.data))
+                else:
+                    code = RUN_CODE.format(tool=case.tool, args=case.args)
+                    answer = await client.call_tool("run", {"command": code})
+                    seen = inside_code(case)
+                    expected = (
+                        isinstance(seen, str),
+                        f"Error: {seen}" if isinstance(seen, str) else to_yaml(seen),
+                    )
+                assert (answer.is_error, answer.content[0].text) == expected, (expose, name)
 
 
 def test_every_reason_has_an_answer():

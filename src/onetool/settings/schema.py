@@ -161,6 +161,7 @@ class Settings:
     approval: Approval = setting(Approval, "Which tools that change things run without asking.")
     search: Search = setting(Search, "How tools are found by meaning.")
     log: Log = setting(Log, "Where events are written.")
+    expose: Literal["run", "search", "all"] = setting("run", "How MCP clients see the tools.")
     docs_base: str = setting(
         "https://onetool.beycom.online/reference/tools/", "Where the documentation of packs lies."
     )

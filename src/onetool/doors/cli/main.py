@@ -19,6 +19,7 @@ COMMANDS = {
     "snippets": ("onetool.doors.cli.ot:snippets", "List the snippets."),
     "check": ("onetool.doors.cli.ot:check", "Check what tools need: programs, libraries, secrets."),
     "stats": ("onetool.doors.cli.ot:stats", "Show how often tools were called, and what was saved."),
+    "mcp": ("onetool.doors.cli.mcp:mcp", "Serve an MCP client over stdin and stdout."),
     "serve": ("onetool.doors.cli.serve:serve", "Serve tools over REST."),
     "scaffold": ("onetool.doors.cli.scaffold:scaffold", "Write the beginning of a pack."),
     "init": ("onetool.doors.cli.init:init", "Write a first configuration."),

@@ -44,12 +44,15 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
     names = (*hosts, *([] if host in ("0.0.0.0", "::") else [host]))  # noqa: S104 - compared, not bound
 
     async def run(runtime: Runtime) -> None:
+        from onetool.doors.mcp.server import create_server
+        from onetool.doors.mcp.transports import http_app
         from onetool.doors.rest.app import create_app
 
-        app = create_app(runtime, token=token, hosts=names)
+        server = create_server(runtime, runtime.configuration.settings.expose)
         reaping = asyncio.get_running_loop().create_task(_reap(runtime, reap_interval))
         try:
-            await _listen(app, host, port)
+            async with http_app(server) as mcp:
+                await _listen(create_app(runtime, token=token, hosts=names, others={"/mcp": mcp}), host, port)
         finally:
             reaping.cancel()
 

@@ -1,9 +1,9 @@
 """The REST door: every route under `/tools`, behind the guard."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.runtime import Runtime
 from onetool.version import __version__
@@ -23,9 +23,19 @@ Every request but `/healthz` and `/readyz` needs `Authorization: Bearer <token>`
 """
 
 
-def create_app(runtime: Runtime, *, token: str, hosts: Sequence[str] = ()) -> ASGIApp:
-    """Make the app; `hosts` are names, besides loopback's own, under which it is reached."""
-    return Guard(create_api(runtime), token=token, hosts=hosts)
+def create_app(
+    runtime: Runtime, *, token: str, hosts: Sequence[str] = (), others: Mapping[str, ASGIApp] | None = None
+) -> ASGIApp:
+    """Make the app; `hosts` are names, besides loopback's own, under which it is reached.
+
+    others: apps for single paths, behind the same guard.
+    """
+    api, beside = create_api(runtime), dict(others or {})
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await beside.get(scope.get("path", ""), api)(scope, receive, send)
+
+    return Guard(app, token=token, hosts=hosts)
 
 
 def create_api(runtime: Runtime) -> FastAPI:
