@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from onetool.doors.cli.clients import known_clients
 from openapi_documents import PETSTORE
 
 
@@ -382,3 +383,35 @@ def f() -> str:
         time.sleep(0.01)
     return "done"
 """
+
+
+@pytest.mark.parametrize("client", ["claude", "cursor", "vscode", "codex"])
+def test_a_client_gets_to_know_onetool(home, tmp_path, client):
+    """Shown first, written once, everything else kept, the old file beside it."""
+    env = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
+    chosen = known_clients(env)[client]
+    chosen.file.parent.mkdir(parents=True)
+    other = (
+        '[mcp_servers.other]\ncommand = "x"\n'
+        if chosen.is_toml
+        else json.dumps({chosen.key: {"other": {}}, "a": 1})
+    )
+    chosen.file.write_text(other)
+    declined = onetool("mcp", "install", client, env=env, input="n\n")
+    assert (declined.returncode, chosen.file.read_text()) == (1, other)
+    assert "+" in declined.stdout
+    done = onetool("mcp", "install", client, "--yes", env=env)
+    assert done.returncode == 0, done.stderr
+    assert set(chosen.servers()) == {"other", "onetool"}
+    assert chosen.servers()["onetool"]["args"] == ["mcp"]
+    assert chosen.file.with_name(f"{chosen.file.name}.before-onetool").read_text() == other
+    assert "already" in onetool("mcp", "install", client, "--yes", env=env).stdout
+    chosen.file.write_text("{ not valid")
+    broken = onetool("mcp", "install", client, "--yes", env=env)
+    assert (broken.returncode, chosen.file.read_text()) == (1, "{ not valid")
+
+
+def test_clients_lie_where_each_system_keeps_them():
+    """Linux, macOS, Windows."""
+    for platform, part in (("linux", ".config"), ("darwin", "Application Support"), ("win32", "Roaming")):
+        assert part in str(known_clients({"HOME": "/home/me"}, platform)["claude"].file)

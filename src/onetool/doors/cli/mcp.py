@@ -1,6 +1,8 @@
 """`onetool mcp`: the MCP door over stdin and stdout."""
 
 import asyncio
+import difflib
+import shutil
 import signal
 from contextlib import suppress
 
@@ -11,13 +13,13 @@ from onetool.runtime import Runtime
 from .session import answers, with_runtime
 
 EXPOSE = ("run", "search", "all")
+CLIENTS = ("claude", "cursor", "vscode", "codex")
 
 
-@click.command()
-@click.option(
-    "--expose", type=click.Choice(EXPOSE), help="How tools are presented.  [default: expose of the settings]"
-)
-def mcp(expose: str | None) -> None:
+@click.group(invoke_without_command=True)
+@click.option("--expose", type=click.Choice(EXPOSE), help="How tools are presented.")
+@click.pass_context
+def mcp(context: click.Context, expose: str | None) -> None:
     """Serve an MCP client over stdin and stdout, until it leaves.
 
     \b
@@ -26,9 +28,12 @@ def mcp(expose: str | None) -> None:
     all     every tool by itself
 
     \b
-    Example, in a client's settings:
+    Examples:
+      onetool mcp install claude
       {"mcpServers": {"onetool": {"command": "onetool", "args": ["mcp"]}}}
     """
+    if context.invoked_subcommand is not None:
+        return
 
     async def serve(runtime: Runtime) -> None:
         from onetool.doors.mcp.server import create_server
@@ -44,3 +49,39 @@ def mcp(expose: str | None) -> None:
             await serving
 
     with_runtime(serve)
+
+
+@mcp.command()
+@click.argument("client", type=click.Choice(CLIENTS))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def install(client: str, yes: bool) -> None:
+    """Write OneTool into the settings of a CLIENT; what changes is shown first, and the old file kept.
+
+    \b
+    Examples:
+      onetool mcp install claude
+      onetool mcp install cursor --yes
+    """
+    from .clients import Unreadable, known_clients
+
+    chosen = known_clients()[client]
+    try:
+        before, after = chosen.text(), chosen.with_server(shutil.which("onetool") or "onetool", ["mcp"])
+    except Unreadable as error:
+        click.echo(f"Error: {error}. It is left as it is.", err=True)
+        raise SystemExit(1) from None
+    if before == after:
+        click.echo(f"{chosen.file} has OneTool already.")
+        return
+    click.echo("".join(_changes(before, after, str(chosen.file))), nl=False)
+    if not yes:
+        click.confirm("Write this?", abort=True)
+    backup = chosen.write(after)
+    click.echo(f"Wrote {chosen.file}." + (f" The file as it was: {backup}" if backup else ""))
+    click.echo(f"Restart {client} to see it.")
+
+
+def _changes(before: str, after: str, name: str) -> list[str]:
+    return list(
+        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=2)
+    )
