@@ -3,13 +3,13 @@
 import asyncio
 import sys
 
-from benchmarks import calls, code, discovery, startup
+from benchmarks import calls, code, discovery, mcp_door, startup
 from benchmarks.figures import Figure
 
 
 def measure() -> list[Figure]:
     """Run all measurements."""
-    parts = (calls.measure, code.measure, discovery.measure)
+    parts = (calls.measure, code.measure, discovery.measure, mcp_door.measure)
     return [*startup.measure(), *(figure for part in parts for figure in asyncio.run(part()))]
 
 
