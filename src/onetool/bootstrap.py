@@ -14,7 +14,9 @@ from onetool.bundles.bundles import Bundles, Rules
 from onetool.bundles.exchange import Exchange
 from onetool.bundles.unstored import Unstored
 from onetool.catalog.catalog import Catalog
+from onetool.catalog.discovery import Discovery
 from onetool.domain.bundle import ToolVersion
+from onetool.domain.redaction import Redactor
 from onetool.domain.registry import Registry
 from onetool.domain.sandbox import SandboxLimits
 from onetool.domain.tool import Runner, ToolSpec
@@ -54,6 +56,8 @@ from onetool.storage.sqlite_counters import SqliteCounters
 from onetool.threads import Threads
 
 SHIPPED = "onetool.packs"
+FORMER_STATES = 4
+"""How many states back a call in flight may have begun and still use its connections."""
 SERVICES = "ot"
 """The pack whose functions are services of OneTool itself: what `internal` handlers name."""
 
@@ -152,7 +156,7 @@ class _Wiring:
         self.servers: Sequence[ServerSource] = ()
         self._stores, self._threads, self._logs, self._closing = stores, threads, logs, closing
         self.recorder = Recorder(stores.usage, stores.counters, threads)
-        self._rates = MemoryRates()
+        self._rates, self._secrets = MemoryRates(), set[str]()
         self._clients: list[HttpClients] = []
         self._sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
         closing.callback(self._sandbox.close)
@@ -162,14 +166,20 @@ class _Wiring:
         await self.recorder.close()
         for http in self._clients:
             await http.aclose()
-            http.close()
+
+    async def _retire_clients(self) -> None:
+        """Close the connections of states that are long gone; calls in flight may still use the last ones."""
+        while len(self._clients) > FORMER_STATES:
+            await self._clients.pop(0).aclose()
 
     async def build(self, configuration: Configuration, runtime: Runtime) -> State:
         """Make all that a reload replaces."""
         settings = configuration.settings
-        self._logs.redactor = configuration.secrets.redactor
+        self._secrets |= {secret.value for secret in configuration.secrets.values()}
+        self._logs.redactor = Redactor(self._secrets)  # a line about the last state may still be on its way
         self.recorder.keeps_events = settings.stats.enabled
         http = HttpClients(settings.allowedHosts)
+        await self._retire_clients()
         self._clients.append(http)
         stored = BundleTools(self._stores.bundles, _http_runner(configuration, http), self._threads)
         others = await self._other_sources(configuration)
@@ -183,6 +193,7 @@ class _Wiring:
         return State(
             configuration=configuration,
             catalog=catalog,
+            discovery=Discovery(catalog, self._threads),
             pipeline=pipeline,
             code=code,
             results=self._stores.results,

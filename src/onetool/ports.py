@@ -91,6 +91,13 @@ class BundleStore(Protocol):
         """
         ...
 
+    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+        """Keep a bundle with all its tools, or nothing.
+
+        Raises Taken when the bundle is there and not deleted, or when a tool's id or pair is another's.
+        """
+        ...
+
     def change_tool(
         self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
     ) -> Listed:
@@ -122,7 +129,10 @@ class BundleStore(Protocol):
         ...
 
     def matching(self, query: str, wanted: Filter, limit: int) -> Sequence[Listed]:
-        """Return up to `limit` versions that may be meant, in no order: whoever asks ranks them."""
+        """Return versions that may be meant, in no order: whoever asks ranks them.
+
+        Up to `limit` that begin so, as many that have the words, as many that look like it.
+        """
         ...
 
     def count(self) -> int:

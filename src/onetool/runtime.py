@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from onetool.bundles.bundles import Bundles
 from onetool.bundles.exchange import Exchange
 from onetool.catalog.catalog import Catalog
+from onetool.catalog.discovery import Discovery
 from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
@@ -47,6 +48,7 @@ class State:
 
     configuration: Configuration
     catalog: Catalog
+    discovery: Discovery
     pipeline: Pipeline
     code: CodeRuns
     results: ResultStore
@@ -144,6 +146,11 @@ class Runtime:
         """Which tools exist."""
         return self._state.catalog
 
+    @property
+    def discovery(self) -> Discovery:
+        """Which tools fit a question."""
+        return self._state.discovery
+
     async def text_of(self, result: CodeResult) -> str:
         """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
         limit = self.configuration.settings.output.max_inline_size
@@ -229,7 +236,10 @@ class Runtime:
 
     async def usage(self, period_s: float | None = None) -> Tally:
         """Add up the calls of the last seconds, or all: those that have just ended too."""
-        await self.flush()
+        try:
+            await self.flush()
+        except OSError as error:
+            log.error("calls that have just ended are missing in the statistics: %s", error)
         since = None if period_s is None else self._now() - period_s
         return await self._threads.run(self._usage.tally, since)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from inline_snapshot import snapshot
 
+from onetool.doors.rest.guard import Guard
 from onetool.testing import memory_runtime
 from rest_app import served
 
@@ -110,6 +111,7 @@ async def test_what_wrong_requests_are_told():
         ({"Host": "localhost.evil.test"}, 403, "--allow-host"),
         ({"Origin": "https://evil.test"}, 403, "may not call this server"),
         ({"Origin": "null"}, 403, "may not call this server"),
+        ({"Origin": "http://["}, 403, "may not call this server"),
     ],
 )
 async def test_who_is_not_let_in(headers, status, words):
@@ -183,3 +185,52 @@ async def test_secrets_are_in_no_answer():
         ]
         assert all(answer.status_code < 300 for answer in shown)
         assert all(secret not in answer.text for answer in shown)
+
+
+def test_a_server_without_a_token_does_not_start():
+    """An empty one would let everybody in."""
+    with pytest.raises(ValueError, match="token"):
+        Guard(lambda *_: None, token="", hosts=())
+
+
+async def test_progress_is_masked_and_never_ends_a_stream():
+    """Whatever a tool reports on its way."""
+
+    def tell(ctx) -> str:
+        """Report."""
+        ctx.progress(1, 2, "using hunter2hunter2")
+        ctx.progress(2, 2, "file \udcff")
+        return "done"
+
+    async with (
+        memory_runtime({"demo": [tell]}, secrets={"K": "hunter2hunter2"}) as ot,
+        served(ot.runtime) as client,
+    ):
+        headers = {"Accept": "text/event-stream"}
+        text = (await client.post("/tools/call", json={"name": "demo.tell"}, headers=headers)).text
+        assert "hunter2" not in text
+        assert text.count("event: progress") == 2
+        assert '"value":"done"' in text
+
+
+async def test_a_model_that_is_busy_elsewhere_is_told_to_come_again():
+    """What waits too long for another process is no mistake of the caller's."""
+    from fastapi import FastAPI
+    from starlette.testclient import TestClient
+
+    from onetool.doors.rest.problems import add_handlers
+
+    app = FastAPI()
+    add_handlers(app, str)
+
+    @app.get("/busy")
+    async def busy() -> None:
+        raise TimeoutError
+
+    @app.post("/broken/invoke")
+    async def broken() -> None:
+        raise RuntimeError
+
+    client = TestClient(app, raise_server_exceptions=False)
+    assert (client.get("/busy").status_code, client.get("/busy").headers["retry-after"]) == (503, "1")
+    assert client.post("/broken/invoke").json()["ok"] is False

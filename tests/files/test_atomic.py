@@ -51,3 +51,15 @@ def test_a_stamp_moves_when_a_file_does(tmp_path):
     assert seen[0] is None
     assert len(set(seen)) == 4
     assert stamp(str(tmp_path)) != before
+
+
+def test_a_new_file_is_whole_or_not_there(tmp_path):
+    """Two who begin at once, and a disk that is full: never an empty file."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    file = tmp_path / "token"
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(lambda n: write_new(file, b"%d" % n * 20), range(8)))
+    assert sum(written) == 1
+    assert len(file.read_bytes()) == 20
+    assert [path.name for path in tmp_path.iterdir()] == ["token"]

@@ -5,8 +5,10 @@ import pytest
 
 from onetool.domain.errors import Reason
 from onetool.domain.usage import DAY, HOUR, PERIODS, CallEvent, Counter, Saving, Tally, ToolTally, tokens
+from onetool.storage.flat_file_switches import FlatFileSwitches
 from onetool.storage.flat_file_usage import FlatFileUsage
 from onetool.storage.memory import MemoryCounters, MemoryUsage
+from onetool.storage.memory_rates import MemoryRates
 from onetool.storage.sqlite_counters import SqliteCounters
 
 NOW = 1_794_700_000.0
@@ -160,3 +162,29 @@ def test_a_busy_file_of_counters_is_no_damaged_one(tmp_path, monkeypatch):
             store.add([call(tool_id="id")])
     other.close()
     assert not list(tmp_path.glob("*.damaged-*"))
+
+
+def test_damaged_switches_switch_nothing_on(tmp_path):
+    """A file that cannot be read is an error, and stays as it is."""
+    switches = FlatFileSwitches(tmp_path / "switches.json")
+    assert switches.read() == {}
+    switches.set("shell", False)
+    assert switches.read() == {"shell": False}
+    file = tmp_path / "switches.json"
+    file.write_bytes(file.read_bytes()[:-3])
+    for attempt in (switches.read, lambda: switches.set("x", True)):
+        with pytest.raises(ValueError, match="mend or remove"):
+            attempt()
+
+
+def test_rates_let_a_minute_pass_at_once_and_then_one_by_one():
+    """As many as a minute has, and afterwards at its pace; forgotten keys cost nothing."""
+    clock = [0.0]
+    rates = MemoryRates(lambda: clock[0])
+    assert [rates.take("a", 2) for _ in range(3)] == [0.0, 0.0, 30.0]
+    clock[0] = 30.0
+    assert rates.take("a", 2) == 0.0
+    assert rates.take("a", 2) > 0
+    rates._due = {str(n): 1.0 for n in range(10_000)}
+    assert rates.take("b", 1) == 0.0
+    assert len(rates._due) == 1

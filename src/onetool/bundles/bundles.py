@@ -83,8 +83,8 @@ class Bundles:
 
         from .drafts import check_shape, draft_bundle
 
+        await self.refuse_shelf(check_id(bundle_id, "bundleID"))
         draft = draft_bundle(bundle_id, check_shape(BundleBody, body))
-        await self.refuse_shelf(draft.id)
         at, replaced = rfc3339(self._now()), list[bool]()
 
         def change(old: Bundle | None) -> Bundle:
@@ -150,9 +150,7 @@ class Bundles:
 
     async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> Listed:
         """Store a tool version that is in its shape, if the check of its bundle lets it pass."""
-        most = self._rules.max_tools
-        if await self._in_thread(self._store.count) >= most:
-            raise Refused(f"{most} tools are stored already; execution.max_tools allows no more.")
+        await self.check_room(1)
         try:
             return await self._in_thread(self._store.add_tool, tool, check)
         except Taken:
@@ -160,6 +158,12 @@ class Bundles:
                 f"{tool.slug!r} version {tool.version!r} is there already and stays as it is. "
                 f"Choose another version, or delete that one first."
             ) from None
+
+    async def check_room(self, more: int) -> None:
+        """Refuse more tools than the operator allows."""
+        most = self._rules.max_tools
+        if await self._in_thread(self._store.count) + more > most:
+            raise Refused(f"No more than {most} tools may be stored: execution.max_tools says so.")
 
     async def switch_tool(self, pair: Pair, is_enabled: bool) -> Listed:
         """Switch a tool version on or off."""
@@ -198,10 +202,11 @@ class Bundles:
         state = self._store.generation(), self._unstored.generation()
         if self._names[0] != state or len(self._names[1]) > REMEMBERED:
             self._names = state, {}
-        name = self._names[1].get(pair)
+        names = self._names[1]  # of this state, also if another begins while we wait
+        name = names.get(pair)
         if name is None:
             listed = await self.tool(pair)
-            name = self._names[1][pair] = f"{listed.name}@{listed.tool.version}"
+            name = names[pair] = f"{listed.name}@{listed.tool.version}"
         return name
 
     async def list_tools(self, wanted: Filter, after: str | None, limit: int) -> Page[Listed]:
@@ -280,4 +285,4 @@ def _joined(here: list[T], rest: Page[T], limit: int, key: Callable[[T], str]) -
     """A page that begins with what is not stored and goes on with what is."""
     if len(here) < limit:
         return Page([*here, *rest.items], rest.next)
-    return Page(here, key(here[-1]) if rest.items else None)
+    return Page(here, key(here[-1]) if rest.items or rest.next else None)

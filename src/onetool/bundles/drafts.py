@@ -11,14 +11,15 @@ from onetool.domain.bundle import (
     InvalidBundle,
     Pair,
     ToolVersion,
-    check_id,
     check_slug,
+    check_stored_id,
 )
 from onetool.domain.bundle_bodies import BundleBody, ToolBody, tell_mistakes
 from onetool.domain.errors import InvalidTool
 from onetool.domain.json_text import is_json
 from onetool.domain.schemas import compile_schema
 from onetool.domain.templates import check_http_impl
+from onetool.domain.tool import CURRENT
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -40,7 +41,7 @@ def draft_bundle(bundle_id: str, body: BundleBody) -> Bundle:
     Raises InvalidBundle.
     """
     return Bundle(
-        id=check_id(bundle_id, "bundleID"),
+        id=check_stored_id(bundle_id, "bundleID"),
         slug=check_slug(body.slug),
         display_name=body.displayName,
         description=body.description,
@@ -53,8 +54,10 @@ def draft_tool(tool_id: str, pair: Pair, body: ToolBody, allowed_hosts: Sequence
 
     Raises InvalidBundle.
     """
+    if pair[2] == CURRENT:
+        raise InvalidBundle(f"version {CURRENT!r} stands for tools that are not stored. Example: 1.0.0")
     tool = ToolVersion(
-        id=tool_id,
+        id=check_stored_id(tool_id, "toolID"),
         bundle_id=pair[0],
         slug=pair[1],
         version=pair[2],

@@ -1,11 +1,20 @@
 """Bundles in and out: ZIP archives, and descriptions of APIs. What comes in is switched off at first."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onetool.domain.bundle import Bundle, Filter, Refused, Taken, ToolVersion, check_pair, rfc3339
+from onetool.domain.bundle import (
+    Bundle,
+    Filter,
+    Taken,
+    ToolVersion,
+    check_id,
+    check_pair,
+    check_stored_id,
+    rfc3339,
+)
 from onetool.ports import BundleStore
 from onetool.threads import Threads
 
@@ -33,6 +42,7 @@ class Exchange:
         """Return a bundle with all its tools as a ZIP archive."""
         from .archive import write_archive
 
+        bundle_id = check_id(bundle_id, "bundleID")
         await self._bundles.refuse_shelf(bundle_id)
         bundle = await self._bundles.bundle(bundle_id)
         tools, after = list[ToolVersion](), None
@@ -90,28 +100,13 @@ class Exchange:
         tools = [replace(draft, created_at=at, modified_at=at) for draft in drafts]
         return replace(bundle, created_at=at, modified_at=at), tools
 
-    async def _take(self, bundle: Bundle, tools: Iterable[ToolVersion]) -> Bundle:
-        await self._bundles.refuse_shelf(bundle.id)
-
-        def create(old: Bundle | None) -> Bundle:
-            if old is not None and not old.soft_deleted_at:
-                raise Refused(f"Bundle {bundle.id} is there already. Delete it first.")
-            return replace(bundle, is_enabled=False)
-
-        stored = await self._threads.run(self._store.change_bundle, bundle.id, create)
-        for tool in tools:
-            try:
-                await self._bundles.add_tool(tool, _anything)
-            except Taken:
-                if not await self._is_there(tool):
-                    raise
-        return stored
-
-    async def _is_there(self, tool: ToolVersion) -> bool:
-        """Whether this very tool has outlived its bundle, which was deleted while it was not empty."""
-        listed = await self._threads.run(self._store.tool, tool.pair)
-        return listed is not None and listed.tool.id == tool.id
-
-
-def _anything(bundle: Bundle | None) -> None:
-    """Let everything pass: what is imported goes into a bundle that is switched off."""
+    async def _take(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> Bundle:
+        """Store a bundle with its tools, all or nothing, switched off."""
+        check_stored_id(bundle.id, "bundleID")
+        await self._bundles.check_room(len(tools))
+        imported = replace(bundle, is_enabled=False, imported_at=rfc3339(self._now()), soft_deleted_at=None)
+        try:
+            await self._threads.run(self._store.import_bundle, imported, tools)
+        except Taken as error:
+            raise Taken(str(error) or f"Bundle {bundle.id} is there already. Delete it first.") from None
+        return imported

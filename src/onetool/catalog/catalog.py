@@ -14,7 +14,7 @@ from .sources import Sources
 
 PAGE = 256
 REMEMBERED = 4096
-SUGGEST_AMONG = 20_000
+SUGGEST_AMONG = 2_000
 """How many names are looked through for one that was meant."""
 
 
@@ -48,7 +48,7 @@ class Catalog:
         if not self._sources.is_current():
             await self._sources.refresh()
         resolved = self._remembered(name) or await self._resolve(name, caller)
-        if caller.allowed is not None and not self.is_allowed(resolved.tool, caller):
+        if caller.allowed is not None and not self.is_allowed(resolved.tool.spec, caller):
             message = f"Tool not found: {name!r} is not among the allowed tools."
             raise ToolNotFound(Reason.NOT_ALLOWED, message)
         return resolved
@@ -69,7 +69,7 @@ class Catalog:
         while True:
             page = await self.page(cursor)
             for tool in page.items:
-                if caller is None or self._is_visible(tool, caller):
+                if caller is None or self.is_visible(tool.spec, caller):
                     yield tool
             cursor = page.next
             if cursor is None:
@@ -91,23 +91,29 @@ class Catalog:
         """The tools of one pack; with a caller only those that it may call."""
         await self._sources.refresh()
         tools = await self._sources.pack(name)
-        return [tool.spec for tool in tools if caller is None or self._is_visible(tool, caller)]
+        return [tool.spec for tool in tools if caller is None or self.is_visible(tool.spec, caller)]
 
     async def has_pack(self, name: str) -> bool:
         """Whether there is a pack of this name."""
         return name in await self.packs()
+
+    async def state(self) -> int:
+        """A number that moves whenever any tool may have changed."""
+        await self._sources.refresh()
+        return self._sources.generation
 
     async def count(self) -> int:
         """How many tools the sources hold."""
         await self._sources.refresh()
         return await self._sources.count()
 
-    def is_allowed(self, tool: Tool, caller: Caller) -> bool:
+    def is_allowed(self, spec: ToolSpec, caller: Caller) -> bool:
         """Whether the caller's list of tools has this one, under either of its names."""
-        return caller.allows(tool.spec.name) or caller.allows(tool.spec.qualified_name)
+        return caller.allows(spec.name) or caller.allows(spec.qualified_name)
 
-    def _is_visible(self, tool: Tool, caller: Caller) -> bool:
-        return tool.spec.enabled and self.is_allowed(tool, caller)
+    def is_visible(self, spec: ToolSpec, caller: Caller) -> bool:
+        """Whether a caller may call a tool now."""
+        return spec.enabled and self.is_allowed(spec, caller)
 
     def _remembered(self, name: str) -> Resolved | None:
         if self._generation != self._sources.generation or len(self._resolved) >= REMEMBERED:

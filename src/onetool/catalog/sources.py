@@ -46,6 +46,8 @@ class Sources:
         The reading is a task of its own: callers that arrive together share it, and one that leaves does
         not stop it.
         """
+        if self._refreshing is not None and not self._refreshing.done():
+            await asyncio.shield(self._refreshing)  # it may have begun before what we must see
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.get_running_loop().create_task(self._refresh_all())
         await asyncio.shield(self._refreshing)

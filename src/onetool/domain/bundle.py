@@ -13,6 +13,32 @@ from .errors import OneToolError
 from .texts import camel
 
 LONGEST_SLUG = 64
+BEFORE_ALL = "00000000-0000-"
+"""How the ids begin of what is not stored."""
+FLAGS = ("is_enabled", "is_built_in")
+BUNDLE_TEXTS = (
+    "id",
+    "slug",
+    "display_name",
+    "description",
+    "origin",
+    "created_at",
+    "modified_at",
+    "soft_deleted_at",
+    "imported_at",
+)
+TOOL_TEXTS = (
+    "id",
+    "bundle_id",
+    "slug",
+    "version",
+    "type",
+    "display_name",
+    "description",
+    "created_at",
+    "modified_at",
+)
+TOOL_MAPS = ("arg_schema", "output_schema", "python_impl", "http_impl", "limits")
 ToolType = Literal["python", "http"]
 SCHEMA_VERSION = 1
 """Of the files in which they are kept."""
@@ -105,6 +131,13 @@ class Bundle:
     modified_at: str = ""
     """Last change of anything but the switch."""
     soft_deleted_at: str | None = None
+    imported_at: str | None = None
+    """When it came from elsewhere: its own `created_at` says nothing of how long it has been here."""
+
+    @property
+    def known_since(self) -> str:
+        """When it was first stored here: the elder of two keeps a name that both want."""
+        return self.imported_at or self.created_at
 
     def to_json(self) -> dict[str, Any]:
         """As the API and the files have it."""
@@ -116,7 +149,9 @@ class Bundle:
 
         Raises KeyError or TypeError for anything else.
         """
-        return cls(**_fields(cls, said))
+        known = _fields(cls, said)
+        _check_types(known, texts=BUNDLE_TEXTS, flags=FLAGS)
+        return cls(**known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +193,11 @@ class ToolVersion:
         Raises KeyError or TypeError for anything else.
         """
         known = _fields(cls, said)
-        return replace(cls(**known), tags=tuple(known.get("tags", ())))
+        _check_types(known, texts=TOOL_TEXTS, flags=FLAGS, maps=TOOL_MAPS)
+        tags = known.get("tags", ())
+        if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
+            raise TypeError("tags are texts")
+        return replace(cls(**known), tags=tuple(tags))
 
 
 def rfc3339(now: float) -> str:
@@ -180,6 +219,17 @@ def check_id(text: str, what: str) -> str:
             f"{what} {text[:80]!r} is not a UUIDv7 such as 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77."
         )
     return str(found)
+
+
+def check_stored_id(text: str, what: str) -> str:
+    """Return an id that something stored may have.
+
+    Raises InvalidBundle.
+    """
+    found = check_id(text, what)
+    if found.startswith(BEFORE_ALL):
+        raise InvalidBundle(f"{what} {text!r} has the time 0: such ids belong to packs that are not stored.")
+    return found
 
 
 def check_slug(text: str, what: str = "slug") -> str:
@@ -239,6 +289,16 @@ def _is_word(char: str) -> bool:
     """A letter or a decimal digit of any script; not `isdigit`, which admits raised ones."""
     kind = unicodedata.category(char)
     return kind.startswith("L") or kind == "Nd"
+
+
+def _check_types(
+    known: Mapping[str, Any], *, texts: Iterable[str], flags: Iterable[str], maps: Iterable[str] = ()
+) -> None:
+    """Refuse what somebody has written into a file by hand, and mistaken: one odd file must harm no other."""
+    for kind, names in ((str, texts), (bool, flags), (dict, maps)):
+        for name in names:
+            if known.get(name) is not None and not isinstance(known[name], kind):
+                raise TypeError(f"{name} is a {kind.__name__}, not {known[name]!r:.80}")
 
 
 def _fields(kind: Any, said: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from .bundle import Bundle, python_name
 
 def pack_names(same_slug: Iterable[Bundle]) -> dict[str, str]:
     """The packs of bundles whose slugs make one name: the oldest has it, others get a part of their ids."""
-    oldest_first = sorted(same_slug, key=lambda bundle: (bundle.created_at, bundle.id))
+    oldest_first = sorted(same_slug, key=lambda bundle: (bundle.known_since, bundle.id))
     names = {bundle.id: f"{python_name(bundle.slug)}__{bundle.id[-8:]}" for bundle in oldest_first[1:]}
     return {bundle.id: python_name(bundle.slug) for bundle in oldest_first[:1]} | names
 

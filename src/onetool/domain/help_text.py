@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from .signature import arguments, signature
-from .texts import first_line
+from .texts import cut, first_line
 from .tool import ToolSpec
 
 SLUGS = {
@@ -16,6 +16,10 @@ SLUGS = {
 }
 """Packs whose page in the documentation is called otherwise."""
 NONE = "(none)"
+FOUND_BYTES = 1_200
+"""About 300 tokens."""
+LONGEST_SIGNATURE = 220
+LONGEST_LINE = 160
 SHOWN = 10
 """How many of a group are shown; the best ones."""
 OVERVIEW = """\
@@ -26,6 +30,7 @@ OVERVIEW = """\
 - ot.packs(): groups of tools; ot.packs(pattern="fs", info="full") with instructions and tools
 - ot.aliases(): short names of tools
 - ot.snippets(): named pieces of code
+- ot.find(query="read a file"): the few tools that fit, as signatures
 - ot.help(query="read a file"): looks through all of these; typos are forgiven
 - ot.config(), ot.health(), ot.stats(): settings, state and statistics
 
@@ -96,6 +101,20 @@ def matches_text(query: str, groups: Mapping[str, Mapping[str, str]]) -> str:
         rows += [f"({len(found) - SHOWN} more)"] if len(found) > SHOWN else []
         parts.append("\n".join([f"## {title}", *(rows or [NONE])]))
     return "\n\n".join(parts)
+
+
+def found_text(specs: Sequence[ToolSpec], most_bytes: int = FOUND_BYTES) -> str:
+    """Tools that fit, as signatures with one line each; as many as the bytes allow, but always the first."""
+    lines = list[str]()
+    for spec in specs:
+        written = signature(spec)
+        if len(written) > LONGEST_SIGNATURE:
+            written = signature(spec, required_only=True)
+        lines.append(f"{written}: {cut(first_line(spec.description), LONGEST_LINE)}")
+        if sum(len(line.encode()) + 1 for line in lines) > most_bytes and len(lines) > 1:
+            lines.pop()
+            break
+    return "\n".join(lines)
 
 
 def nothing_text(query: str) -> str:

@@ -20,10 +20,19 @@ LOOSE = TYPES | {"array": "list[Any]", "object": "dict[str, Any]"}
 UNKNOWN_DEFAULT = "'...'"
 
 
-def signature(spec: ToolSpec) -> str:
-    """`pack.func(required: str, optional: int = 5) -> str`: required first, then in the schema's order."""
+def signature(spec: ToolSpec, *, required_only: bool = False) -> str:
+    """`pack.func(required: str, optional: int = 5) -> str`: required first, then in the schema's order.
+
+    required_only: `...` stands for the others.
+    """
     arrow = f" -> {spec.return_type}" if spec.return_type else ""
-    return f"{spec.qualified_name}({', '.join(_shown(spec.input_schema))}){arrow}"
+    shown = list(_shown(spec.input_schema))
+    if required_only:
+        most = len(
+            [name for name in _order(spec.input_schema) if name in spec.input_schema.get("required", ())]
+        )
+        shown = [*shown[:most], *(["..."] if len(shown) > most else [])]
+    return f"{spec.qualified_name}({', '.join(shown)}){arrow}"
 
 
 def arguments(schema: JsonSchema) -> list[tuple[str, str, str]]:

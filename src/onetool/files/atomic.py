@@ -29,12 +29,16 @@ def write_atomic(
 
 
 def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
-    """Write the file only if there is none; return whether it was written."""
+    """Write the file only if there is none, whole or not at all; return whether it was written."""
     path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _write_new(path, content, mode)
+        _write_new(temporary, content, mode)
+        os.link(temporary, path)  # fails where there is a file, and never shows a part of one
     except FileExistsError:
         return False
+    finally:
+        temporary.unlink(missing_ok=True)
     sync_directory(path.parent)
     return True
 

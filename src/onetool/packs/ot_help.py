@@ -5,6 +5,7 @@ from typing import Any, Literal
 from onetool.domain.help_text import (
     OVERVIEW,
     alias_text,
+    found_text,
     matches_text,
     nothing_text,
     pack_text,
@@ -13,10 +14,11 @@ from onetool.domain.help_text import (
 from onetool.domain.search import closest
 from onetool.domain.texts import first_line
 from onetool.domain.tool import ToolSpec
-from onetool.sdk import YamlList, get_config, instructions, list_tools, show_snippet
+from onetool.sdk import YamlList, find_tools, get_config, instructions, list_tools, show_snippet
 
 pack = "ot"
 
+MOST_FOUND = 50
 MANY = 3
 """How many tools a search with `full` explains."""
 
@@ -43,6 +45,24 @@ def help(query: str = "", info: Literal["list", "min", "full"] = "min") -> Any:
             index.exact_names(query) or [n for group in index.search(query).values() for n in group]
         )
     return index.explain(query, everything=info == "full")
+
+
+def find(query: str, limit: int = 5) -> str:
+    """Find the tools that fit what you want to do; read more of one with ot.help.
+
+    Args:
+        query: What you want to do, in your own words.
+        limit: How many tools at most.
+
+    Returns:
+        A signature and one line for each tool, the best first.
+
+    Example:
+        ot.find(query="look up the weather in a city")
+    """
+    if not 1 <= limit <= MOST_FOUND:
+        raise ValueError(f"limit must be from 1 to {MOST_FOUND}, got {limit}")
+    return found_text(find_tools(query, limit)) or nothing_text(query)
 
 
 class _Index:

@@ -1,7 +1,7 @@
 """Code that a model wrote: read, checked, run in the sandbox; what comes out is masked and measured."""
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from onetool.catalog.catalog import Catalog
@@ -14,6 +14,7 @@ from onetool.domain.program import InvalidProgram, Program, parse_program
 from onetool.domain.sandbox import Answer, Host, Outcome, SandboxJob, SandboxLimits
 from onetool.domain.signature import pack_stubs
 from onetool.domain.texts import cut
+from onetool.domain.tool import ToolSpec
 from onetool.domain.yaml_text import to_yaml
 from onetool.ports import Sandbox
 from onetool.settings.schema import Snippet
@@ -84,7 +85,7 @@ class CodeRuns:
         aliases = self._aliases(program)
         named = program.names | {target.partition(".")[0] for target in aliases.values()}
         specs = {name: await self._catalog.pack(name, caller) for name in named & packs}
-        modules = {name: pack_stubs(visible) for name, visible in specs.items() if visible}
+        modules = await self._threads.run(_stubs, specs)
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
         known = frozenset({*packs, *self._catalog.aliases})
         return SandboxJob(
@@ -108,6 +109,10 @@ class CodeRuns:
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
         return CodeResult(True, jsonable(data), printed)
+
+
+def _stubs(packs: Mapping[str, Sequence[ToolSpec]]) -> dict[str, str]:
+    return {name: pack_stubs(specs) for name, specs in packs.items() if specs}
 
 
 def code_text(result: CodeResult, most_bytes: int) -> str:

@@ -8,7 +8,7 @@ from .batch import batch_execute, normalize_items
 from .calls import call_tool, call_tool_async
 from .declare import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
-from .discovery import instructions, list_tools, show_snippet
+from .discovery import find_tools, instructions, list_tools, show_snippet
 from .http import http_client, safe_request
 from .notes import publish
 from .packs import get_pack
@@ -30,6 +30,7 @@ __all__ = [
     "call_tool",
     "call_tool_async",
     "check_deps",
+    "find_tools",
     "get_config",
     "get_pack",
     "get_secret",

@@ -14,6 +14,13 @@ def list_tools() -> list[ToolSpec]:
     return wait_for(scope, visible, "list_tools()")
 
 
+def find_tools(query: str, limit: int = 5) -> list[ToolSpec]:
+    """Return the tools that fit a question best, of those that the caller may call."""
+    scope = current()
+    found = scope.runtime.discovery.find(query, scope.invocation.caller, limit)
+    return wait_for(scope, found, "find_tools()")
+
+
 def instructions(pack: str) -> str:
     """Return what the operator has written in `prompts.yaml` of a pack; empty where there is nothing."""
     return current().runtime.configuration.prompts.packs.get(pack, "").strip()

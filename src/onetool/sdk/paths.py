@@ -20,7 +20,7 @@ def allowed_path(path: str) -> Path:
     Raises PermissionError outside of `fs.roots`, and inside OneTool's own directories.
     """
     configuration = current().runtime.configuration
-    real = _real(working_directory() / Path(path).expanduser())
+    real = _real(path)
     _check(path, real, configuration.roots, configuration.places.protected)
     return real
 
@@ -72,11 +72,11 @@ def _check_opened(path: str, opened: os.stat_result) -> None:
         raise PermissionError(f"{path!r} has been replaced while it was opened.")
 
 
-def _real(path: Path) -> Path:
+def _real(path: str) -> Path:
     try:
-        return path.resolve()
-    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a NUL in the name
-        raise PermissionError(f"{str(path)!r} leads nowhere: {error}") from None
+        return (working_directory() / Path(path).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a NUL, a user who is not there
+        raise PermissionError(f"{path!r} leads nowhere: {error}") from None
 
 
 def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:

@@ -1,8 +1,10 @@
 """Stored tools, asked for by name: however many there are, none is loaded before it is called."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import Any
 
 from onetool.domain.bundle import Filter, Listed, ToolVersion
+from onetool.domain.invocation import Invocation
 from onetool.domain.paging import Page
 from onetool.domain.shelf import BUNDLE_OFF, OFF
 from onetool.domain.tool import Runner, Tool, ToolSpec
@@ -55,9 +57,22 @@ class BundleTools:
         return await self._threads.run(self._store.count)
 
     def _tool(self, listed: Listed) -> Tool:
-        spec = spec_of(listed)
         is_http = listed.tool.http_impl is not None
-        return Tool(spec, self._make_runner(listed.tool) if is_http else None)
+        return Tool(spec_of(listed), _Later(self._make_runner, listed.tool).run if is_http else None)
+
+
+class _Later:
+    """A runner that is made when it is first called: most tools of a listing never are."""
+
+    def __init__(self, make: MakeRunner, tool: ToolVersion) -> None:
+        self._make, self._tool = make, tool
+        self._runner: Runner | None = None
+
+    async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
+        """Run the tool."""
+        if self._runner is None:
+            self._runner = self._make(self._tool)
+        return await self._runner(args, invocation)
 
 
 def spec_of(listed: Listed) -> ToolSpec:

@@ -12,6 +12,7 @@ as none, and the next writer takes it over.
 import hashlib
 import logging
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,10 +25,11 @@ from onetool.domain.bundle import SCHEMA_VERSION, Bundle, Pair, ToolVersion
 from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
 from onetool.files.lock import locked
 from onetool.files.quarantine import set_aside
+from onetool.files.stamp import stamp
 
 log = logging.getLogger(__name__)
 
-RECORD, LOCK, PAIRS = "bundle.json", ".lock", ".pairs"
+RECORD, LOCK, PAIRS, TRASH = "bundle.json", ".lock", ".pairs", ".trash"
 
 
 class BundleFiles:
@@ -47,8 +49,19 @@ class BundleFiles:
         _write(self.of_bundle(bundle.id) / RECORD, bundle)
 
     def remove_bundle(self, bundle_id: str) -> None:
-        """Remove a bundle with all that lies in its directory."""
-        rmtree(self.of_bundle(bundle_id))
+        """Remove a bundle with all that lies in its directory: at once out of the way, then for good."""
+        trash = self.folder / TRASH
+        trash.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        self.of_bundle(bundle_id).rename(trash / f"{bundle_id}-{secrets.token_hex(4)}")
+        self.empty_trash()
+
+    def empty_trash(self) -> None:
+        """Remove what is out of the way, also what a process that died has left there."""
+        rmtree(self.folder / TRASH, ignore_errors=True)
+
+    def has_claim(self, pair: Pair) -> bool:
+        """Whether the pair is said to belong to a tool."""
+        return self._claim(pair).exists()
 
     def tool(self, pair: Pair) -> ToolVersion | None:
         """Return the tool that has this slug and version."""
@@ -126,6 +139,7 @@ class BundleFiles:
         return self.of_bundle(pair[0]) / PAIRS / name
 
     def _read(self, file: Path, kind: Any) -> Any:
+        seen = stamp(str(file))
         try:
             said = orjson.loads(file.read_bytes())
             if said["schemaVersion"] > SCHEMA_VERSION:
@@ -137,7 +151,8 @@ class BundleFiles:
         except OSError as error:
             log.error("%s cannot be read: %s", file, error.strerror)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            self.set_aside(file, f"{type(error).__name__}: {error}")
+            if stamp(str(file)) == seen:  # nobody has mended it meanwhile
+                self.set_aside(file, f"{type(error).__name__}: {error}")
         return None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from onetool.domain.bundle import Bundle, Filter, Listed, ToolVersion, python_name
+from onetool.domain.bundle import Bundle, Filter, Listed, Pair, Taken, ToolVersion, python_name
 from onetool.domain.bundle_names import function_name, pack_names
 from onetool.domain.paging import Page
 from onetool.files.atomic import PRIVATE_DIR
@@ -58,6 +58,10 @@ class BundleIndex:
             if writing:
                 connection.execute("begin immediate")
             yield Rows(connection, self._has_words(connection))
+
+    def exists(self) -> bool:
+        """Whether there is a file at all."""
+        return self._file.exists()
 
     def ensure(self) -> bool:
         """Make the tables where they are missing; return whether the index is empty and must be filled."""
@@ -127,6 +131,15 @@ class Rows:
         """Note the state of a bundle's directory that these rows have seen."""
         self._connection.execute("update bundles set stamp = ? where id = ?", (stamp, bundle_id))
 
+    def check_free(self, tool: ToolVersion) -> None:
+        """Refuse a tool whose id is that of another tool: rows are found by ids.
+
+        Raises Taken.
+        """
+        found = self._one("select bundle_id, slug, version from tools where id = ?", tool.id)
+        if found is not None and tuple(found) != tool.pair:
+            raise Taken(f"The id {tool.id} is that of another tool, {found[1]!r} version {found[2]!r}.")
+
     def put_tool(self, tool: ToolVersion, stamp: str) -> None:
         """Write the row of a tool."""
         self.drop_tool(tool.id)
@@ -174,9 +187,17 @@ class Rows:
         """The state of each bundle's directory that was last seen."""
         return dict(self._all("select id, stamp from bundles"))
 
-    def tool_stamps(self, bundle_id: str) -> dict[str, str]:
-        """The state of each tool's file that was last seen."""
-        return dict(self._all("select id, stamp from tools where bundle_id = ?", bundle_id))
+    def seen_tools(self, bundle_id: str) -> dict[str, tuple[str, Pair]]:
+        """The state of each tool's file that was last seen, and its pair."""
+        rows = self._all(
+            "select id, stamp, bundle_id, slug, version from tools where bundle_id = ?", bundle_id
+        )
+        return {tool_id: (stamp, (bundle, slug, version)) for tool_id, stamp, bundle, slug, version in rows}
+
+    def pause(self) -> None:
+        """Keep what was written so far, and let others have a turn."""
+        self._connection.commit()
+        self._connection.execute("begin immediate")
 
     def count(self) -> int:
         """How many versions there are."""
@@ -284,7 +305,11 @@ class Rows:
         rows = self._all("select body from bundles where base = ? and not deleted", base)
         names = pack_names(Bundle.from_json(orjson.loads(body)) for (body,) in rows)
         for bundle_id, pack in names.items():
-            self._connection.execute("update bundles set pack = ? where id = ?", (pack, bundle_id))
+            taken = self._one(
+                "select 1 from bundles where pack = ? and base <> ? and not deleted", pack, base
+            )
+            unique = f"{base}__{bundle_id.replace('-', '')}" if taken else pack
+            self._connection.execute("update bundles set pack = ? where id = ?", (unique, bundle_id))
 
     def _one(self, query: str, *values: object) -> Any:
         return self._connection.execute(query, values).fetchone()

@@ -6,7 +6,9 @@ bundles/.unfinished/<bundleID>          somebody writes; if it died, the index m
 bundles/.moves                          grows by a byte with every change, so that others see it by a stat
 """
 
+import logging
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,16 +17,18 @@ from pathlib import Path
 from onetool.domain.bundle import Bundle, Filter, Listed, Pair, Taken, ToolVersion
 from onetool.domain.paging import Page
 from onetool.domain.search import closest_words, words_of
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.atomic import PRIVATE, PRIVATE_DIR
 from onetool.files.stamp import stamp
 
 from .bundle_files import BundleFiles
 from .bundle_index import BundleIndex, Rows
 
+log = logging.getLogger(__name__)
+
 MOST_MOVES = 1_000_000
 """Bytes after which the file that counts changes begins anew."""
-ENOUGH = 50
-"""With this many tools that have the words, none is looked for that only resembles them."""
+TOGETHER = 500
+"""How many tools are indexed before others have a turn."""
 ALIKE = 50
 """How many slugs are looked up that only resemble the query."""
 
@@ -76,6 +80,21 @@ class FlatFileBundles:
             with self._changing(tool.bundle_id) as rows:
                 return self._put(rows, tool)
 
+    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+        """Keep a bundle with all its tools, or nothing: the record is written last, and makes it be there."""
+        self._check_import(bundle, tools)
+        with self._locked(bundle.id):
+            self._check_import(bundle, tools)
+            with self._changing(bundle.id) as rows:
+                for tool in tools:
+                    rows.check_free(tool)
+                for tool in tools:
+                    self._files.write_tool(tool)
+                self._files.write_bundle(bundle)
+                rows.put_bundle(bundle)
+                for tool in tools:
+                    rows.put_tool(tool, _state(self._files.of_tool(tool.bundle_id, tool.id)))
+
     def change_tool(
         self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
     ) -> Listed:
@@ -104,7 +123,8 @@ class FlatFileBundles:
         if tool is None:
             return None
         with self._rows() as rows:
-            return rows.listed(tool.id)
+            listed = rows.listed(tool.id)
+        return listed if listed and listed.tool.pair == pair else None
 
     def find(self, name: str) -> Sequence[Listed]:
         """Return all versions of the tool that code calls by this name, the newest first."""
@@ -133,11 +153,9 @@ class FlatFileBundles:
         if not words:
             return []
         with self._rows() as rows:
-            found = rows.beginning(query.strip(), ENOUGH) + rows.with_words(words, limit)
-            if len(found) < ENOUGH:
-                found += rows.of_slugs(closest_words(query, self._all_slugs(rows), ALIKE), limit)
-        unique = {listed.tool.id: listed for listed in found if wanted.takes(listed)}
-        return list(unique.values())[:limit]
+            found = rows.beginning(query.strip(), limit) + rows.with_words(words, limit)
+            found += rows.of_slugs(closest_words(query, self._all_slugs(rows), ALIKE), limit)
+        return list({listed.tool.id: listed for listed in found if wanted.takes(listed)}.values())
 
     def count(self) -> int:
         """Return how many versions there are."""
@@ -147,11 +165,17 @@ class FlatFileBundles:
     def reap(self, before: str) -> Sequence[str]:
         """Remove bundles that were deleted before this moment and hold no tool; return their ids."""
         self._open()
-        return [bundle_id for bundle_id in self._files.bundle_ids() if self._reap(bundle_id, before)]
+        self._files.empty_trash()
+        return [bundle_id for bundle_id in self._files.bundle_ids() if self._reaped(bundle_id, before)]
+
+    def _reaped(self, bundle_id: str, before: str) -> bool:
+        try:
+            return self._is_over(bundle_id, before) and self._reap(bundle_id, before)
+        except (OSError, sqlite3.Error) as error:  # one that cannot be removed keeps no other
+            log.error("bundle %s cannot be removed: %s", bundle_id, error)
+            return False
 
     def _reap(self, bundle_id: str, before: str) -> bool:
-        if not self._is_over(bundle_id, before):
-            return False
         with self._locked(bundle_id):
             if not self._is_over(bundle_id, before):  # somebody has put it back, or a tool into it
                 return False
@@ -165,12 +189,24 @@ class FlatFileBundles:
         deleted_at = bundle.soft_deleted_at if bundle else None
         return deleted_at is not None and deleted_at < before and not self._files.tool_files(bundle_id)
 
+    def _check_import(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+        old = self._files.bundle(bundle.id)
+        if old is not None and not old.soft_deleted_at:
+            raise Taken
+        for tool in tools:
+            first = self._files.tool(tool.pair)
+            if first is not None and first.id != tool.id:
+                raise Taken(
+                    f"{tool.slug!r} version {tool.version!r} is there already, from before it was deleted."
+                )
+
     def _check_new(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> None:
         check(self._files.bundle(tool.bundle_id))
         if self._files.tool(tool.pair) is not None:
             raise Taken
 
     def _put(self, rows: Rows, tool: ToolVersion) -> Listed:
+        rows.check_free(tool)
         self._files.write_tool(tool)
         rows.put_tool(tool, _state(self._files.of_tool(tool.bundle_id, tool.id)))
         return rows.must_list(tool.id)
@@ -194,9 +230,9 @@ class FlatFileBundles:
             with self._index.open(writing=True) as rows:
                 yield rows
                 rows.stamp_bundle(bundle_id, _state(self._files.of_bundle(bundle_id)))
-            unfinished.unlink(missing_ok=True)
         finally:
             self._move()
+        unfinished.unlink(missing_ok=True)  # after everybody was told: who finds it tells them again
 
     @contextmanager
     def _rows(self) -> Iterator[Rows]:
@@ -206,10 +242,10 @@ class FlatFileBundles:
 
     def _open(self) -> None:
         """Once a process: bring the index up to files that moved without it."""
-        if self._is_open:
+        if self._is_open and self._index.exists():
             return
         with self._opening:
-            if not self._is_open:
+            if not self._is_open or not self._index.exists():
                 self._folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
                 self._index.ensure()
                 self._catch_up()
@@ -224,11 +260,21 @@ class FlatFileBundles:
         unfinished = {path.name for path in (self._folder / ".unfinished").glob("*")}
         for bundle_id in sorted(there):
             if seen.get(bundle_id) != there[bundle_id] or bundle_id in unfinished:
-                with self._files.locked(bundle_id):
-                    self._look_again(bundle_id)
+                self._try_again(bundle_id)
         with self._index.open(writing=True) as rows:
             for bundle_id in seen.keys() - there.keys():
-                rows.drop_bundle(bundle_id)
+                if not self._files.of_bundle(bundle_id).exists():
+                    rows.drop_bundle(bundle_id)
+
+    def _try_again(self, bundle_id: str) -> None:
+        """Look at a bundle again; one that cannot be indexed is reported, and harms no other."""
+        try:
+            with self._files.locked(bundle_id):
+                self._look_again(bundle_id)
+        except (OSError, sqlite3.IntegrityError, ValueError, TypeError) as error:
+            problem = f"bundle {bundle_id} cannot be indexed: {type(error).__name__}: {error}"
+            self._files.problems.append(problem)
+            log.error("%s", problem)
 
     def _look_again(self, bundle_id: str) -> None:
         """Make the rows of a bundle equal to its files; only files that moved are read."""
@@ -244,13 +290,20 @@ class FlatFileBundles:
         self._move()
 
     def _look_at_tools(self, rows: Rows, bundle_id: str) -> None:
-        seen = rows.tool_stamps(bundle_id)
+        seen = rows.seen_tools(bundle_id)
         there = {file.stem: file for file in self._files.tool_files(bundle_id)}
         for gone in seen.keys() - there.keys():
             rows.drop_tool(gone)
-        for tool_id, file in sorted(there.items()):
-            if seen.get(tool_id) != _state(file):
-                self._take(rows, file)
+        moved = [
+            file for tool_id, file in sorted(there.items()) if not self._is_as_seen(file, seen.get(tool_id))
+        ]
+        for number, file in enumerate(moved, 1):
+            self._take(rows, file)
+            if number % TOGETHER == 0:
+                rows.pause()
+
+    def _is_as_seen(self, file: Path, seen: tuple[str, Pair] | None) -> bool:
+        return seen is not None and seen[0] == _state(file) and self._files.has_claim(seen[1])
 
     def _take(self, rows: Rows, file: Path) -> None:
         """Index a file that appeared or changed; one that cannot be used is set aside."""
@@ -261,6 +314,11 @@ class FlatFileBundles:
         first = self._files.tool(tool.pair)
         if tool.id != file.stem or tool.bundle_id != file.parent.name or (first and first.id != tool.id):
             self._files.set_aside(file, "its id, bundle or version belongs to another")
+            return
+        try:
+            rows.check_free(tool)
+        except Taken as error:
+            self._files.set_aside(file, str(error))
             return
         self._files.claim(tool, durable=False)
         rows.put_tool(tool, _state(file))
@@ -275,11 +333,14 @@ class FlatFileBundles:
         return self._folder / ".unfinished" / bundle_id
 
     def _move(self) -> None:
-        if (seen := stamp(self._moves)) and seen[1] > MOST_MOVES:
-            write_atomic(Path(self._moves), b"")
+        """Tell every process. The file is never replaced: nobody's byte goes to one that is gone."""
         descriptor = os.open(self._moves, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
         try:
+            if os.fstat(descriptor).st_size > MOST_MOVES:
+                os.ftruncate(descriptor, 0)
             os.write(descriptor, b".")
+        except OSError:  # the disk is full: its time moves without room
+            os.utime(self._moves)
         finally:
             os.close(descriptor)
 

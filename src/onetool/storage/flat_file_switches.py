@@ -1,6 +1,5 @@
 """Switches of what is not stored here: one small JSON file, by the ids of what they switch."""
 
-import logging
 import os
 from collections.abc import Hashable, Mapping
 from pathlib import Path
@@ -9,10 +8,7 @@ import orjson
 
 from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
 from onetool.files.lock import locked
-from onetool.files.quarantine import set_aside
 from onetool.files.stamp import stamp
-
-log = logging.getLogger(__name__)
 
 
 class FlatFileSwitches:
@@ -26,15 +22,17 @@ class FlatFileSwitches:
         return stamp(self._text)
 
     def read(self) -> Mapping[str, bool]:
-        """Return every switch that was ever touched; a damaged file is set aside."""
+        """Return every switch that was ever touched.
+
+        Raises ValueError when the file is damaged: what was switched off must not come on by that.
+        """
         try:
             said = orjson.loads(self._file.read_bytes())
             return {str(id): bool(is_on) for id, is_on in said["switches"].items()}
         except FileNotFoundError:
             return {}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            log.error("%s is damaged and set aside as %s: %s", self._file, set_aside(self._file).name, error)
-            return {}
+            raise ValueError(f"{self._file} is damaged: mend or remove it ({error})") from None
 
     def set(self, id: str, is_enabled: bool) -> None:
         """Set a switch."""

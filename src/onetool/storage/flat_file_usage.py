@@ -84,8 +84,11 @@ class FlatFileUsage:
             return None
 
     def _keep(self, day: date, size: int, tally: Tally) -> Tally:
-        kept = {"bytes": size, **tally.to_json()}
-        write_atomic(self._sum_file(day), orjson.dumps(kept, option=orjson.OPT_INDENT_2))
+        kept = orjson.dumps({"bytes": size, **tally.to_json()}, option=orjson.OPT_INDENT_2)
+        try:
+            write_atomic(self._sum_file(day), kept)
+        except OSError as error:
+            log.error("%s cannot be written: %s", self._sum_file(day), error.strerror)
         return tally
 
     def _events(self, day: date) -> Iterator[Event]:

@@ -51,7 +51,20 @@ class MemoryBundles:
             check(self._bundles.get(tool.bundle_id))
             if tool.pair in self._tools:
                 raise Taken
+            self._check_free(tool)
             return self._keep(tool)
+
+    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+        """Keep a bundle with all its tools, or nothing."""
+        with self._lock:
+            old = self._bundles.get(bundle.id)
+            if old is not None and not old.soft_deleted_at:
+                raise Taken
+            for tool in tools:
+                self._check_free(tool)
+            self._bundles[bundle.id] = bundle
+            for tool in tools:
+                self._keep(tool)
 
     def change_tool(
         self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
@@ -125,6 +138,11 @@ class MemoryBundles:
             for bundle_id in over:
                 del self._bundles[bundle_id]
             return over
+
+    def _check_free(self, tool: ToolVersion) -> None:
+        for one in self._tools.values():
+            if (one.id == tool.id) != (one.pair == tool.pair):
+                raise Taken(f"{tool.slug!r} version {tool.version!r}, or its id, is there already.")
 
     def _keep(self, tool: ToolVersion) -> Listed:
         self._tools[tool.pair] = tool

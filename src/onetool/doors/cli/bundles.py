@@ -11,7 +11,7 @@ from onetool.domain.nearest import did_you_mean
 from onetool.domain.texts import first_line
 from onetool.runtime import Runtime
 
-from .session import answers, json_option, wants_json, with_runtime, write_json
+from .session import answers, json_option, masked, wants_json, with_runtime, write_json
 
 T = TypeVar("T")
 PAGE = 256
@@ -62,9 +62,8 @@ def show(bundle: str, as_json: bool) -> None:
         return
     from .screen import table
 
-    click.echo(
-        f"{found.slug}: {found.description or found.display_name} ({_on(found.is_enabled)})\n", file=answers()
-    )
+    about = masked(found.description or found.display_name)
+    click.echo(f"{found.slug}: {about} ({_on(found.is_enabled)})\n", file=answers())
     table(
         ("TOOL", "VERSION", "STATE", "TYPE", "DESCRIPTION"),
         [

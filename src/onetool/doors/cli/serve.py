@@ -20,8 +20,8 @@ from onetool.settings.places import Places
 from .session import answers, find, with_runtime
 
 LOOPBACK = "127.0.0.1"
-GRACE = 30
-"""Seconds that calls in flight have to finish when the server is ended."""
+SHORTEST_TOKEN = 20
+BACKLOG = 2048
 
 
 @click.command()
@@ -41,7 +41,8 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
     token = _token(find())
-    names = (*hosts, *([] if host in ("0.0.0.0", "::") else [host]))  # noqa: S104 - compared, not bound
+    own = f"[{host}]" if ":" in host else host
+    names = (*hosts, *([] if host in ("0.0.0.0", "::") else [own]))  # noqa: S104 - compared, not bound
 
     async def run(runtime: Runtime) -> None:
         from onetool.doors.mcp.server import create_server
@@ -60,28 +61,11 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
 
 
 async def _listen(app: Any, host: str, port: int) -> None:
-    import uvicorn
+    from onetool.doors.rest.listening import make_server
 
-    class Server(uvicorn.Server):
-        """Ends by our own handlers: uvicorn's would end the process by the signal that it caught."""
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield
-
-    config = uvicorn.Config(
-        app,
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        lifespan="off",
-        timeout_graceful_shutdown=GRACE,
-    )
-    server = Server(config)
+    server = make_server(app)
     listening = _bind(host, port)
-    listening.listen(config.backlog)  # whoever reads the next line may call at once
+    listening.listen(BACKLOG)  # whoever reads the next line may call at once
     where, bound = listening.getsockname()[:2]
     shown = f"[{where}]" if ":" in where else where
     click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
@@ -123,13 +107,17 @@ async def _reap(runtime: Runtime, interval: float) -> None:
 def _token(places: Places) -> str:
     given = os.environ.get("ONETOOL_TOKEN", "").strip()
     if given:
-        return given
+        return given  # the operator's own choice, however short
     file: Path = places.state / "token"
     made = secrets.token_urlsafe(32)
     if write_new(file, made.encode()):
         click.echo(f"Your token, shown only now and kept in {file}:\n  {made}", err=True)
         return made
-    return file.read_text(encoding="ascii").strip()
+    kept = file.read_text(encoding="ascii").strip()
+    if len(kept) < SHORTEST_TOKEN:
+        click.echo(f"Error: {file} holds no token. Remove it, and a new one is made.", err=True)
+        raise SystemExit(1)
+    return kept
 
 
 @contextmanager

@@ -36,8 +36,10 @@ def write_json(value: Any) -> None:
 
 
 def masked(text: str) -> str:
-    """Return a text without secrets: a pack may have one in a default or a docstring."""
-    return _redactor.redact(text)
+    """Return a text fit for a terminal: no secrets, and no signs that would move or hide what is shown."""
+    return "".join(
+        char if char.isprintable() or char in "\n\t" else "\ufffd" for char in _redactor.redact(text)
+    )
 
 
 def answers() -> TextIO:

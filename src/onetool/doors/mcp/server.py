@@ -46,7 +46,7 @@ def create_server(runtime: Runtime, expose: str) -> Server[Any]:
         return types.ListToolsResult(tools=tools, next_cursor=following)
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        progress = _Progress(context)
+        progress = _Progress(context, runtime)
         said = await presentation.call(
             params.name, params.arguments or {}, _caller(runtime, context, progress)
         )
@@ -81,8 +81,8 @@ def _session(context: Context) -> str:
 class _Progress:
     """Passes progress on to the client; tools may report it from any thread."""
 
-    def __init__(self, context: Context) -> None:
-        self._context, self._loop = context, asyncio.get_running_loop()
+    def __init__(self, context: Context, runtime: Runtime) -> None:
+        self._context, self._runtime, self._loop = context, runtime, asyncio.get_running_loop()
         self._sending: set[asyncio.Task[None]] = set()
 
     def report(self, done: float, total: float | None, message: str) -> None:
@@ -95,7 +95,9 @@ class _Progress:
             await asyncio.wait(self._sending)
 
     def _send(self, done: float, total: float | None, message: str) -> None:
-        task = self._loop.create_task(self._context.session.report_progress(done, total, message or None))
+        task = self._loop.create_task(
+            self._context.session.report_progress(done, total, self._runtime.masked(message) or None)
+        )
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 

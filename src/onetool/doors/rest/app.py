@@ -43,7 +43,7 @@ def create_api(runtime: Runtime) -> FastAPI:
     api = FastAPI(title="OneTool", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     for routes in (bundle_routes, exchange_routes, tool_routes, call_routes, system_routes):
         api.include_router(routes(runtime))
-    add_handlers(api)
+    add_handlers(api, runtime.masked)
     document = api.openapi
 
     def openapi() -> dict[str, object]:

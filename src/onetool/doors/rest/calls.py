@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
-import orjson
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -97,7 +96,7 @@ async def _events(runtime: Runtime, name: str, args: Mapping[str, Any]) -> Async
     running = loop.create_task(runtime.call(runtime.new_call(name, args, "rest"), caller))
     try:
         async for event in _until(running, told):
-            yield _event("progress", orjson.dumps(event))
+            yield _event("progress", encode(runtime.masked(event)))
         yield _event("result", encode(_body(await running)))
     finally:
         running.cancel()

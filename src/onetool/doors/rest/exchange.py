@@ -37,7 +37,7 @@ def exchange_routes(runtime: Runtime) -> APIRouter:
     async def import_archive(request: Request) -> Any:
         """Import what was exported; it stays switched off until you switch it on."""
         bundle, number = await runtime.exchange.import_archive(await request.body())
-        return reply({"bundle": bundle_json(bundle), "tools": number}, 201)
+        return reply(runtime.masked({"bundle": bundle_json(bundle), "tools": number}), 201)
 
     @routes.post(
         "/import/openapi",
@@ -49,6 +49,6 @@ def exchange_routes(runtime: Runtime) -> APIRouter:
     async def import_openapi(request: Request, baseUrl: Annotated[str | None, Query()] = None) -> Any:  # noqa: N803
         """Turn an OpenAPI description, as JSON or YAML, into a bundle; it stays switched off."""
         imported = await runtime.exchange.import_openapi(await request.body(), baseUrl)
-        return reply(imported | {"bundle": bundle_json(imported["bundle"])}, 201)
+        return reply(runtime.masked(imported | {"bundle": bundle_json(imported["bundle"])}), 201)
 
     return routes

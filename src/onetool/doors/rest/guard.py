@@ -19,13 +19,15 @@ class Guard:
     """Checks Host, Origin, token and size before anything else sees a request."""
 
     def __init__(self, app: ASGIApp, *, token: str, hosts: Sequence[str]) -> None:
+        if not token:
+            raise ValueError("a server needs a token")
         self._app, self._token = app, token.encode()
         self._hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request pass, or answer it."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await send({"type": "websocket.close", "code": 1008})  # nothing here speaks anything else
             return
         refusal = self._refusal(scope["path"], Headers(scope=scope))
         if refusal is None:
@@ -44,7 +46,7 @@ class Guard:
                 f"Host {host[:100]!r} is not served here. Allow it with: onetool serve --allow-host NAME",
             )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _netloc(origin) != host.lower():
             return 403, f"Pages from {origin[:100]!r} may not call this server."
         if (
             not headers.get("content-length", "0").isdigit()
@@ -91,6 +93,13 @@ class _Answer:
             await self._send(message)
         elif message["type"] == "http.response.start":
             await problem(413, _too_large())(self._scope, self._body.receive, self._send)
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:  # half of an IPv6 address
+        return ""
 
 
 def _too_large() -> str:

@@ -1,6 +1,7 @@
 """What went wrong, as `application/problem+json`: what, and what would be right."""
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -71,27 +72,39 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     media = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": media}
-        for status in (400, 401, 403, 413, *statuses)
+        for status in (400, 401, 403, 413, 503, *statuses)
     }
 
 
-def add_handlers(app: FastAPI) -> None:
-    """Let every error of the app be answered as a problem."""
+def add_handlers(app: FastAPI, masked: Callable[[str], str]) -> None:
+    """Let every error of the app be answered as a problem, without secrets."""
 
     @app.exception_handler(BundleError)
     async def bundle_error(request: Request, error: BundleError) -> JSONResponse:
-        return problem(status_of(error), str(error))
+        return problem(status_of(error), masked(str(error)))
 
-    @app.exception_handler(RequestValidationError)
-    async def wrong_shape(request: Request, error: RequestValidationError) -> JSONResponse:
-        message = _told(error)
-        if request.url.path.endswith(CALLS):
-            return failed_call(400, ErrorCode.INVALID_ARGS, message)
-        return problem(400, message)
+    @app.exception_handler(TimeoutError)
+    @app.exception_handler(sqlite3.OperationalError)
+    async def busy(request: Request, error: Exception) -> JSONResponse:
+        return problem(503, "Somebody else is writing. Try again.", headers={"Retry-After": "1"})
 
     @app.exception_handler(Exception)
     async def our_mistake(request: Request, error: Exception) -> JSONResponse:
-        return problem(500, f"Something went wrong here ({type(error).__name__}); the log says what.")
+        message = f"Something went wrong here ({type(error).__name__}); the log says what."
+        if request.url.path.endswith(CALLS):
+            return failed_call(500, ErrorCode.EXECUTION_ERROR, message)
+        return problem(500, message)
+
+    _add_handlers_of_requests(app, masked)
+
+
+def _add_handlers_of_requests(app: FastAPI, masked: Callable[[str], str]) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def wrong_shape(request: Request, error: RequestValidationError) -> JSONResponse:
+        message = masked(_told(error))
+        if request.url.path.endswith(CALLS):
+            return failed_call(400, ErrorCode.INVALID_ARGS, message)
+        return problem(400, message)
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:

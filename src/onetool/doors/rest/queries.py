@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any
 
-import orjson
 from fastapi import Path, Query, Response
 
+from onetool.domain.json_text import encode
 from onetool.domain.page_tokens import LARGEST_PAGE, read_token
 
 DEFAULT_PAGE = 25
@@ -69,4 +69,4 @@ def upload(media: str) -> dict[str, Any]:
 
 def reply(value: Any, status: int = 200) -> Response:
     """Answer with JSON that is known to be in its shape."""
-    return Response(orjson.dumps(value), status, media_type="application/json")
+    return Response(encode(value), status, media_type="application/json")

@@ -1,5 +1,6 @@
 """`/healthz`, `/readyz`, `/metrics`: how the server is, for whoever watches over it."""
 
+import time
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -13,12 +14,15 @@ from .queries import reply
 
 OPEN: dict[str, Any] = {"security": []}
 """No token is needed."""
+KNOWN_FOR = 5.0
+"""Seconds for which an answer to `readyz` holds."""
 ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 
 
 def system_routes(runtime: Runtime) -> APIRouter:
     """Make the routes for whoever watches."""
     routes = APIRouter(tags=["system"])
+    known = _Known()
     refused: dict[int | str, dict[str, Any]] = {403: documented()[403], 413: documented()[413]}
 
     @routes.get("/healthz", responses=refused, openapi_extra=OPEN)
@@ -33,9 +37,11 @@ def system_routes(runtime: Runtime) -> APIRouter:
     )
     async def is_ready() -> Response:
         """Tell whether everything works; no token is needed."""
-        health = await runtime.health()
-        broken = bool(health.failures) or not all(health.servers.values())
-        return reply({"status": "degraded" if broken else "ok"}, 503 if broken else 200)
+        if time.monotonic() - known.at > KNOWN_FOR:  # anybody may ask, and asking probes every server
+            health = await runtime.health()
+            known.is_broken = bool(health.failures) or not all(health.servers.values())
+            known.at = time.monotonic()
+        return reply({"status": "degraded" if known.is_broken else "ok"}, 503 if known.is_broken else 200)
 
     @routes.get(
         "/metrics",
@@ -51,6 +57,13 @@ def system_routes(runtime: Runtime) -> APIRouter:
         return "\n".join(lines) + "\n"
 
     return routes
+
+
+class _Known:
+    """What was found when somebody last asked."""
+
+    at = -1e9
+    is_broken = False
 
 
 def _lines(tally: Tally) -> list[str]:
