@@ -104,6 +104,10 @@ async def test_what_models_read():
                     "info": "`list` for names only, `min` for the usual text, `full` for all that is known.",
                 },
             ),
+            "ot.find": (
+                "Find the tools that fit what you want to do; read more of one with ot.help.",
+                {"query": "What you want to do, in your own words.", "limit": "How many tools at most."},
+            ),
             "ot.stats": (
                 "Show the statistics of calls: how many, how well, what was saved.",
                 {
