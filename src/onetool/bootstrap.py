@@ -1,5 +1,6 @@
 """Settings -> Runtime: the only file that knows every adapter."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import ExitStack, asynccontextmanager
@@ -29,6 +30,7 @@ from onetool.pipeline.record import Recorder
 from onetool.ports import (
     BundleStore,
     CounterStore,
+    ManifestStore,
     RateLimiter,
     ResultStore,
     ServerSource,
@@ -41,16 +43,19 @@ from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_definitions, settings_files
 from onetool.sources.bundle_tools import BundleTools, MakeRunner
 from onetool.sources.config_tools import ConfigTools
+from onetool.sources.mcp_servers import McpServer
 from onetool.sources.python_packs.index import PackIndex
 from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
 from onetool.sources.snapshot import Fixed, Reader, Snapshot
 from onetool.sources.switched import Switched
 from onetool.storage.flat_file import FlatFileResults
 from onetool.storage.flat_file_bundles import FlatFileBundles
+from onetool.storage.flat_file_manifests import FlatFileManifests
 from onetool.storage.flat_file_switches import FlatFileSwitches
 from onetool.storage.flat_file_usage import FlatFileUsage
 from onetool.storage.memory import MemoryCounters, MemoryResults, MemorySwitches, MemoryUsage
 from onetool.storage.memory_bundles import MemoryBundles
+from onetool.storage.memory_manifests import MemoryManifests
 from onetool.storage.memory_rates import MemoryRates
 from onetool.storage.sqlite_counters import SqliteCounters
 from onetool.threads import Threads
@@ -112,6 +117,7 @@ class _Stores:
     results: ResultStore
     bundles: BundleStore
     switches: SwitchStore
+    manifests: ManifestStore
     packs: PackIndex
     has_files: bool
 
@@ -123,6 +129,7 @@ def _memory_stores(configuration: Configuration) -> _Stores:
         results=MemoryResults(configuration.settings.output.ttl_s),
         bundles=MemoryBundles(),
         switches=MemorySwitches(),
+        manifests=MemoryManifests(),
         packs=PackIndex(None),
         has_files=False,
     )
@@ -136,6 +143,7 @@ def _flat_file_stores(configuration: Configuration) -> _Stores:
         results=FlatFileResults(data / "results", configuration.settings.output.ttl_s),
         bundles=FlatFileBundles(data / "bundles", with_words="ONETOOL_NO_FTS5" not in os.environ),
         switches=FlatFileSwitches(data / "bundles" / "switches.json"),
+        manifests=FlatFileManifests(state / "servers"),
         packs=PackIndex(state / "packs.json"),
         has_files=True,
     )
@@ -158,12 +166,15 @@ class _Wiring:
         self.recorder = Recorder(stores.usage, stores.counters, threads)
         self._rates, self._secrets = MemoryRates(), set[str]()
         self._clients: list[HttpClients] = []
+        self._running: list[McpServer] = []
+        self._retired: list[McpServer] = []
         self._sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
         closing.callback(self._sandbox.close)
 
     async def close(self) -> None:
-        """Write what is left, close connections."""
+        """Write what is left, end servers, close connections."""
         await self.recorder.close()
+        await asyncio.gather(*(server.close() for server in (*self._running, *self._retired)))
         for http in self._clients:
             await http.aclose()
 
@@ -171,6 +182,9 @@ class _Wiring:
         """Close the connections of states that are long gone; calls in flight may still use the last ones."""
         while len(self._clients) > FORMER_STATES:
             await self._clients.pop(0).aclose()
+        retired, self._retired = self._retired, []
+        for server in retired:
+            await server.close()
 
     async def build(self, configuration: Configuration, runtime: Runtime) -> State:
         """Make all that a reload replaces."""
@@ -182,7 +196,8 @@ class _Wiring:
         await self._retire_clients()
         self._clients.append(http)
         stored = BundleTools(self._stores.bundles, _http_runner(configuration, http), self._threads)
-        others = await self._other_sources(configuration)
+        servers = [*self.servers, *self._own_servers(configuration)]
+        others = await self._other_sources(configuration, servers)
         catalog = Catalog([*others, stored], settings.aliases)
         pipeline = _pipeline(configuration, catalog, self.recorder, self._rates, runtime)
         bundles = self._bundles(configuration, Catalog(others))
@@ -200,7 +215,7 @@ class _Wiring:
             bundles=bundles,
             exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=_new_id),
             http=http,
-            servers={server.name: server for server in self.servers},
+            servers={server.name: server for server in servers},
         )
 
     def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
@@ -223,7 +238,33 @@ class _Wiring:
             stores.bundles, unstored, stores.counters, rules, threads=self._threads, new_id=_new_id
         )
 
-    async def _other_sources(self, configuration: Configuration) -> list[ToolSource]:
+    def _own_servers(self, configuration: Configuration) -> list[ServerSource]:
+        """Other MCP servers: started when they are first needed, ended when the settings change or we end."""
+        from onetool.domain.poisoning import scan
+
+        given = {server.name for server in self.servers}
+        wanted = {
+            name: server
+            for name, server in configuration.settings.servers.items()
+            if server.enabled and name not in given
+        }
+        self._retired += self._running
+        self._running = [
+            McpServer(
+                name,
+                server,
+                configuration.secrets,
+                manifest=self._stores.manifests,
+                threads=self._threads,
+                scan=scan,
+            )
+            for name, server in wanted.items()
+        ]
+        return list(self._running)
+
+    async def _other_sources(
+        self, configuration: Configuration, servers: Sequence[ServerSource]
+    ) -> list[ToolSource]:
         """Sources of what is not stored, in the order in which they claim names: ours cannot be shadowed."""
         index, threads = self._stores.packs, self._threads
         describe = partial(describe_shipped, SHIPPED, _directory_of(SHIPPED), index=index, threads=threads)
@@ -244,8 +285,7 @@ class _Wiring:
         ]
         own: list[ToolSource] = [Snapshot(reader) for reader in readers]
         return [
-            Switched(source, self._stores.switches, threads)
-            for source in (*own, *self.sources, *self.servers)
+            Switched(source, self._stores.switches, threads) for source in (*own, *self.sources, *servers)
         ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.bundle import Bundle, Filter, Listed, Pair, ToolVersion
+from onetool.domain.manifest import Manifest
 from onetool.domain.paging import Page
 from onetool.domain.sandbox import Outcome, SandboxJob
 from onetool.domain.stored import Stored
@@ -50,6 +51,9 @@ class ToolSource(Protocol):
 
 class ServerSource(ToolSource, Protocol):
     """Another MCP server whose tools are offered here as a pack of its name."""
+
+    is_remote: bool
+    """True: asking may mean waiting for it to start."""
 
     async def probe(self) -> bool:
         """Connect if need be; return whether the server answers."""
@@ -165,6 +169,22 @@ class SwitchStore(Protocol):
 
     def set(self, id: str, is_enabled: bool) -> None:
         """Set a switch; on return it is durable."""
+        ...
+
+
+class ManifestStore(Protocol):
+    """Remembers what servers have listed. Called on a thread: it may block."""
+
+    def generation(self, server: str) -> Hashable:
+        """A value that moves with every change; cheap enough to ask before every call."""
+        ...
+
+    def read(self, server: str) -> Manifest | None:
+        """Return what is known of a server."""
+        ...
+
+    def change(self, server: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
+        """Replace what is known by what the function makes of it; on return it is durable."""
         ...
 
 

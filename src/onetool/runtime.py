@@ -18,6 +18,7 @@ from onetool.catalog.discovery import Discovery
 from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
+from onetool.domain.health import Health
 from onetool.domain.invocation import Invocation
 from onetool.domain.stored import preview
 from onetool.domain.usage import Tally
@@ -83,24 +84,6 @@ def current() -> Scope:
             "with onetool_runtime() as ot: ot.call('tools.echo', message='hi'). "
             "In a thread of your own: start it with contextvars.copy_context().run."
         ) from None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
-    """How the parts are, for doors and for the `ot` pack."""
-
-    version: str
-    python: str
-    cwd: str
-    tool_count: int
-    failures: Mapping[str, str]
-    """Sources that cannot be asked, and why."""
-    held_back: tuple[str, ...]
-    """Files of the project that wait for `onetool trust`."""
-    abandoned: int
-    """Tools that still run on their thread although nobody waits for them."""
-    servers: Mapping[str, bool]
-    """Other MCP servers that are enabled, and whether they answer."""
 
 
 class Runtime:
@@ -249,7 +232,7 @@ class Runtime:
             version=__version__,
             python=platform.python_version(),
             cwd=str(self.configuration.places.cwd),
-            tool_count=await self.catalog.count(),
+            tool_count=await self.catalog.count_local(),
             failures=dict(self.catalog.failures),
             held_back=self.configuration.held_back,
             abandoned=self._threads.abandoned,

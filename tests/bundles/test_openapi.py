@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from hypothesis_schemas import json_schemas, json_values
 from onetool.bundles.openapi import document, read_openapi, yaml_reader
-from onetool.domain.bundle import InvalidBundle, check_slug, check_version
+from onetool.domain.bundle import InvalidBundle
 from onetool.domain.bundle_bodies import BundleBody, ToolBody
+from onetool.domain.bundle_ids import check_slug, check_version
 from onetool.domain.caller import Caller
 from onetool.domain.invocation import Flag, Invocation
 from onetool.domain.json_text import encode, jsonable

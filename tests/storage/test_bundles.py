@@ -303,8 +303,8 @@ class TestFiles:
         for number, use in enumerate((lambda: store, lambda: FlatFileBundles(folder))):
             tool = tool_of(bundle, f"t{number}")
             store._files.write_tool(tool)
-            store._unfinished(bundle.id).parent.mkdir(exist_ok=True)
-            store._unfinished(bundle.id).touch()
+            store._sync.unfinished(bundle.id).parent.mkdir(exist_ok=True)
+            store._sync.unfinished(bundle.id).touch()
             add(use(), bundle, f"next{number}")
             assert store.find(f"weather.t{number}")
 
@@ -362,12 +362,12 @@ class TestFiles:
         for number in range(5):
             add(store, bundle, f"t{number}")
         (folder / "index.sqlite3").unlink()
-        monkeypatch.setattr("onetool.storage.flat_file_bundles.TOGETHER", 2)
+        monkeypatch.setattr("onetool.storage.bundle_sync.TOGETHER", 2)
         assert FlatFileBundles(folder).count() == 5
 
     def test_the_count_of_changes_begins_anew(self, folder, monkeypatch):
         """The file that grows with every change does not grow for ever, and its stamp moves all the same."""
-        monkeypatch.setattr("onetool.storage.flat_file_bundles.MOST_MOVES", 3)
+        monkeypatch.setattr("onetool.storage.bundle_sync.MOST_MOVES", 3)
         store = FlatFileBundles(folder)
         seen = set()
         for number in range(8):

@@ -13,7 +13,8 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import orjson
 
-from onetool.domain.bundle import SCHEMA_VERSION, Bundle, InvalidBundle, ToolVersion, check_id, check_pair
+from onetool.domain.bundle import SCHEMA_VERSION, Bundle, InvalidBundle, ToolVersion
+from onetool.domain.bundle_ids import check_id, check_pair
 from onetool.domain.json_text import MAX_DEPTH, is_json
 from onetool.domain.texts import cut
 

@@ -16,10 +16,9 @@ from onetool.domain.bundle import (
     Refused,
     Taken,
     ToolVersion,
-    check_id,
-    check_pair,
     rfc3339,
 )
+from onetool.domain.bundle_ids import check_id, check_pair
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.paging import Page
 from onetool.domain.ranking import rank

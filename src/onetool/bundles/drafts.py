@@ -6,15 +6,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from onetool.domain.bundle import (
-    Bundle,
-    InvalidBundle,
-    Pair,
-    ToolVersion,
-    check_slug,
-    check_stored_id,
-)
+from onetool.domain.bundle import Bundle, InvalidBundle, Pair, ToolVersion
 from onetool.domain.bundle_bodies import BundleBody, ToolBody, tell_mistakes
+from onetool.domain.bundle_ids import check_slug, check_stored_id
 from onetool.domain.errors import InvalidTool
 from onetool.domain.json_text import is_json
 from onetool.domain.schemas import compile_schema

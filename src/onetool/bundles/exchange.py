@@ -5,16 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from onetool.domain.bundle import (
-    Bundle,
-    Filter,
-    Taken,
-    ToolVersion,
-    check_id,
-    check_pair,
-    check_stored_id,
-    rfc3339,
-)
+from onetool.domain.bundle import Bundle, Filter, Taken, ToolVersion, rfc3339
+from onetool.domain.bundle_ids import check_id, check_pair, check_stored_id
 from onetool.ports import BundleStore
 from onetool.threads import Threads
 

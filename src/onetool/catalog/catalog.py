@@ -97,6 +97,11 @@ class Catalog:
         """Whether there is a pack of this name."""
         return name in await self.packs()
 
+    async def count_local(self) -> int:
+        """How many tools are here, and not another server's."""
+        await self._sources.refresh()
+        return await self._sources.count_local()
+
     async def state(self) -> int:
         """A number that moves whenever any tool may have changed."""
         await self._sources.refresh()

@@ -63,8 +63,24 @@ class Sources:
         """Return the tool of the first source that has the name."""
         return await self._find(self._sources, name, version)
 
+    async def wake(self) -> None:
+        """Let servers that must start for a listing start beside each other: each may take seconds."""
+        remote = [source for source in self._sources if getattr(source, "is_remote", False)]
+        if len(remote) > 1:
+            nothing: Page[Tool] = Page(())
+            await asyncio.gather(
+                *(self._ask(source, lambda source: source.page(None, 1), nothing) for source in remote)
+            )
+
+    async def count_local(self) -> int:
+        """Return how many tools are not another server's."""
+        local = [source for source in self._sources if not getattr(source, "is_remote", False)]
+        return sum([await self._ask(source, lambda source: source.count(), 0) for source in local])
+
     async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
         """Return tools from an opaque cursor on, source by source."""
+        if cursor is None:
+            await self.wake()
         at, _, inner = (cursor or "0:").partition(":")
         for index in range(int(at), len(self._sources)):
             page = await self._page_of(index, inner or None, limit)

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from hashlib import sha256
 
-from .bundle import Bundle, python_name
+from .bundle import Bundle
+from .bundle_ids import python_name
 
 
 def pack_names(same_slug: Iterable[Bundle]) -> dict[str, str]:

@@ -28,11 +28,11 @@ VERBS = (
     "describe explain inspect",
     "check verify validate test",
     "copy duplicate clone",
-    "stop cancel abort kill end",
+    "stop cancel abort kill",
 )
 """Verbs that tools use for one another, whatever they work on."""
 IDLE_WORDS = (
-    "a about an and any are as at be been but by can could do does for from give given had has have help "
+    "a about an and any are as at be been but by can could do does for from give given had has have "
     "how i if in into is it its just let like me my need of off on onto or our out over please should so "
     "some such tell that the their them then there these they this those to too up us use used using via "
     "want was we were what when where whether which while who will with would you your d ll m re s t ve"
@@ -42,8 +42,12 @@ IDLE = frozenset(IDLE_WORDS.split())
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in their stems; Chinese, Japanese and Korean ones as pairs of characters."""
-    return [form for part in PARTS.findall(text) for form in _forms(part)]
+    """Return the words of a text in their stems; Chinese, Japanese and Korean ones as pairs of characters.
+
+    Idle words are left out, unless there are no others: a tool may be called `use`.
+    """
+    parts = PARTS.findall(text)
+    return [form for part in parts for form in _forms(part)] or [stem(part.lower()) for part in parts]
 
 
 @lru_cache(maxsize=KNOWN_FORMS)

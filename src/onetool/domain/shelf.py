@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from .bundle import Bundle, Listed, ToolVersion, rfc3339, slug_of
+from .bundle import Bundle, Listed, ToolVersion, rfc3339
+from .bundle_ids import slug_of
 from .ids import named_id
 from .tool import CURRENT, ToolSpec
 

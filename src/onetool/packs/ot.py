@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from onetool.sdk import ErrorText, LogSpan, YamlList, YamlMap, get_config, list_tools, publish, query_result
+from onetool.sdk import ErrorText, LogSpan, YamlList, YamlMap, get_config, publish, query_result
 from onetool.sdk import check_deps as check_dependencies
 from onetool.sdk import health as check_health
 from onetool.sdk import reload as reload_configuration
@@ -39,13 +39,12 @@ def health() -> dict[str, Any]:
         ot.health()
     """
     found = check_health()
-    local = sum(spec.source == "local" for spec in list_tools())
     servers = {name: CONNECTED[answers] for name, answers in found.servers.items()}
     return YamlMap(
         version=found.version,
         python=found.python,
         cwd=found.cwd,
-        registry={"status": "degraded" if found.failures else "ok", "tool_count": local},
+        registry={"status": "degraded" if found.failures else "ok", "tool_count": found.tool_count},
         proxy={
             "status": "ok" if all(found.servers.values()) else "degraded",
             "server_count": len(servers),

@@ -7,7 +7,6 @@ bundles/.moves                          grows by a byte with every change, so th
 """
 
 import logging
-import os
 import sqlite3
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -21,14 +20,12 @@ from onetool.files.atomic import PRIVATE, PRIVATE_DIR
 from onetool.files.stamp import stamp
 
 from .bundle_files import BundleFiles
-from .bundle_index import BundleIndex, Rows
+from .bundle_index import BundleIndex
+from .bundle_rows import Rows
+from .bundle_sync import BundleSync, state_of
 
 log = logging.getLogger(__name__)
 
-MOST_MOVES = 1_000_000
-"""Bytes after which the file that counts changes begins anew."""
-TOGETHER = 500
-"""How many tools are indexed before others have a turn."""
 ALIKE = 50
 """How many slugs are looked up that only resemble the query."""
 
@@ -40,7 +37,7 @@ class FlatFileBundles:
         self._folder = folder
         self._files = BundleFiles(folder)
         self._index = BundleIndex(folder / "index.sqlite3", with_words=with_words)
-        self._moves = str(folder / ".moves")
+        self._sync = BundleSync(folder, self._files, self._index)
         self._opening, self._is_open = threading.Lock(), False
         self._slugs: tuple[Hashable, list[str]] = (None, [])
 
@@ -51,7 +48,7 @@ class FlatFileBundles:
 
     def generation(self) -> Hashable:
         """Moves with every change."""
-        return stamp(self._moves)
+        return stamp(self._sync.moves)
 
     def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
         """Create or replace a bundle by what the function makes of it."""
@@ -93,7 +90,7 @@ class FlatFileBundles:
                 self._files.write_bundle(bundle)
                 rows.put_bundle(bundle)
                 for tool in tools:
-                    rows.put_tool(tool, _state(self._files.of_tool(tool.bundle_id, tool.id)))
+                    rows.put_tool(tool, state_of(self._files.of_tool(tool.bundle_id, tool.id)))
 
     def change_tool(
         self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
@@ -208,7 +205,7 @@ class FlatFileBundles:
     def _put(self, rows: Rows, tool: ToolVersion) -> Listed:
         rows.check_free(tool)
         self._files.write_tool(tool)
-        rows.put_tool(tool, _state(self._files.of_tool(tool.bundle_id, tool.id)))
+        rows.put_tool(tool, state_of(self._files.of_tool(tool.bundle_id, tool.id)))
         return rows.must_list(tool.id)
 
     @contextmanager
@@ -216,22 +213,22 @@ class FlatFileBundles:
         """Hold a bundle; what a writer that died has left unfinished is finished first."""
         self._open()
         with self._files.locked(bundle_id):
-            if self._unfinished(bundle_id).exists():
-                self._look_again(bundle_id)
+            if self._sync.unfinished(bundle_id).exists():
+                self._sync.look_again(bundle_id)
             yield
 
     @contextmanager
     def _changing(self, bundle_id: str) -> Iterator[Rows]:
         """Change files and rows of a bundle that is held."""
-        unfinished = self._unfinished(bundle_id)
+        unfinished = self._sync.unfinished(bundle_id)
         unfinished.parent.mkdir(mode=PRIVATE_DIR, exist_ok=True)
         unfinished.touch(mode=PRIVATE)
         try:
             with self._index.open(writing=True) as rows:
                 yield rows
-                rows.stamp_bundle(bundle_id, _state(self._files.of_bundle(bundle_id)))
+                rows.stamp_bundle(bundle_id, state_of(self._files.of_bundle(bundle_id)))
         finally:
-            self._move()
+            self._sync.move()
         unfinished.unlink(missing_ok=True)  # after everybody was told: who finds it tells them again
 
     @contextmanager
@@ -248,104 +245,11 @@ class FlatFileBundles:
             if not self._is_open or not self._index.exists():
                 self._folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
                 self._index.ensure()
-                self._catch_up()
+                self._sync.catch_up()
                 self._is_open = True
-
-    def _catch_up(self) -> None:
-        with self._index.open() as rows:
-            seen = rows.stamps()
-        there = {
-            bundle_id: _state(self._files.of_bundle(bundle_id)) for bundle_id in self._files.bundle_ids()
-        }
-        unfinished = {path.name for path in (self._folder / ".unfinished").glob("*")}
-        for bundle_id in sorted(there):
-            if seen.get(bundle_id) != there[bundle_id] or bundle_id in unfinished:
-                self._try_again(bundle_id)
-        with self._index.open(writing=True) as rows:
-            for bundle_id in seen.keys() - there.keys():
-                if not self._files.of_bundle(bundle_id).exists():
-                    rows.drop_bundle(bundle_id)
-
-    def _try_again(self, bundle_id: str) -> None:
-        """Look at a bundle again; one that cannot be indexed is reported, and harms no other."""
-        try:
-            with self._files.locked(bundle_id):
-                self._look_again(bundle_id)
-        except (OSError, sqlite3.IntegrityError, ValueError, TypeError) as error:
-            problem = f"bundle {bundle_id} cannot be indexed: {type(error).__name__}: {error}"
-            self._files.problems.append(problem)
-            log.error("%s", problem)
-
-    def _look_again(self, bundle_id: str) -> None:
-        """Make the rows of a bundle equal to its files; only files that moved are read."""
-        bundle = self._files.bundle(bundle_id)
-        with self._index.open(writing=True) as rows:
-            if bundle is None:
-                rows.drop_bundle(bundle_id)
-            else:
-                rows.put_bundle(bundle)
-                self._look_at_tools(rows, bundle_id)
-                rows.stamp_bundle(bundle_id, _state(self._files.of_bundle(bundle_id)))
-        self._unfinished(bundle_id).unlink(missing_ok=True)
-        self._move()
-
-    def _look_at_tools(self, rows: Rows, bundle_id: str) -> None:
-        seen = rows.seen_tools(bundle_id)
-        there = {file.stem: file for file in self._files.tool_files(bundle_id)}
-        for gone in seen.keys() - there.keys():
-            rows.drop_tool(gone)
-        moved = [
-            file for tool_id, file in sorted(there.items()) if not self._is_as_seen(file, seen.get(tool_id))
-        ]
-        for number, file in enumerate(moved, 1):
-            self._take(rows, file)
-            if number % TOGETHER == 0:
-                rows.pause()
-
-    def _is_as_seen(self, file: Path, seen: tuple[str, Pair] | None) -> bool:
-        return seen is not None and seen[0] == _state(file) and self._files.has_claim(seen[1])
-
-    def _take(self, rows: Rows, file: Path) -> None:
-        """Index a file that appeared or changed; one that cannot be used is set aside."""
-        tool = self._files.read_tool(file)
-        if tool is None:
-            rows.drop_tool(file.stem)
-            return
-        first = self._files.tool(tool.pair)
-        if tool.id != file.stem or tool.bundle_id != file.parent.name or (first and first.id != tool.id):
-            self._files.set_aside(file, "its id, bundle or version belongs to another")
-            return
-        try:
-            rows.check_free(tool)
-        except Taken as error:
-            self._files.set_aside(file, str(error))
-            return
-        self._files.claim(tool, durable=False)
-        rows.put_tool(tool, _state(file))
 
     def _all_slugs(self, rows: Rows) -> list[str]:
         moved = self.generation()
         if self._slugs[0] != moved or moved is None:
             self._slugs = (moved, rows.slugs())
         return self._slugs[1]
-
-    def _unfinished(self, bundle_id: str) -> Path:
-        return self._folder / ".unfinished" / bundle_id
-
-    def _move(self) -> None:
-        """Tell every process. The file is never replaced: nobody's byte goes to one that is gone."""
-        descriptor = os.open(self._moves, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE)
-        try:
-            if os.fstat(descriptor).st_size > MOST_MOVES:
-                os.ftruncate(descriptor, 0)
-            os.write(descriptor, b".")
-        except OSError:  # the disk is full: its time moves without room
-            os.utime(self._moves)
-        finally:
-            os.close(descriptor)
-
-
-def _state(path: Path) -> str:
-    """What a stat shows of a path, as the index keeps it."""
-    known = stamp(str(path))
-    return "" if known is None else ".".join(map(str, known))

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Callable, Hashable, Sequence
 
-from onetool.domain.bundle import Bundle, Filter, Listed, Pair, Taken, ToolVersion, active, python_name
+from onetool.domain.bundle import Bundle, Filter, Listed, Pair, Taken, ToolVersion, active
+from onetool.domain.bundle_ids import python_name
 from onetool.domain.bundle_names import function_name, pack_names
 from onetool.domain.paging import Page
 from onetool.domain.search import closest_words, words_of

@@ -23,6 +23,7 @@ class ProxyServer(Snapshot):
 
     def __init__(self, name: str, registry: Registry, connected: bool) -> None:
         super().__init__(Fixed(name, registry))
+        self.is_remote = True
         self.connected = connected
 
     async def probe(self) -> bool:

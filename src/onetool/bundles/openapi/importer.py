@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from onetool.domain.bundle import LONGEST_SLUG, InvalidBundle, check_version
+from onetool.domain.bundle import InvalidBundle
+from onetool.domain.bundle_ids import LONGEST_SLUG, check_version
 from onetool.domain.texts import cut
 
 from .document import Document, Unusable, mapping, read_document, words

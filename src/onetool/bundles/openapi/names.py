@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from onetool.domain.bundle import LONGEST_SLUG
+from onetool.domain.bundle_ids import LONGEST_SLUG
 
 HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 

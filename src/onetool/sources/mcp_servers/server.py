@@ -1,0 +1,227 @@
+"""Another MCP server as a source of tools: known from its last listing, started when it is needed."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.invocation import Invocation
+from onetool.domain.manifest import HeldBack, merge, new_names
+from onetool.domain.paging import Page
+from onetool.domain.texts import cut
+from onetool.domain.tool import CURRENT, Tool
+from onetool.ports import ManifestStore
+from onetool.settings.schema import Server
+from onetool.settings.secrets import Secrets
+from onetool.threads import Threads
+
+from .connection import Connection
+from .failure import Down, NotSent
+from .known import Known
+from .offers import Offers, Scan, nothing_found
+
+if TYPE_CHECKING:
+    from .session import Session
+
+LISTING_LIMIT = 5.0
+"""Seconds that somebody who lists tools, or asks for health, waits for a server."""
+RELIST_PAUSE = 1.0
+"""Seconds between two listings that a server asks for by saying that its tools have changed."""
+SHOWN = 500
+State = Literal["configured", "known", "started", "failed"]
+
+
+class McpServer:
+    """A ServerSource whose tools are a pack of its name."""
+
+    is_remote = True
+
+    def __init__(
+        self,
+        name: str,
+        settings: Server,
+        secrets: Secrets,
+        *,
+        manifest: ManifestStore,
+        threads: Threads,
+        scan: Scan = nothing_found,
+    ) -> None:
+        self.name = name
+        self._settings, self._secrets, self._threads = settings, secrets, threads
+        self._log = logging.getLogger(f"onetool.servers.{name}")
+        offers = Offers(name, settings, scan, lambda tool: partial(self._run, tool))
+        self._known = Known(name, manifest, offers, threads)
+        self._connection = Connection(self._open)
+        self._relisting: asyncio.Task[None] | None = None
+        self._has_moved = False
+
+    @property
+    def state(self) -> State:
+        """How far it is: configured, known from a listing, started, or failed."""
+        if self._connection.is_open:
+            return "started"
+        if self._connection.failure:
+            return "failed"
+        return "configured" if self._known.manifest is None else "known"
+
+    @property
+    def reason(self) -> str:
+        """Why it has failed."""
+        return self._secrets.redactor.redact(self._connection.failure)
+
+    def generation(self) -> Hashable:
+        """Moves when another listing or an approval was kept, by whichever process."""
+        return self._known.generation()
+
+    async def refresh(self) -> None:
+        """Read what is known of it; never starts it."""
+        await self._known.refresh()
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return the tool of this name; there is one version of each."""
+        if name.partition(".")[0] != self.name or version not in (None, CURRENT):
+            return None
+        await self._be_listed()
+        return self._known.offered.registry.get(name)
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return tools in the order of the server."""
+        await self._be_listed()
+        tools, start = self._known.offered.registry, int(cursor or 0)
+        follows = start + limit
+        return Page(tools.slice(start, follows), str(follows) if follows < len(tools) else None)
+
+    async def packs(self) -> Collection[str]:
+        """Return its name, which is known before anything was listed: nobody waits for that."""
+        return (self.name,)
+
+    async def pack(self, name: str) -> Sequence[Tool]:
+        """Return the tools of one pack."""
+        if name != self.name:
+            return ()
+        await self._be_listed()
+        return self._known.offered.registry.list()
+
+    async def count(self) -> int:
+        """Return how many tools there are."""
+        await self._be_listed()
+        return len(self._known.offered.registry)
+
+    async def probe(self) -> bool:
+        """Connect if need be; return whether the server answers."""
+        try:
+            async with asyncio.timeout(LISTING_LIMIT):
+                session = await self._connection.session(at_once=True)
+                return await session.answers(LISTING_LIMIT)
+        except (Down, TimeoutError):
+            return False
+
+    async def held_back(self) -> list[HeldBack]:
+        """Return the tools that wait for approval, as they were and as they are."""
+        await self._known.be_read()
+        return self._known.held_back()
+
+    async def approve(self, names: Iterable[str] | None = None) -> None:
+        """Let tools be used as they are listed now: those that the server calls so, or all.
+
+        Raises ValueError for a tool that is not listed.
+        """
+        await self._known.approve(names)
+
+    async def close(self) -> None:
+        """End the server's program or connection, and wait until it is gone."""
+        if self._relisting is not None:
+            self._relisting.cancel()
+        await self._connection.close()
+
+    async def _run(self, name: str, args: Mapping[str, Any], invocation: Invocation) -> Any:
+        """Call a tool; once more if nothing was sent, because the server had gone unnoticed."""
+        for is_last in (False, True):
+            session = await self._session()
+            self._check(name)
+            try:
+                return await session.call(name, args, invocation.deadline, invocation.caller.progress)
+            except NotSent as error:
+                session.end(str(error))
+                if is_last:
+                    raise self._unreachable(error) from error
+        raise AssertionError
+
+    async def _session(self) -> "Session":
+        try:
+            return await self._connection.session()
+        except Down as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: Down) -> ExecutionError:
+        return ExecutionError(Reason.UPSTREAM, f"The server {self.name!r} cannot be used: {error}.")
+
+    def _check(self, name: str) -> None:
+        """Look at what the server lists now: the caller has seen what it listed before it was started."""
+        held = self._known.offered.held.get(name)
+        if held is None:
+            raise ExecutionError(Reason.UPSTREAM, f"The server {self.name!r} no longer offers {name!r}.")
+        if held:
+            raise ExecutionError(
+                Reason.UPSTREAM, f"{name!r} of the server {self.name!r} is held back: {held}"
+            )
+
+    async def _be_listed(self) -> None:
+        """Start a server of which nothing is known; one that cannot be started has no tools."""
+        await self._known.be_read()
+        if self._known.manifest is not None:
+            return
+        try:
+            async with asyncio.timeout(LISTING_LIMIT):
+                await self._connection.session()
+        except (Down, TimeoutError) as error:
+            self._log.info("has no tools to list: %s", str(error) or "it takes too long to start")
+
+    async def _open(self) -> "Session":
+        """Connect, and see what the server lists now: nothing is called before that."""
+        open_session = await self._threads.run(_import_opening)
+        session: Session = open_session(self._settings, self._secrets, self._log, self._on_change)
+        try:
+            await session.start()
+            await self._list(session)
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def _list(self, session: "Session") -> None:
+        tools = await session.tools()
+        await self._known.be_read()
+        old = self._known.manifest
+        known = await self._known.change(lambda before: merge(before, tools, time.time()))
+        if new := new_names(old, known):
+            self._log.warning(
+                "offers %d tools that it did not before: %s", len(new), cut(", ".join(new), SHOWN)
+            )
+        if held := [tool.name for tool in self._known.held_back()]:
+            self._log.warning("has %d tools that are held back: %s", len(held), cut(", ".join(held), SHOWN))
+
+    def _on_change(self) -> None:
+        """List again, once for all notices that come meanwhile."""
+        self._has_moved = True
+        if self._relisting is None or self._relisting.done():
+            self._relisting = asyncio.create_task(self._relist())
+
+    async def _relist(self) -> None:
+        while self._has_moved:
+            self._has_moved = False
+            try:
+                await self._list(await self._connection.current())
+            except Down as error:
+                self._log.warning("has changed its tools, which cannot be listed: %s", error)
+            await asyncio.sleep(RELIST_PAUSE)
+
+
+def _import_opening() -> Any:
+    """On a thread: the package of the protocol takes a while to load."""
+    from .opening import open_session
+
+    return open_session
