@@ -11,8 +11,8 @@ from rest_app import TOKEN, served
 
 WEATHER = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 PHASES = {False: "examples,fuzzing,stateful", True: "examples,coverage,fuzzing,stateful"}
-NOT_ASKED = "positive_data_acceptance"
-"""A document cannot say which hosts are allowed, nor which functions are registered."""
+NOT_ASKED = "positive_data_acceptance,negative_data_rejection"
+"""A document cannot say which hosts are allowed or which functions are registered, and any text is a tag."""
 
 
 @pytest.mark.torture

@@ -48,7 +48,7 @@ def write_archive(bundle: Bundle, tools: Iterable[ToolVersion]) -> bytes:
 
     Raises InvalidBundle for what is too large to be read again.
     """
-    files = {BUNDLE: _json(bundle)}
+    files = {BUNDLE: _json(replace(bundle, imported_at=None))}
     files |= {f"{TOOLS}{tool.id}.json": _json(tool) for tool in sorted(tools, key=lambda tool: tool.id)}
     if len(files) > MAX_ENTRIES:
         raise InvalidBundle(f"The bundle has {len(files) - 1} tools; an archive holds {MAX_ENTRIES - 1}.")

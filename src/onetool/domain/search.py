@@ -123,5 +123,6 @@ def closest_words(query: str, words: Sequence[str], limit: int) -> list[str]:
     """The words that look most like the query, typos forgiven."""
     from rapidfuzz import fuzz, process
 
-    found = process.extract(query, words, scorer=fuzz.ratio, limit=limit, score_cutoff=CLOSE_ENOUGH)
-    return [word for word, _score, _index in found]
+    lowered = [word.lower() for word in words]
+    found = process.extract(query.lower(), lowered, scorer=fuzz.ratio, limit=limit, score_cutoff=CLOSE_ENOUGH)
+    return [words[index] for _word, _score, index in found]

@@ -149,10 +149,10 @@ def _members(schema: Any) -> Schema | None:
     parts = [{key: value for key, value in whole.items() if key != "allOf"}, *items(whole.get("allOf"))]
     members: Schema = {"properties": {}, "required": []}
     for part in parts:
-        if not _is_flat(part) or set(part.get("properties", ())) & set(members["properties"]):
+        if not _is_flat(part) or set(mapping(part.get("properties"))) & set(members["properties"]):
             return None
-        members["properties"] |= part.get("properties", {})
-        members["required"] += part.get("required", [])
+        members["properties"] |= mapping(part.get("properties"))
+        members["required"] += items(part.get("required"))
     return members if members["properties"] else None
 
 

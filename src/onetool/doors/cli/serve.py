@@ -68,12 +68,12 @@ async def _listen(app: Any, host: str, port: int) -> None:
     listening.listen(BACKLOG)  # whoever reads the next line may call at once
     where, bound = listening.getsockname()[:2]
     shown = f"[{where}]" if ":" in where else where
-    click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
-    answers().flush()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with _unsupported():
             loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
+    click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
+    answers().flush()
     await server.serve(sockets=[listening])
 
 

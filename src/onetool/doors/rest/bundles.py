@@ -10,7 +10,7 @@ from onetool.domain.page_tokens import write_token
 from onetool.runtime import Runtime
 
 from .problems import documented
-from .queries import BundleID, IncludeDisabled, PageSize, PageToken, chosen, one_by_one, page_state, reply
+from .queries import BundleID, IncludeDisabled, PageSize, PageToken, chosen, known_ids, page_state, reply
 from .shapes import BundleAnswer, BundlePage, bundle_json
 
 BundleIds = Annotated[list[str] | None, Query(description="Only these; repeated or separated by commas.")]
@@ -49,7 +49,7 @@ def bundle_routes(runtime: Runtime) -> APIRouter:
         pageToken: PageToken = None,  # noqa: N803
     ) -> Any:
         """List bundles, packs that are not stored here among them."""
-        filters = {"kind": "bundles", "ids": one_by_one(bundleIDs), "off": includeDisabled, "after": None}
+        filters = {"kind": "bundles", "ids": known_ids(bundleIDs), "off": includeDisabled, "after": None}
         state = page_state(pageToken, pageSize, **filters)
         wanted = Filter(bundle_ids=chosen(state["ids"]), include_disabled=state["off"])
         page = await runtime.bundles.list_bundles(wanted, state["after"], state["size"])

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import Path, Query, Response
 
+from onetool.domain.bundle_ids import check_id
 from onetool.domain.json_text import encode
 from onetool.domain.page_tokens import LARGEST_PAGE, read_token
 
@@ -42,6 +43,15 @@ def one_by_one(values: list[str] | None) -> list[str] | None:
     if values is None:
         return None
     return [part for value in values for part in value.split(",") if part]
+
+
+def known_ids(values: list[str] | None) -> list[str] | None:
+    """Ids of bundles, each in its usual form.
+
+    Raises InvalidBundle.
+    """
+    ids = one_by_one(values)
+    return None if ids is None else [check_id(one, "bundleIDs") for one in ids]
 
 
 def page_state(token: str | None, size: int | None, **filters: Any) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class CallBody(InvokeBody):
 
 def bundle_json(bundle: Bundle) -> dict[str, Any]:
     """A bundle as the API shows it."""
-    return bundle.to_json()
+    return {key: value for key, value in bundle.to_json().items() if key != "importedAt"}
 
 
 def tool_json(

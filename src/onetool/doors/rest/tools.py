@@ -19,6 +19,7 @@ from .queries import (
     Slug,
     Version,
     chosen,
+    known_ids,
     one_by_one,
     page_state,
     reply,
@@ -70,7 +71,7 @@ def tool_routes(runtime: Runtime) -> APIRouter:
         pageToken: PageToken = None,  # noqa: N803
     ) -> Any:
         """List tools of all bundles."""
-        filters = {"kind": "tools", "tags": one_by_one(tags), "ids": one_by_one(bundleIDs)}
+        filters = {"kind": "tools", "tags": one_by_one(tags), "ids": known_ids(bundleIDs)}
         size = recommendedPageSize or pageSize
         state = page_state(pageToken, size, **filters, off=includeDisabled, after=None)
         wanted = Filter(
