@@ -2,10 +2,11 @@
 
 import pytest
 
+from onetool.domain.bundle import Bundle, Filter
 from onetool.domain.caller import Caller, grant
 from onetool.domain.help_text import found_text
 from onetool.domain.tool import ToolSpec
-from onetool.testing import memory_runtime
+from onetool.testing import function_source, memory_runtime
 
 
 def read_rain(city: str) -> str:
@@ -46,16 +47,10 @@ async def test_a_tool_that_is_switched_off_is_not_found():
     """The index follows every change."""
     async with memory_runtime(PACKS) as ot:
         assert "weather.read_rain" in (await ot.call("ot.find", query="rain")).data
-        page = await ot.runtime.bundles.list_bundles(ot_filter(), None, 100)
+        page = await ot.runtime.bundles.list_bundles(Filter(include_disabled=True), None, 100)
         weather = next(bundle for bundle in page.items if bundle.slug == "weather")
         await ot.runtime.bundles.switch_bundle(weather.id, False)
         assert "weather.read_rain" not in (await ot.call("ot.find", query="rain")).data
-
-
-def ot_filter():
-    from onetool.domain.bundle import Filter
-
-    return Filter(include_disabled=True)
 
 
 @pytest.mark.parametrize(("number", "most", "shown"), [(5, 1200, 5), (50, 1200, 6), (3, 10, 1)])
@@ -69,3 +64,38 @@ def test_an_answer_stays_within_its_budget(number, most, shown):
     lines = found_text(specs, most).splitlines()
     assert abs(len(lines) - shown) <= 1
     assert lines[0].startswith("pack.tool0(parameter_with_a_long_name_3: str, ...): Do it.")
+
+
+async def test_two_sources_may_share_a_pack():
+    """Only a name that is taken is left out."""
+
+    def other() -> str:
+        """Do something else."""
+        return "other"
+
+    sources = [function_source("weather", [other])]
+    async with memory_runtime(PACKS, sources=sources) as ot:
+        assert (await ot.call("weather.other")).data == "other"
+        assert {spec.name for spec in await ot.runtime.catalog.pack("weather")} == {
+            "weather.read_rain",
+            "weather.other",
+        }
+
+
+async def test_savings_of_many_tools_and_sessions(monkeypatch):
+    """Of very many definitions the first are measured; a session that was forgotten adds up once."""
+    monkeypatch.setattr("onetool.pipeline.savings.MEASURED", 2)
+    monkeypatch.setattr("onetool.pipeline.savings.SESSIONS", 1)
+    async with memory_runtime(PACKS) as ot:
+        for session in ("a", "b", "a"):
+            await ot.runtime.run("1", Caller(door="mcp", session=session, approve=grant))
+        tally = await ot.runtime.usage()
+        assert set(tally.sessions) == {"a", "b"}
+        assert min(tally.sessions.values()) > 100
+
+
+@pytest.mark.parametrize("wrong", [{"isEnabled": "yes"}, {"slug": 1}, {"createdAt": []}])
+def test_a_bundle_of_odd_types_is_refused(wrong):
+    """What somebody mistook by hand is not taken for a bundle."""
+    with pytest.raises(TypeError):
+        Bundle.from_json({"id": "x", "slug": "y", **wrong})

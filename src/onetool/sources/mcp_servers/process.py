@@ -47,10 +47,11 @@ async def stop(process: Process) -> None:
         if not await has_ended(process, PATIENCE):
             _signal(process, signal.SIGTERM)
             await has_ended(process, GRACE)
-    finally:
         _signal(process, signal.SIGKILL)
-    await has_ended(process, GRACE)
-    _let_go(process)
+        await has_ended(process, GRACE)
+    finally:  # also for whoever cannot wait: nothing of ours holds it any more
+        _signal(process, signal.SIGKILL)
+        _let_go(process)
 
 
 async def has_ended(process: Process, patience: float) -> bool:
