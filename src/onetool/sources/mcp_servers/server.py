@@ -56,6 +56,8 @@ class McpServer:
         self._known = Known(name, manifest, offers, threads)
         self._connection = Connection(self._open)
         self._relisting: asyncio.Task[None] | None = None
+        self._calls, self._is_idle = 0, asyncio.Event()
+        self._is_idle.set()
         self._has_moved = False
 
     @property
@@ -131,6 +133,13 @@ class McpServer:
         """
         await self._known.approve(names)
 
+    async def leave(self) -> None:
+        """Close when the calls that are under way have ended; cancelled, at once."""
+        try:
+            await self._is_idle.wait()
+        finally:
+            await self.close()
+
     async def close(self) -> None:
         """End the server's program or connection, and wait until it is gone."""
         if self._relisting is not None:
@@ -138,6 +147,16 @@ class McpServer:
         await self._connection.close()
 
     async def _run(self, name: str, args: Mapping[str, Any], invocation: Invocation) -> Any:
+        self._calls += 1
+        self._is_idle.clear()
+        try:
+            return await self._call(name, args, invocation)
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._is_idle.set()
+
+    async def _call(self, name: str, args: Mapping[str, Any], invocation: Invocation) -> Any:
         """Call a tool; once more if nothing was sent, because the server had gone unnoticed."""
         for is_last in (False, True):
             session = await self._session()

@@ -1,0 +1,83 @@
+"""Connections that outlive a reload: kept where nothing has changed, ended in peace where it has."""
+
+import asyncio
+from collections.abc import Collection
+
+from onetool.network.client import HttpClients
+from onetool.settings.configuration import Configuration
+from onetool.settings.schema import Server
+from onetool.sources.mcp_servers import McpServer
+from onetool.threads import Threads
+
+from .stores import Stores
+
+FORMER_CLIENTS = 4
+"""How many lists of allowed hosts back a call in flight may have begun and still use its connections."""
+
+
+class Connections:
+    """The HTTP client and the MCP servers of the settings that stand, and those on their way out."""
+
+    def __init__(self, stores: Stores, threads: Threads) -> None:
+        self._stores, self._threads = stores, threads
+        self._configuration: Configuration | None = None
+        self._clients: list[HttpClients] = []
+        self._servers: dict[str, McpServer] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    async def take(self, configuration: Configuration, given: Collection[str]) -> None:
+        """Open what these settings want; servers whose names are given come from somebody else."""
+        former, self._configuration = self._configuration, configuration
+        hosts = configuration.settings.allowedHosts
+        if former is None or former.settings.allowedHosts != hosts:
+            self._clients.append(HttpClients(hosts))
+        while len(self._clients) > FORMER_CLIENTS:
+            await self._clients.pop(0).aclose()
+        wanted = {
+            name: server
+            for name, server in configuration.settings.servers.items()
+            if server.enabled and name not in given
+        }
+        servers = {name: self._server(name, server, former, configuration) for name, server in wanted.items()}
+        for name, server in self._servers.items():
+            if servers.get(name) is not server:
+                leaving = asyncio.create_task(server.leave())
+                self._leaving.add(leaving)
+                leaving.add_done_callback(self._leaving.discard)
+        self._servers = servers
+
+    @property
+    def http(self) -> HttpClients:
+        """The guarded HTTP client."""
+        return self._clients[-1]
+
+    @property
+    def servers(self) -> list[McpServer]:
+        """Other MCP servers, in the order of the settings."""
+        return list(self._servers.values())
+
+    async def close(self) -> None:
+        """End everything, and wait until it is gone."""
+        for leaving in self._leaving:
+            leaving.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await asyncio.gather(*(server.close() for server in self._servers.values()))
+        for http in self._clients:
+            await http.aclose()
+
+    def _server(
+        self, name: str, wanted: Server, former: Configuration | None, now: Configuration
+    ) -> McpServer:
+        """The server that runs already, if it was wanted just so before."""
+        from onetool.domain.poisoning import scan
+
+        if (
+            name in self._servers
+            and former is not None
+            and former.settings.servers[name] == wanted
+            and former.secrets == now.secrets
+        ):
+            return self._servers[name]
+        return McpServer(
+            name, wanted, now.secrets, manifest=self._stores.manifests, threads=self._threads, scan=scan
+        )

@@ -1,0 +1,60 @@
+"""Where everything is kept: in memory, or in files."""
+
+import os
+from dataclasses import dataclass
+
+from onetool.ports import BundleStore, CounterStore, ManifestStore, ResultStore, SwitchStore, UsageStore
+from onetool.settings.configuration import Configuration
+from onetool.sources.python_packs.index import PackIndex
+from onetool.storage.flat_file import FlatFileResults
+from onetool.storage.flat_file_bundles import FlatFileBundles
+from onetool.storage.flat_file_manifests import FlatFileManifests
+from onetool.storage.flat_file_switches import FlatFileSwitches
+from onetool.storage.flat_file_usage import FlatFileUsage
+from onetool.storage.memory import MemoryCounters, MemoryResults, MemorySwitches, MemoryUsage
+from onetool.storage.memory_bundles import MemoryBundles
+from onetool.storage.memory_manifests import MemoryManifests
+from onetool.storage.sqlite_counters import SqliteCounters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """One adapter for each port, and whether there are files to watch."""
+
+    usage: UsageStore
+    counters: CounterStore
+    results: ResultStore
+    bundles: BundleStore
+    switches: SwitchStore
+    manifests: ManifestStore
+    packs: PackIndex
+    has_files: bool
+
+
+def memory_stores(configuration: Configuration) -> Stores:
+    """Keep nothing longer than the process lives."""
+    return Stores(
+        usage=MemoryUsage(),
+        counters=MemoryCounters(),
+        results=MemoryResults(configuration.settings.output.ttl_s),
+        bundles=MemoryBundles(),
+        switches=MemorySwitches(),
+        manifests=MemoryManifests(),
+        packs=PackIndex(None),
+        has_files=False,
+    )
+
+
+def flat_file_stores(configuration: Configuration) -> Stores:
+    """Keep everything in the user's directories."""
+    data, state = configuration.places.data, configuration.places.state
+    return Stores(
+        usage=FlatFileUsage(data / "usage"),
+        counters=SqliteCounters(data / "counters.sqlite3"),
+        results=FlatFileResults(data / "results", configuration.settings.output.ttl_s),
+        bundles=FlatFileBundles(data / "bundles", with_words="ONETOOL_NO_FTS5" not in os.environ),
+        switches=FlatFileSwitches(data / "bundles" / "switches.json"),
+        manifests=FlatFileManifests(state / "servers"),
+        packs=PackIndex(state / "packs.json"),
+        has_files=True,
+    )

@@ -1,0 +1,137 @@
+"""How a state of OneTool is made of settings, and of what lasts as long as the process."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from onetool.bundles.bundles import Bundles, Rules
+from onetool.bundles.exchange import Exchange
+from onetool.bundles.unstored import Unstored
+from onetool.catalog.catalog import Catalog
+from onetool.catalog.discovery import Discovery
+from onetool.domain.redaction import Redactor
+from onetool.domain.registry import Registry
+from onetool.domain.tool import ToolSpec
+from onetool.logs import JsonLog
+from onetool.pipeline.code import CodeRuns
+from onetool.pipeline.record import Recorder
+from onetool.ports import ServerSource, ToolSource
+from onetool.runtime import Runtime, State
+from onetool.sandbox.monty import MontySandbox
+from onetool.settings.configuration import Configuration, load_definitions, settings_files
+from onetool.sources.bundle_tools import BundleTools
+from onetool.sources.config_tools import ConfigTools
+from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
+from onetool.sources.snapshot import Fixed, Reader, Snapshot
+from onetool.sources.switched import Switched
+from onetool.storage.memory_rates import MemoryRates
+from onetool.threads import Threads
+
+from .connections import Connections
+from .parts import directory_of, handlers, http_runner, make_pipeline, new_id, sandbox_limits
+from .stores import Stores
+
+SHIPPED = "onetool.packs"
+
+
+class Wiring:
+    """The parts that last as long as the process, and how a state is made of them and of settings."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        stores: Stores,
+        threads: Threads,
+        logs: JsonLog,
+        *,
+        sources: Sequence[ToolSource],
+        servers: Sequence[ServerSource],
+    ) -> None:
+        self._stores, self._threads, self._logs = stores, threads, logs
+        self._sources, self._servers = sources, servers
+        self.recorder = Recorder(stores.usage, stores.counters, threads)
+        self._rates, self._secrets = MemoryRates(), set[str]()
+        self._connections = Connections(stores, threads)
+        self._sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
+
+    async def close(self) -> None:
+        """Write what is left, end servers and workers, close connections."""
+        try:
+            await self.recorder.close()
+            await self._connections.close()
+        finally:
+            self._sandbox.close()
+
+    async def build(self, configuration: Configuration, runtime: Runtime) -> State:
+        """Make all that a reload replaces."""
+        settings = configuration.settings
+        self._secrets |= {secret.value for secret in configuration.secrets.values()}
+        self._logs.redactor = Redactor(self._secrets)  # a line about the last state may still be on its way
+        self.recorder.keeps_events = settings.stats.enabled
+        await self._connections.take(configuration, {server.name for server in self._servers})
+        http = self._connections.http
+        stored = BundleTools(self._stores.bundles, http_runner(configuration, http), self._threads)
+        servers = [*self._servers, *self._connections.servers]
+        others = await self._other_sources(configuration, servers)
+        catalog = Catalog([*others, stored], settings.aliases)
+        pipeline = make_pipeline(configuration, catalog, self.recorder, self._rates, runtime)
+        bundles = self._bundles(configuration, Catalog(others))
+        limits = sandbox_limits(configuration)
+        code = CodeRuns(
+            catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
+        )
+        return State(
+            configuration=configuration,
+            catalog=catalog,
+            discovery=Discovery(catalog, self._threads),
+            pipeline=pipeline,
+            code=code,
+            results=self._stores.results,
+            bundles=bundles,
+            exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
+            http=http,
+            servers={server.name: server for server in servers},
+        )
+
+    def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
+        async def packs() -> dict[str, list[ToolSpec]]:
+            return {name: await others.pack(name) for name in await others.packs()}
+
+        async def has_function(name: str) -> bool:
+            found = await others.find(name)
+            return found is not None and found.spec.handler == found.spec.name
+
+        settings, stores = configuration.settings, self._stores
+        rules = Rules(
+            allowed_hosts=settings.allowedHosts,
+            max_tools=settings.execution.max_tools,
+            secrets=frozenset(configuration.secrets),
+            has_function=has_function,
+        )
+        unstored = Unstored(packs, stores.switches, self._threads)
+        return Bundles(stores.bundles, unstored, stores.counters, rules, threads=self._threads, new_id=new_id)
+
+    async def _other_sources(
+        self, configuration: Configuration, servers: Sequence[ServerSource]
+    ) -> list[ToolSource]:
+        """Sources of what is not stored, in the order in which they claim names: ours cannot be shadowed."""
+        index, threads = self._stores.packs, self._threads
+        describe = partial(describe_shipped, SHIPPED, directory_of(SHIPPED), index=index, threads=threads)
+        shipped: Registry = await threads.run(describe)
+        readers: list[Reader] = [
+            Fixed("shipped packs", shipped),
+            ConfigTools(
+                configuration.definitions,
+                files=settings_files(configuration.places) if self._stores.has_files else (),
+                read=partial(load_definitions, configuration.places),
+                handlers=handlers(shipped),
+                threads=threads,
+            ),
+            *(
+                PackDirectory(directory.path, directory.read, index=index, threads=threads)
+                for directory in configuration.pack_dirs
+            ),
+        ]
+        own: list[ToolSource] = [Snapshot(reader) for reader in readers]
+        return [
+            Switched(source, self._stores.switches, threads) for source in (*own, *self._sources, *servers)
+        ]
