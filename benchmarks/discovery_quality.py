@@ -1,7 +1,8 @@
 """`python -m benchmarks.discovery_quality --data DIR`: is the right tool found, and are poisoned ones?
 
 DIR holds graded queries (`discovery`), tasks with the tools they need (`livemcp`) and poisoned and honest
-descriptions (`poisoning`); what is absent is passed over with a line. Plain BM25 stands beside ours.
+descriptions (`poisoning`); what is absent is passed over with a line. Plain BM25 stands beside ours, and so
+does meaning with words where `--model DIR` names a model and the extra `semantic` is installed.
 """
 
 import argparse
@@ -9,13 +10,19 @@ import json
 import math
 import re
 import sys
+import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from onetool.catalog.discovery import CANDIDATES
 from onetool.domain.finding import Entry, Finder
+from onetool.domain.finding_mix import mix, text_of
 from onetool.domain.poisoning import scan
+from onetool.embeddings.bert_meanings import BertMeanings
+from onetool.ports import Meanings
 
 CUTS = (1, 3, 5, 10)
 DEPTH = max(CUTS)
@@ -55,6 +62,20 @@ class PlainBm25:
         return sum(self._rarity[w] * bag[w] * (self.K1 + 1) / (bag[w] + length) for w in wanted if w in bag)
 
 
+class WordsAndMeaning:
+    """What discovery answers with once the meanings are learnt."""
+
+    def __init__(self, meanings: Meanings, entries: Sequence[Entry]) -> None:
+        self._entries, self._finder = entries, Finder(entries)
+        self._nearest = meanings.learn([text_of(entry) for entry in entries])
+
+    def find(self, query: str, limit: int) -> list[tuple[str, float]]:
+        """Return keys with scores, the best first."""
+        by_words = [key for key, _ in self._finder.find(query, CANDIDATES)]
+        near = [(self._entries[place].key, near) for place, near in self._nearest(query, CANDIDATES)]
+        return [(key, 1 / place) for place, key in enumerate(mix(by_words, near, limit), 1)]
+
+
 RANKINGS: dict[str, Callable[[Sequence[Entry]], Ranking]] = {"onetool": Finder, "plain BM25": PlainBm25}
 
 
@@ -64,7 +85,10 @@ def main() -> int:
     parser.add_argument(
         "--data", type=Path, required=True, help="directory with discovery, livemcp, poisoning"
     )
-    data: Path = parser.parse_args().data
+    parser.add_argument("--model", type=Path, help="directory of the embedding model")
+    given = parser.parse_args()
+    _add_meaning(given.model)
+    data: Path = given.data
     for part, files in PARTS:
         missing = [name for name in files if not (data / name).is_file()]
         if missing:
@@ -72,6 +96,19 @@ def main() -> int:
             continue
         part(*(json.loads((data / name).read_text("utf-8")) for name in files))
     return 0
+
+
+def _add_meaning(model: Path | None) -> None:
+    if model is None:
+        print("skipped: words and meaning (give --model DIR; onetool search install-model fetches one)\n")
+        return
+    meanings = BertMeanings(model, Path(tempfile.gettempdir()) / "onetool-discovery-quality")
+    try:
+        meanings.learn(())
+    except (ImportError, FileNotFoundError) as error:
+        print(f"skipped: words and meaning ({error})\n")
+    else:
+        RANKINGS["words and meaning"] = partial(WordsAndMeaning, meanings)
 
 
 def graded(tools: Any, golden: Any) -> None:
@@ -126,7 +163,7 @@ def _table(title: str, entries: Sequence[Entry], queries: Sequence[Query]) -> No
     print(title)
     for name, make in RANKINGS.items():
         figures = _figures(make(entries), queries)
-        print(f"  {name:<12}" + "".join(f"{what} {value:.3f}  " for what, value in figures.items()))
+        print(f"  {name:<18}" + "".join(f"{what} {value:.3f}  " for what, value in figures.items()))
     print()
 
 

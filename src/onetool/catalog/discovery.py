@@ -1,47 +1,103 @@
 """Tools by what they do: an index of all of them, made once for each state of the catalog."""
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from onetool.domain.caller import Caller
-from onetool.domain.finding import Entry, Finder
+from onetool.domain.finding import LONGEST_QUERY, Entry, Finder
+from onetool.domain.finding_mix import mix, text_of
 from onetool.domain.tool import ToolSpec
+from onetool.ports import Meanings, Nearest
 from onetool.threads import Threads
 
 from .catalog import Catalog
 
+log = logging.getLogger(__name__)
+
 CANDIDATES = 50
 """How many are looked at for those that a caller may call."""
+MOST_LEARNT = 20_000
+"""Tools whose meanings are learnt; more would keep a processor busy for many minutes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Index:
+    """All tools at one moment."""
+
+    state: int
+    specs: Mapping[str, ToolSpec]
+    entries: Sequence[Entry]
+    finder: Finder
+
+    def find(self, query: str, limit: int, nearest: Nearest | None) -> list[str]:
+        """Return the keys that fit: by words, and by meaning too where that has been learnt."""
+        by_words = [key for key, _ in self.finder.find(query, limit)]
+        if nearest is None:
+            return by_words
+        near = nearest(query[:LONGEST_QUERY], limit)
+        by_meaning = [(self.entries[place].key, similarity) for place, similarity in near]
+        return mix(by_words, by_meaning, limit)
 
 
 class Discovery:
     """Answers `which tools fit` for any caller."""
 
-    def __init__(self, catalog: Catalog, threads: Threads) -> None:
-        self._catalog, self._threads = catalog, threads
-        self._state = -1
-        self._specs: dict[str, ToolSpec] = {}
-        self._finder = Finder(())
+    def __init__(self, catalog: Catalog, threads: Threads, *, meanings: Meanings | None = None) -> None:
+        self._catalog, self._threads, self._meanings = catalog, threads, meanings
+        self._index = _Index(-1, {}, (), Finder(()))
+        self._learnt: tuple[_Index, Nearest | None] = (self._index, None)
+        self._learning: asyncio.Task[None] | None = None
+        self.problem = ""
+        """Why tools are found by words alone, and what would change that; empty where it is not so."""
 
     async def find(self, query: str, caller: Caller, limit: int) -> list[ToolSpec]:
         """Return the tools that fit best and that this caller may call."""
-        specs, finder = await self._current()
-        most = max(CANDIDATES, limit) if caller.allowed is None else len(specs)
-        found = await self._threads.run(finder.find, query, most)
-        visible = [specs[key] for key, _ in found if self._catalog.is_visible(specs[key], caller)]
-        return visible[:limit]
+        index = await self._current()
+        most = max(CANDIDATES, limit) if caller.allowed is None else len(index.specs)
+        nearest = self._learnt[1] if self._learnt[0] is index else None
+        keys = await self._threads.run(index.find, query, most, nearest)
+        self._begin_to_learn(index)
+        specs = [index.specs[key] for key in keys]
+        return [spec for spec in specs if self._catalog.is_visible(spec, caller)][:limit]
 
-    async def _current(self) -> tuple[dict[str, ToolSpec], Finder]:
+    async def learnt(self) -> None:
+        """Return when nothing is being learnt any more."""
+        if self._learning is not None:
+            await asyncio.shield(self._learning)
+
+    async def _current(self) -> _Index:
         state = await self._catalog.state()
-        if state != self._state:
+        if state != self._index.state:
             specs = await self._catalog.specs()
-            self._specs = {spec.qualified_name: spec for spec in specs}
-            self._finder = await self._threads.run(_index, specs)
-            self._state = state
-        return self._specs, self._finder
+            self._index = await self._threads.run(_make_index, state, specs)
+        return self._index
+
+    def _begin_to_learn(self, index: _Index) -> None:
+        """Learn what tools mean after an answer, never before one: nobody waits for it."""
+        is_busy = self._learning is not None and not self._learning.done()
+        if self._meanings is not None and self._learnt[0] is not index and not is_busy:
+            self._learning = asyncio.get_running_loop().create_task(self._learn(self._meanings, index))
+
+    async def _learn(self, meanings: Meanings, index: _Index) -> None:
+        nearest, problem, level = None, "", logging.INFO
+        if len(index.entries) > MOST_LEARNT:
+            problem = f"{len(index.entries)} tools are more than the {MOST_LEARNT} whose meanings are learnt."
+        else:
+            try:
+                nearest = await self._threads.run(meanings.learn, [text_of(entry) for entry in index.entries])
+            except (ImportError, FileNotFoundError) as error:
+                problem = str(error)
+            except Exception as error:  # noqa: BLE001 - the root of a background task: words still find tools
+                problem, level = f"{type(error).__name__}: {error}", logging.WARNING
+        if problem and problem != self.problem:
+            log.log(level, "tools are found by words alone: %s", problem)
+        self.problem, self._learnt = problem, (index, nearest)
 
 
-def _index(specs: Sequence[ToolSpec]) -> Finder:
-    return Finder(
+def _make_index(state: int, specs: Sequence[ToolSpec]) -> _Index:
+    entries = [
         Entry(
             key=spec.qualified_name,
             name=spec.qualified_name,
@@ -50,4 +106,5 @@ def _index(specs: Sequence[ToolSpec]) -> Finder:
             tags=spec.tags,
         )
         for spec in specs
-    )
+    ]
+    return _Index(state, {spec.qualified_name: spec for spec in specs}, entries, Finder(entries))

@@ -1,4 +1,4 @@
-"""`onetool bundles` and `onetool search`: stored tools on the command line."""
+"""`onetool bundles`: stored tools on the command line."""
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -15,7 +15,6 @@ from .session import answers, json_option, masked, wants_json, with_runtime, wri
 
 T = TypeVar("T")
 PAGE = 256
-SHOWN = 20
 EVERYTHING = Filter(include_disabled=True)
 
 
@@ -189,34 +188,6 @@ def import_openapi(file: str, base_url: str | None, as_json: bool) -> None:
         click.echo(f"  careful: {text}", file=answers())
     for step in _next_steps(imported, bundle):
         click.echo(step, file=answers())
-
-
-@click.command()
-@click.argument("words", nargs=-1, required=True)
-@click.option("--all", "everything", is_flag=True, help="Show what is switched off too.")
-@json_option
-def search(words: tuple[str, ...], everything: bool, as_json: bool) -> None:
-    """Search tools: names that begin so, then whole words, then what looks like it.
-
-    \b
-    Examples:
-      onetool search read file
-      onetool search +readfile --json
-    """
-    query = " ".join(words)
-    found = _with(lambda runtime: runtime.bundles.search(query, Filter(include_disabled=everything)))
-    if wants_json(as_json):
-        write_json([one.tool.to_json() | {"name": one.name} for one in found])
-        return
-    from .screen import table
-
-    if not found:
-        click.echo(f"Nothing found for {query!r}. List everything with: onetool tools list", file=answers())
-        return
-    table(
-        ("TOOL", "VERSION", "DESCRIPTION"),
-        [(one.name, one.tool.version, first_line(one.tool.description)) for one in found[:SHOWN]],
-    )
 
 
 def _with(use: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
