@@ -1,0 +1,137 @@
+"""`onetool auth`: keys of chat models, and which one is used."""
+
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+from onetool.domain.nearest import did_you_mean
+from onetool.domain.providers import PROVIDERS, SCRIPTED, Known
+from onetool.files.atomic import write_atomic
+from onetool.settings.configuration import SECRETS_FILE, Configuration
+
+from .edits import edit_secrets
+from .session import answers, find, json_option, load, wants_json, write_json
+
+
+@click.group()
+def auth() -> None:
+    """Give chat models their keys, and choose the one that is used.
+
+    \b
+    Examples:
+      onetool auth login openai
+      onetool auth use ollama
+      onetool auth status
+    """
+
+
+@auth.command()
+@click.argument("provider")
+def login(provider: str) -> None:
+    """Keep the key of a PROVIDER; it is asked for, or read from stdin, and never shown.
+
+    \b
+    Examples:
+      onetool auth login openai
+      pass show openai | onetool auth login openai
+    """
+    name = _key_name(provider)
+    asks = sys.stdin.isatty()
+    key = click.prompt(f"Key of {provider}", hide_input=True) if asks else sys.stdin.read()
+    if not (key := key.strip()):
+        raise click.UsageError("The key is empty.")
+    edit_secrets({name: key})
+    click.echo(
+        f"Kept as {name} in {find().config / SECRETS_FILE}. Try it: onetool ask --provider {provider} hi"
+    )
+
+
+@auth.command()
+@click.argument("provider")
+def logout(provider: str) -> None:
+    """Forget the key of a PROVIDER.
+
+    \b
+    Example:
+      onetool auth logout openai
+    """
+    name = _key_name(provider)
+    if name not in load().secrets:
+        click.echo(f"There is no key of {provider} among the secrets.")
+        return
+    edit_secrets({name: None})
+    click.echo(f"Removed {name}.")
+
+
+@auth.command()
+@click.argument("provider")
+def use(provider: str) -> None:
+    """Use a PROVIDER whenever none is named.
+
+    \b
+    Example:
+      onetool auth use ollama
+    """
+    configuration = load()
+    known = [*configuration.settings.providers, *PROVIDERS, SCRIPTED]
+    if provider not in known:
+        raise click.BadParameter(f"Provider not supported: {provider}.{did_you_mean(provider, known)}")
+    write_atomic(find().provider_file, provider.encode())
+    write_atomic(find().reload_file, b"")
+    click.echo(f"{provider} answers from now on.")
+
+
+@auth.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Show the chat models and where their keys come from.
+
+    \b
+    Example:
+      onetool auth status
+    """
+    configuration = load()
+    names = dict.fromkeys([*configuration.settings.providers, *PROVIDERS, SCRIPTED])
+    found = [_describe(configuration, name) for name in names]
+    if wants_json(as_json):
+        write_json(found)
+        return
+    from .screen import table
+
+    rows = [
+        (one["provider"], one["model"], one["key"], "yes" if one["chosen"] == "yes" else "") for one in found
+    ]
+    table(("PROVIDER", "MODEL", "KEY", "CHOSEN"), rows)
+    click.echo("\nChoose one: onetool auth use PROVIDER", file=answers())
+
+
+def _key_name(provider: str) -> str:
+    configured = load().settings.providers.get(provider)
+    if configured is not None and configured.key:
+        return configured.key
+    known = PROVIDERS.get(provider)
+    if known is None or not known.keys:
+        takers = [name for name, one in PROVIDERS.items() if one.keys]
+        why = "needs no key" if known or provider == SCRIPTED else "is not known"
+        raise click.BadParameter(
+            f"{provider!r} {why}.{did_you_mean(provider, takers)} Known: {', '.join(takers)}."
+        )
+    return known.keys[0]
+
+
+def _describe(configuration: Configuration, name: str) -> Mapping[str, str]:
+    written = configuration.settings.providers.get(name)
+    known = PROVIDERS.get(name, Known(base_url="", model="a script" if name == SCRIPTED else ""))
+    keys = (written.key,) if written and written.key else known.keys
+    places = [
+        *("secrets.yaml" for key in keys if key in configuration.secrets),
+        *(f"environment ({key})" for key in keys if os.environ.get(key)),
+    ]
+    return {
+        "provider": name,
+        "model": (written and written.model) or known.model,
+        "key": places[0] if places else ("missing" if keys else "not needed"),
+        "chosen": "yes" if configuration.provider == name else "no",
+    }
