@@ -39,6 +39,10 @@ torture:
 bench:
     python -m benchmarks
 
+# What tools cost a model's context, in tokens; needs `uv sync --group bench` and the definitions of real servers.
+bench-context data="../shared/data":
+    python -m benchmarks.context --data {{data}}
+
 # Write the pages that are made from the code.
 docs:
     python docs/generate.py

@@ -4,11 +4,13 @@ from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.bundle import Bundle, Filter, Listed, Pair, ToolVersion
-from onetool.domain.manifest import Manifest
+from onetool.domain.chat import Message, Offer, Reply
+from onetool.domain.manifest import HeldBack, Manifest, ServerState
 from onetool.domain.paging import Page
 from onetool.domain.sandbox import Outcome, SandboxJob
 from onetool.domain.stored import Stored
 from onetool.domain.tool import Tool
+from onetool.domain.transcript import Head, Record
 from onetool.domain.usage import CallEvent, Counter, Event, Tally
 
 
@@ -55,8 +57,36 @@ class ServerSource(ToolSource, Protocol):
     is_remote: bool
     """True: asking may mean waiting for it to start."""
 
-    async def probe(self) -> bool:
-        """Connect if need be; return whether the server answers."""
+    @property
+    def state(self) -> ServerState:
+        """How far it is: configured, known from a listing, started, or failed."""
+        ...
+
+    @property
+    def reason(self) -> str:
+        """Why it has failed; nothing where it has not."""
+        ...
+
+    async def probe(self, patience: float | None = None) -> bool:
+        """Connect if need be; return whether the server answers, within these seconds or a few."""
+        ...
+
+    async def held_back(self) -> Sequence[HeldBack]:
+        """Return the tools that wait for approval."""
+        ...
+
+    async def approve(self, names: Collection[str] | None = None) -> None:
+        """Let tools be used as they are listed now: those that the server calls so, or all.
+
+        Raises ValueError for a tool that is not listed.
+        """
+        ...
+
+    async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
+        """Let the user log in with a browser; what that brings is kept for later.
+
+        Raises LoginFailed.
+        """
         ...
 
 
@@ -188,6 +218,22 @@ class ManifestStore(Protocol):
         ...
 
 
+class TokenStore(Protocol):
+    """Keeps what logging in to servers has brought, a JSON text each. Called on a thread: it may block."""
+
+    def read(self, server: str) -> str | None:
+        """Return what is kept of a server."""
+        ...
+
+    def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
+        """Replace what is kept by what the function makes of it, None for nothing; on return it is durable.
+
+        Nobody else changes it meanwhile, in whichever process: the function may ask a server.
+        Raises TimeoutError when somebody else takes too long.
+        """
+        ...
+
+
 class UsageStore(Protocol):
     """Remembers finished calls. Called on a thread: it may block."""
 
@@ -224,6 +270,25 @@ class Sandbox(Protocol):
         ...
 
 
+class Nearest(Protocol):
+    """Texts that were learnt, ready to be asked. Called on a thread: it may take milliseconds."""
+
+    def __call__(self, query: str, limit: int) -> Sequence[tuple[int, float]]:
+        """Return the places of the texts that are nearest in meaning, the nearest first, up to 1.0 each."""
+        ...
+
+
+class Meanings(Protocol):
+    """Compares texts by what they mean. Called on a thread: it may block."""
+
+    def learn(self, texts: Sequence[str]) -> Nearest:
+        """Get to know these texts: seconds for new ones, hardly anything for those it has seen before.
+
+        Raises ImportError when software is missing, FileNotFoundError when the model is; they say what helps.
+        """
+        ...
+
+
 class ResultStore(Protocol):
     """Keeps large outputs for a while. Called on a thread: it may block."""
 
@@ -237,4 +302,79 @@ class ResultStore(Protocol):
 
     def text(self, handle: str) -> str | None:
         """Return the text, or None when it has expired or never was."""
+        ...
+
+
+class SessionStore(Protocol):
+    """Keeps conversations, each as a list of records that only grows. Called on a thread: it may block."""
+
+    def append(self, session: str, records: Sequence[Record]) -> None:
+        """Add records to a session, which begins with its first; on return they are durable."""
+        ...
+
+    def read(self, session: str) -> Sequence[Record]:
+        """Return all records of a session; none where there is none of this name."""
+        ...
+
+    def page(self, cursor: str | None, limit: int) -> Page[Head]:
+        """Return sessions from an opaque cursor on, the one that was last added to first."""
+        ...
+
+    def delete(self, session: str) -> bool:
+        """Remove a session for good; return whether it was there."""
+        ...
+
+    def reap(self, before: float) -> int:
+        """Remove sessions that nothing was added to since this moment; return how many."""
+        ...
+
+
+class ChatModels(Protocol):
+    """The chat models that the operator may use."""
+
+    def names(self) -> Sequence[str]:
+        """Return what they are called, the one that is used by default first."""
+        ...
+
+    def open(self, name: str | None = None, model: str | None = None) -> "ChatModel":
+        """Return one by its provider's name, or the default one; close it after use.
+
+        Raises SettingsError where there is none of this name, or what it needs is missing.
+        """
+        ...
+
+
+class ChatModel(Protocol):
+    """A language model that holds a conversation and asks for tools."""
+
+    @property
+    def name(self) -> str:
+        """How the operator calls it: the provider's name in the settings."""
+        ...
+
+    @property
+    def model(self) -> str:
+        """Which model answers."""
+        ...
+
+    async def reply(
+        self,
+        messages: Sequence[Message],
+        offers: Sequence[Offer],
+        *,
+        on_text: Callable[[str], None],
+        deadline: float,
+    ) -> Reply:
+        """Return the model's next turn; pieces of its text go to `on_text` as they come.
+
+        Tools are named as in the catalog, in offers, messages and reply alike; a name that the model made up
+        comes back as it stands. The deadline is on the monotonic clock, in seconds. What failed in passing
+        before the model said anything was tried once more already.
+
+        Raises ChatFailed, and SettingsError where the operator must act before any reply can come.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Close its connections; call it in the loop that used them."""
         ...

@@ -30,7 +30,7 @@ from onetool.pipeline.host import CodeHost
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
 from onetool.pipeline.savings import Savings
-from onetool.ports import ResultStore, ServerSource, UsageStore
+from onetool.ports import ChatModels, ResultStore, ServerSource, SessionStore, UsageStore
 from onetool.settings.configuration import Configuration
 from onetool.threads import Threads
 from onetool.version import __version__
@@ -57,6 +57,7 @@ class State:
     exchange: Exchange
     http: HttpClients
     servers: Mapping[str, ServerSource]
+    chat_models: ChatModels
 
 
 class Scope(NamedTuple):
@@ -96,13 +97,18 @@ class Runtime:
         build: Callable[[Configuration, "Runtime"], Awaitable[State]],
         recorder: Recorder,
         usage: UsageStore,
+        sessions: SessionStore,
         threads: Threads,
         reload_file: Path | None,
         new_id: Callable[[], str],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._read, self._build = read, build
-        self._recorder, self._usage, self._threads = recorder, usage, threads
+        self._recorder, self._usage = recorder, usage
+        self.sessions = sessions
+        """Conversations with chat models."""
+        self.threads = threads
+        """Where what blocks is done."""
         self._now = now
         self._reload_file = str(reload_file) if reload_file else None
         self._new_id = new_id
@@ -137,14 +143,14 @@ class Runtime:
     async def text_of(self, result: CodeResult) -> str:
         """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
         limit = self.configuration.settings.output.max_inline_size
-        return await self.shortened(await self._threads.run(code_text, result, limit), "run")
+        return await self.shortened(await self.threads.run(code_text, result, limit), "run")
 
     async def shortened(self, text: str, tool: str) -> str:
         """A text that goes to a model: as it is, or a preview and a handle when it is large."""
         limit = self.configuration.settings.output.max_inline_size
         if len(text.encode("utf-8", "replace")) <= limit:
             return text
-        stored = await self._threads.run(self.results.put, text, tool)
+        stored = await self.threads.run(self.results.put, text, tool)
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
         return shown
@@ -168,6 +174,16 @@ class Runtime:
         """Return a JSON value without secrets."""
         redactor = self.configuration.secrets.redactor
         return redactor.clean(value) if redactor else value
+
+    @property
+    def servers(self) -> Mapping[str, ServerSource]:
+        """Other MCP servers whose tools are offered here."""
+        return self._state.servers
+
+    @property
+    def chat_models(self) -> ChatModels:
+        """Models that can hold a conversation."""
+        return self._state.chat_models
 
     @property
     def http(self) -> HttpClients:
@@ -207,7 +223,7 @@ class Runtime:
         """
         async with self._reloading:
             if self._reload_file is not None:
-                await self._threads.run(_stamp_reload, Path(self._reload_file))
+                await self.threads.run(_stamp_reload, Path(self._reload_file))
             await self._take(self._reload_stamp())
 
     async def flush(self) -> None:
@@ -224,7 +240,7 @@ class Runtime:
         except OSError as error:
             log.error("calls that have just ended are missing in the statistics: %s", error)
         since = None if period_s is None else self._now() - period_s
-        return await self._threads.run(self._usage.tally, since)
+        return await self.threads.run(self._usage.tally, since)
 
     async def health(self) -> Health:
         """Look at every part."""
@@ -235,7 +251,7 @@ class Runtime:
             tool_count=await self.catalog.count_local(),
             failures=dict(self.catalog.failures),
             held_back=self.configuration.held_back,
-            abandoned=self._threads.abandoned,
+            abandoned=self.threads.abandoned,
             servers=await self._probe_servers(),
         )
 
@@ -283,7 +299,7 @@ class Runtime:
 
     async def _take(self, asked_for: Stamp) -> None:
         """Read and build everything anew; the stamp was taken before, so that no later one is missed."""
-        configuration = await self._threads.run(self._read)
+        configuration = await self.threads.run(self._read)
         self._state = await self._build(configuration, self)
         self._reloaded = asked_for
 

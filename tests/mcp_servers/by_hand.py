@@ -59,6 +59,11 @@ def child(args, meta):
     return texts(str(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid))
 
 
+def named(name):
+    """Of many tools, each answers with its name."""
+    return lambda args, meta: texts(name)
+
+
 ANSWERS = {
     "echo": lambda args, meta: texts(args.get("text", "")),
     "pid": lambda args, meta: texts(str(os.getpid())),
@@ -118,8 +123,8 @@ def answer(id, method, params):
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}
     if method == "tools/list":
         return listed(params)
-    if method == "tools/call" and ANSWERS[params["name"]]:
-        return ANSWERS[params["name"]](params.get("arguments") or {}, params.get("_meta") or {})
+    if method == "tools/call" and (respond := ANSWERS.get(params["name"], named(params["name"]))):
+        return respond(params.get("arguments") or {}, params.get("_meta") or {})
     send({"id": id, "error": {"code": -32000, "message": "No."}})
     return None
 

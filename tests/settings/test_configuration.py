@@ -39,7 +39,7 @@ def test_without_files_defaults_are_in_force(home):
     [
         ("execuion: {}", "1: unknown key 'execuion'. Did you mean execution?"),
         ("fs:\n  rots: [a]", "2: unknown key 'fs.rots'. Did you mean fs.roots?"),
-        ("\n\nlog:\n  zzz: 1", "4: unknown key 'log.zzz'. Valid: level, file, max_bytes."),
+        ("\n\nlog:\n  zzz: 1", "4: unknown key 'log.zzz'. Valid: level, file, max_bytes, sessions_days."),
         (
             "servers:\n  gh:\n    comand: x",
             "3: unknown key 'servers.gh.comand'. Did you mean servers.gh.command?",

@@ -76,8 +76,16 @@ class Connections:
             and former is not None
             and former.settings.servers[name] == wanted
             and former.secrets == now.secrets
+            and former.settings.allowedHosts == now.settings.allowedHosts
         ):
             return self._servers[name]
         return McpServer(
-            name, wanted, now.secrets, manifest=self._stores.manifests, threads=self._threads, scan=scan
+            name,
+            wanted,
+            now.secrets,
+            manifest=self._stores.manifests,
+            threads=self._threads,
+            scan=scan,
+            tokens=self._stores.tokens,
+            allowed_hosts=now.settings.allowedHosts,
         )

@@ -43,6 +43,7 @@ async def open_runtime(
             build=wiring.build,
             recorder=wiring.recorder,
             usage=stores.usage,
+            sessions=stores.sessions,
             threads=threads,
             reload_file=None if in_memory else places.reload_file,
             new_id=new_id,

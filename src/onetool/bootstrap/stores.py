@@ -3,17 +3,30 @@
 import os
 from dataclasses import dataclass
 
-from onetool.ports import BundleStore, CounterStore, ManifestStore, ResultStore, SwitchStore, UsageStore
+from onetool.ports import (
+    BundleStore,
+    CounterStore,
+    ManifestStore,
+    ResultStore,
+    SessionStore,
+    SwitchStore,
+    TokenStore,
+    UsageStore,
+)
 from onetool.settings.configuration import Configuration
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.flat_file import FlatFileResults
 from onetool.storage.flat_file_bundles import FlatFileBundles
 from onetool.storage.flat_file_manifests import FlatFileManifests
+from onetool.storage.flat_file_sessions import FlatFileSessions
 from onetool.storage.flat_file_switches import FlatFileSwitches
+from onetool.storage.flat_file_tokens import FlatFileTokens
 from onetool.storage.flat_file_usage import FlatFileUsage
 from onetool.storage.memory import MemoryCounters, MemoryResults, MemorySwitches, MemoryUsage
 from onetool.storage.memory_bundles import MemoryBundles
 from onetool.storage.memory_manifests import MemoryManifests
+from onetool.storage.memory_sessions import MemorySessions
+from onetool.storage.memory_tokens import MemoryTokens
 from onetool.storage.sqlite_counters import SqliteCounters
 
 
@@ -27,6 +40,8 @@ class Stores:
     bundles: BundleStore
     switches: SwitchStore
     manifests: ManifestStore
+    tokens: TokenStore
+    sessions: SessionStore
     packs: PackIndex
     has_files: bool
 
@@ -40,6 +55,8 @@ def memory_stores(configuration: Configuration) -> Stores:
         bundles=MemoryBundles(),
         switches=MemorySwitches(),
         manifests=MemoryManifests(),
+        tokens=MemoryTokens(),
+        sessions=MemorySessions(),
         packs=PackIndex(None),
         has_files=False,
     )
@@ -55,6 +72,8 @@ def flat_file_stores(configuration: Configuration) -> Stores:
         bundles=FlatFileBundles(data / "bundles", with_words="ONETOOL_NO_FTS5" not in os.environ),
         switches=FlatFileSwitches(data / "bundles" / "switches.json"),
         manifests=FlatFileManifests(state / "servers"),
+        tokens=FlatFileTokens(data / "logins"),
+        sessions=FlatFileSessions(data / "sessions"),
         packs=PackIndex(state / "packs.json"),
         has_files=True,
     )

@@ -1,7 +1,9 @@
 """How a state of OneTool is made of settings, and of what lasts as long as the process."""
 
+import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from onetool.bundles.bundles import Bundles, Rules
 from onetool.bundles.exchange import Exchange
@@ -11,6 +13,7 @@ from onetool.catalog.discovery import Discovery
 from onetool.domain.redaction import Redactor
 from onetool.domain.registry import Registry
 from onetool.domain.tool import ToolSpec
+from onetool.embeddings.bert_meanings import BertMeanings
 from onetool.logs import JsonLog
 from onetool.pipeline.code import CodeRuns
 from onetool.pipeline.record import Recorder
@@ -26,6 +29,7 @@ from onetool.sources.switched import Switched
 from onetool.storage.memory_rates import MemoryRates
 from onetool.threads import Threads
 
+from .chat_models import ConfiguredModels
 from .connections import Connections
 from .parts import directory_of, handlers, http_runner, make_pipeline, new_id, sandbox_limits
 from .stores import Stores
@@ -51,6 +55,8 @@ class Wiring:
         self.recorder = Recorder(stores.usage, stores.counters, threads)
         self._rates, self._secrets = MemoryRates(), set[str]()
         self._connections = Connections(stores, threads)
+        self._model_dir: Path | None = None
+        self._meanings: BertMeanings | None = None
         self._sandbox = MontySandbox(threads, configuration.settings.execution.max_runs)
 
     async def close(self) -> None:
@@ -82,7 +88,7 @@ class Wiring:
         return State(
             configuration=configuration,
             catalog=catalog,
-            discovery=Discovery(catalog, self._threads),
+            discovery=Discovery(catalog, self._threads, meanings=self._open_meanings(configuration)),
             pipeline=pipeline,
             code=code,
             results=self._stores.results,
@@ -90,7 +96,16 @@ class Wiring:
             exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
             http=http,
             servers={server.name: server for server in servers},
+            chat_models=ConfiguredModels(configuration, os.environ, self._threads, new_id),
         )
+
+    def _open_meanings(self, configuration: Configuration) -> BertMeanings | None:
+        """They last over reloads: the model is loaded once, unless another is chosen."""
+        places = configuration.places
+        directory = places.model_dir(configuration.settings.search.model_dir)
+        if self._stores.has_files and directory != self._model_dir:
+            self._model_dir, self._meanings = directory, BertMeanings(directory, places.state / "vectors")
+        return self._meanings
 
     def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
         async def packs() -> dict[str, list[ToolSpec]]:

@@ -58,16 +58,16 @@ class Catalog:
         await self._sources.refresh()
         return await self._find(name) or await self._find(self.aliases.get(name, ""))
 
-    async def page(self, cursor: str | None = None, limit: int = PAGE) -> Page[Tool]:
-        """Return tools from an opaque cursor on."""
+    async def page(self, cursor: str | None = None, limit: int = PAGE, *, wakes: bool = True) -> Page[Tool]:
+        """Return tools from an opaque cursor on; wakes: servers start if they must."""
         await self._sources.refresh()
-        return await self._sources.page(cursor, limit)
+        return await self._sources.page(cursor, limit, wakes=wakes)
 
-    async def tools(self, caller: Caller | None = None) -> AsyncIterator[Tool]:
+    async def tools(self, caller: Caller | None = None, *, wakes: bool = True) -> AsyncIterator[Tool]:
         """Walk through all tools, page by page; with a caller only through those that it may call."""
         cursor: str | None = None
         while True:
-            page = await self.page(cursor)
+            page = await self.page(cursor, wakes=wakes)
             for tool in page.items:
                 if caller is None or self.is_visible(tool.spec, caller):
                     yield tool
@@ -93,6 +93,14 @@ class Catalog:
         tools = await self._sources.pack(name)
         return [tool.spec for tool in tools if caller is None or self.is_visible(tool.spec, caller)]
 
+    async def trouble(self, pack: str) -> str:
+        """Why nothing of a pack can be called; nothing where something can."""
+        specs = await self.pack(pack)
+        if any(spec.enabled for spec in specs):
+            return ""
+        held = f"it is disabled ({specs[0].disabled_reason or specs[0].name})" if specs else ""
+        return held or self._sources.trouble(pack)
+
     async def has_pack(self, name: str) -> bool:
         """Whether there is a pack of this name."""
         return name in await self.packs()
@@ -108,7 +116,7 @@ class Catalog:
         return self._sources.generation
 
     async def count(self) -> int:
-        """How many tools the sources hold."""
+        """How many tools the sources hold, as far as that is known without starting a server."""
         await self._sources.refresh()
         return await self._sources.count()
 
@@ -130,8 +138,9 @@ class Catalog:
         generation = self._sources.generation
         tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
         if tool is None:
-            meant = did_you_mean(name, await self._names(caller))
-            raise ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{meant}")
+            raise ToolNotFound(
+                Reason.UNKNOWN, f"Tool not found: {name!r}.{await self._what_then(name, caller)}"
+            )
         _check_enabled(name, tool)
         resolved = Resolved(tool, await self._worker(tool))
         if generation == self._sources.generation:
@@ -155,6 +164,13 @@ class Catalog:
             raise ToolNotFound(Reason.NOT_REGISTERED, message)
         _check_enabled(handler, worker)
         return worker
+
+    async def _what_then(self, name: str, caller: Caller) -> str:
+        """Why a pack is empty, or which tool was meant."""
+        pack = name.partition(".")[0]
+        if pack in await self.packs(caller) and (trouble := await self.trouble(pack)):
+            return f" {pack!r} cannot be used: {trouble}"
+        return did_you_mean(name, await self._names(caller))
 
     async def _names(self, caller: Caller) -> list[str]:
         names: list[str] = []

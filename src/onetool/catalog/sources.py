@@ -77,12 +77,14 @@ class Sources:
         local = [source for source in self._sources if not getattr(source, "is_remote", False)]
         return sum([await self._ask(source, lambda source: source.count(), 0) for source in local])
 
-    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
-        """Return tools from an opaque cursor on, source by source."""
-        if cursor is None:
+    async def page(self, cursor: str | None, limit: int, *, wakes: bool = True) -> Page[Tool]:
+        """Return tools from an opaque cursor on, source by source; wakes: servers start if they must."""
+        if cursor is None and wakes:
             await self.wake()
         at, _, inner = (cursor or "0:").partition(":")
         for index in range(int(at), len(self._sources)):
+            if not wakes and getattr(self._sources[index], "is_asleep", False):
+                continue
             page = await self._page_of(index, inner or None, limit)
             if page.items or page.next:
                 return page
@@ -101,9 +103,15 @@ class Sources:
                 found.setdefault(tool.spec.name, tool)
         return list(found.values())
 
+    def trouble(self, name: str) -> str:
+        """Why the source of this name has no tools; nothing where that is no wonder."""
+        named = [source for source in self._sources if source.name == name]
+        return self.failures.get(name, "") or "".join(getattr(source, "reason", "") for source in named)
+
     async def count(self) -> int:
-        """Return how many tools the sources hold."""
-        return sum([await self._ask(source, lambda source: source.count(), 0) for source in self._sources])
+        """Return how many tools the sources hold, as far as that is known without starting a server."""
+        awake = [source for source in self._sources if not getattr(source, "is_asleep", False)]
+        return sum([await self._ask(source, lambda source: source.count(), 0) for source in awake])
 
     async def _find(self, sources: Sequence[ToolSource], name: str, version: str | None) -> Tool | None:
         for source in sources:

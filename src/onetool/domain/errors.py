@@ -8,7 +8,10 @@ OneToolError
   InvalidTool          a definition that cannot become a tool (ValueError)
     DuplicateTool      its name is taken already
   SettingsError        what the operator wrote cannot be used; stops start-up
+  LoginFailed          a person could not be logged in to another server
   NoRuntime            code that needs a running OneTool was called without one
+  ChatFailed           a chat model gave no reply (see chat.py)
+  BadSession           a conversation that cannot be used (see transcript.py)
   BundleError          something that cannot be done with a stored bundle (see bundle.py)
 """
 
@@ -99,6 +102,10 @@ class DuplicateTool(InvalidTool):
 
 class SettingsError(OneToolError):
     """What the operator wrote cannot be used as it stands."""
+
+
+class LoginFailed(OneToolError):
+    """A person could not be logged in to another server; the message says why."""
 
 
 class NoRuntime(OneToolError, RuntimeError):

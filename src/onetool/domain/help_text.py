@@ -1,9 +1,9 @@
 """What models and people read of tools, packs and aliases: headings, then the facts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .signature import arguments, signature
-from .texts import cut, first_line
+from .texts import cut, first_line, first_words
 from .tool import ToolSpec
 
 SLUGS = {
@@ -16,10 +16,14 @@ SLUGS = {
 }
 """Packs whose page in the documentation is called otherwise."""
 NONE = "(none)"
-FOUND_BYTES = 1_200
-"""About 300 tokens."""
+FOUND_BYTES = 1_120
+"""At most about 300 tokens, in any script."""
+FOUND_WHOLE = 5
+"""How many tools an answer has room for at least; each is kept to its share."""
 LONGEST_SIGNATURE = 220
-LONGEST_LINE = 160
+LONGEST_REQUIRED = 600
+SHORTEST_LINE, LONGEST_LINE = 80, 160
+"""Bytes of a description, when there is little room and when there is much."""
 SHOWN = 10
 """How many of a group are shown; the best ones."""
 OVERVIEW = """\
@@ -105,21 +109,32 @@ def matches_text(query: str, groups: Mapping[str, Mapping[str, str]]) -> str:
 
 def found_text(specs: Sequence[ToolSpec], most_bytes: int = FOUND_BYTES) -> str:
     """Tools that fit, as signatures with one line each; as many as the bytes allow, but always the first."""
-    lines = list[str]()
-    for spec in specs:
-        written = signature(spec)
-        if len(written) > LONGEST_SIGNATURE:
-            written = signature(spec, required_only=True)
-        lines.append(f"{written}: {cut(first_line(spec.description), LONGEST_LINE)}")
-        if sum(len(line.encode()) + 1 for line in lines) > most_bytes and len(lines) > 1:
-            lines.pop()
-            break
+    lines = [_found_line(spec, most_bytes) for spec in specs]
+    if _size(lines) > most_bytes:
+        share = most_bytes // min(len(specs), FOUND_WHOLE)
+        lines = [_found_line(spec, share) for spec in specs]
+    while len(lines) > 1 and _size(lines) > most_bytes:
+        lines.pop()
     return "\n".join(lines)
 
 
 def nothing_text(query: str) -> str:
     """That nothing was found, and where to look."""
     return f"No matches found for {query!r}. Browse with ot.tools() or ot.packs()."
+
+
+def _found_line(spec: ToolSpec, most_bytes: int) -> str:
+    """A signature, without what is optional where it leaves too little room for words, and those words."""
+    written = signature(spec)
+    if len(written) > min(LONGEST_SIGNATURE, most_bytes - SHORTEST_LINE):
+        written = cut(signature(spec, required_only=True), LONGEST_REQUIRED)
+    room = most_bytes - _size([f"{written}: "])
+    described = first_words(first_line(spec.description), min(max(room, SHORTEST_LINE), LONGEST_LINE))
+    return f"{written}: {described}" if described else written
+
+
+def _size(lines: Iterable[str]) -> int:
+    return sum(len(line.encode("utf-8", "replace")) + 1 for line in lines)
 
 
 def _facts(spec: ToolSpec) -> list[str]:

@@ -6,11 +6,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import unified_diff
 from hashlib import sha256
-from typing import Any
+from typing import Any, Literal
 
 from .tool import JsonSchema
 
+ServerState = Literal["configured", "known", "started", "failed"]
 MOST_TOOLS = 10_000
 """Also how many tools that are gone stay pinned."""
 LONGEST_NAME = 128
@@ -124,6 +126,11 @@ class HeldBack:
     old: Definition | None
     new: Definition
 
+    def difference(self) -> str:
+        """What has changed, line by line; all of it where nothing is known of before."""
+        old, new = (_lines(tool) if tool else [] for tool in (self.old, self.new))
+        return "\n".join(list(unified_diff(old, new, lineterm="", n=1))[2:])
+
 
 def merge(old: Manifest | None, tools: Iterable[Definition], now: float) -> Manifest:
     """Take in a new listing: what is seen first is pinned, what has changed is not."""
@@ -201,6 +208,10 @@ def safe_name(name: str) -> str:
         return text
     text = f"_{text}"
     return text if text.isidentifier() else re.sub(r"[^A-Za-z0-9_]", "_", text)
+
+
+def _lines(tool: Definition) -> list[str]:
+    return json.dumps(tool.to_json(), indent=2, ensure_ascii=False).splitlines()
 
 
 def _with_new(pins: Mapping[str, str], listed: Mapping[str, Definition]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Find orders to the model in the description of a tool: the texts that a stranger's server hands us."""
 
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,8 @@ from .poisoning_words import DEFENDING, DOUBLE_NEGATION, NEGATED, TURNING
 
 ENOUGH = 2
 """Signs of different kinds that make a finding together."""
+
+MOST_MEMORY = 64 * 2**20
 
 
 def scan(text: str) -> list[str]:
@@ -32,7 +33,9 @@ def _orders(plain: str) -> list[str]:
     return orders + signs if orders or len(signs) >= ENOUGH else []
 
 
-def _given(rules: Sequence[Rule], said: str, calm: str) -> list[str]:
+def _given(rules: tuple[Rule, ...], said: str, calm: str) -> list[str]:
+    if not any(_any_of(rules).search(text) for text in {said, calm}):
+        return []
     return [rule.reason for rule in rules if _matches(rule, calm if rule.is_protection_if_negated else said)]
 
 
@@ -51,7 +54,15 @@ def _without_mentions(plain: str) -> str:
 
 
 @cache
+def _any_of(rules: tuple[Rule, ...]) -> Any:
+    """All patterns as one: an honest text is looked through once, and not fifty times."""
+    return _compiled("|".join(f"(?:{pattern})" for rule in rules for pattern in rule.patterns))
+
+
+@cache
 def _compiled(pattern: str) -> Any:
     import re2  # type: ignore[import-untyped]
 
-    return re2.compile(f"(?i){pattern}")
+    options = re2.Options()
+    options.max_mem, options.log_errors = MOST_MEMORY, False  # with less it takes a slower way, and says so
+    return re2.compile(f"(?i){pattern}", options)

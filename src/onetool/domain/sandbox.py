@@ -48,8 +48,8 @@ class SandboxJob:
     """Stubs of each pack by its name."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Short names that the program uses, each with the `pack.func` it stands for."""
-    known: frozenset[str] = frozenset()
-    """Every pack and alias that could have been named, to suggest the one that was meant."""
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Every pack and alias that could have been named, each with the reason why it cannot be used, if any."""
     host: Host
     limits: SandboxLimits = SandboxLimits()
 

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+MORE = " ..."
+
 
 def cut(text: str, longest: int) -> str:
     """Keep both ends of a long text: a value stands at the start, what is wrong with it at the end."""
@@ -12,6 +14,16 @@ def cut(text: str, longest: int) -> str:
 def first_line(text: str) -> str:
     """The first line: what a listing shows of a description."""
     return text.strip().partition("\n")[0].rstrip()
+
+
+def first_words(text: str, most_bytes: int) -> str:
+    """The start of a long text, up to the end of a word; in scripts without spaces, of a character."""
+    written = text.encode("utf-8", "replace")
+    if len(written) <= most_bytes:
+        return text
+    start = written[: most_bytes - len(MORE)].decode("utf-8", "ignore")
+    words = start.rpartition(" ")[0]
+    return (words if 2 * len(words) > len(start) else start).rstrip(" .,;:") + MORE
 
 
 @cache

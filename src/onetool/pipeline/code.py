@@ -23,6 +23,8 @@ from onetool.threads import Threads
 from .pipeline import LONGEST_MESSAGE, Pipeline
 
 NAME = "run"
+NOTHING = "it has no tools that you may call"
+JUST_READY = "it was still starting, and is ready now; run the code again"
 EXCEPTIONS = {Reason.TIMEOUT: "TimeoutError", Reason.NEEDS_APPROVAL: "PermissionError"}
 """What code sees of a refusal, where that is not a ValueError."""
 
@@ -87,10 +89,17 @@ class CodeRuns:
         specs = {name: await self._catalog.pack(name, caller) for name in named & packs}
         modules = await self._threads.run(_stubs, specs)
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
-        known = frozenset({*packs, *self._catalog.aliases})
+        known = dict.fromkeys([*packs, *self._catalog.aliases], "")
+        for name in specs.keys() - modules.keys():
+            known[name] = await self._why_empty(name, caller)
         return SandboxJob(
             program=program, modules=modules, aliases=aliases, known=known, host=host, limits=self._limits
         )
+
+    async def _why_empty(self, pack: str, caller: Caller) -> str:
+        if trouble := await self._catalog.trouble(pack):
+            return trouble
+        return JUST_READY if await self._catalog.pack(pack, caller) else NOTHING
 
     def _read(self, code: str, packs: Collection[str]) -> Program:
         return parse_program(expand_snippet(code, self._snippets), packs)

@@ -43,9 +43,12 @@ class Savings:
 
 
 async def _size_of_definitions(caller: Caller, catalog: Catalog) -> int:
-    """Bytes of all definitions that this caller could be sent; of very many, as the first ones are."""
+    """Bytes of all definitions that this caller could be sent; of very many, as the first ones are.
+
+    No server is started for that.
+    """
     seen, size = 0, 0
-    async for tool in catalog.tools(caller):
+    async for tool in catalog.tools(caller, wakes=False):
         seen, size = seen + 1, size + len(encode(tool.spec.summary()))
         if seen == MEASURED:
             return round(size / seen * await catalog.count())

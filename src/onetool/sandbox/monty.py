@@ -4,8 +4,9 @@ import os
 import re
 import signal
 import threading
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any, get_args
 
 from onetool.domain.nearest import did_you_mean
@@ -74,6 +75,7 @@ class _Run:
         self._printed: list[str] = []
         self._printed_bytes = 0
         self._is_over = False
+        self._turn = threading.Lock()
 
     def __call__(self, pool: Any) -> Outcome:
         import pydantic_monty as monty
@@ -86,25 +88,35 @@ class _Run:
             external_modules=modules,
         )
         try:
-            with session as worker:
-                self._worker = worker.worker_pid
-                if self._is_over:  # cancelled while it waited for a worker
-                    return Outcome()
-                return Outcome(self._drive(monty, worker), "".join(self._printed))
+            with session as worker, self._owning(worker.worker_pid) as is_wanted:
+                output = self._drive(monty, worker) if is_wanted else None
+                return Outcome(output, "".join(self._printed))
         except monty.MontyError as error:
             return Outcome(None, "".join(self._printed), *self._explain(monty, error))
+
+    @contextmanager
+    def _owning(self, worker: int) -> Iterator[bool]:
+        """Let `end` kill this worker, but not when it is back with the others: another run may have it then.
+
+        Yields False where the run was cancelled while it waited for a worker.
+        """
+        with self._turn:
+            self._worker = worker
+        try:
+            yield not self._is_over
         finally:
-            self._worker = None
+            with self._turn:
+                self._worker = None
 
     def end(self) -> None:
         """Stop whatever still runs: nobody waits for it."""
-        self._is_over = True
-        for call in self._pending.values():
+        with self._turn:
+            self._is_over = True
+            if self._worker is not None:
+                with suppress(OSError):
+                    os.kill(self._worker, getattr(signal, "SIGKILL", signal.SIGTERM))
+        for call in list(self._pending.values()):  # whose own thread may be at it
             call.cancel()
-        worker = self._worker
-        if worker is not None:
-            with suppress(OSError):
-                os.kill(worker, getattr(signal, "SIGKILL", signal.SIGTERM))
 
     def _drive(self, monty: Any, worker: Any) -> Any:
         prelude = [f"import {MODULE.format(name)} as {name}" for name in self._job.modules]
@@ -136,7 +148,9 @@ class _Run:
         self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
         if (step.position.start, step.position.end) in self._job.program.waits:
             return step.resume({"future": ...})
-        return step.resume(_result(self._pending.pop(step.call_id).result()))
+        answer = _result(self._pending[step.call_id].result())
+        del self._pending[step.call_id]  # not before it is there: `end` cancels what is pending
+        return step.resume(answer)
 
     def _finished(self, ids: list[int]) -> dict[int, Any]:
         """Wait for at least one of these calls, and return those that are done."""
@@ -206,7 +220,10 @@ def _diagnostics(text: str, job: SandboxJob) -> str:
 def _diagnostic(match: "re.Match[str]", job: SandboxJob) -> str:
     line, message = f"line {match['line']}", match["message"].replace("`pack_", "`")
     if undefined := UNDEFINED.search(message):
-        return f"{line}: {undefined[1]!r} is not defined.{did_you_mean(undefined[1], job.known)}"
+        name = undefined[1]
+        if why := job.known.get(name):
+            return f"{line}: {name!r} cannot be used: {why}"
+        return f"{line}: {name!r} is not defined.{did_you_mean(name, job.known)}"
     if missing := MISSING_TOOL.search(message):
         pack, name = missing.groups()
         known = [f"{pack}.{one}" for one in _signatures(job.modules.get(pack, ""))]

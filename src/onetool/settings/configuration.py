@@ -56,6 +56,8 @@ class Configuration:
     roots: tuple[Path, ...] = ()
     held_back: tuple[str, ...] = ()
     """Files of the project that wait for `onetool trust`."""
+    provider: str = ""
+    """The chat model that the user has chosen with `onetool auth use`."""
 
 
 def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
@@ -79,6 +81,7 @@ def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
         pack_dirs=pack_dirs,
         roots=_roots(settings, places),
         held_back=tuple(trust.held_back) if trust else (),
+        provider=(_read_own(places.provider_file) or b"").decode("utf-8", "replace").strip(),
     )
 
 
@@ -139,6 +142,14 @@ def _read_own(file: Path) -> bytes | None:
         return None
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
+
+
+def check_settings(file: Path, content: bytes) -> None:
+    """Make sure that this can be used as the user's settings.
+
+    Raises SettingsError that names the line.
+    """
+    _check(file, content, Settings)
 
 
 def _check(file: Path, content: bytes, kind: type) -> Document:

@@ -35,6 +35,15 @@ class Places:
         """Written whenever somebody reloads: all processes of this user follow."""
         return self.state / "reloaded"
 
+    @property
+    def provider_file(self) -> Path:
+        """Which chat model this user has chosen."""
+        return self.data / "provider"
+
+    def model_dir(self, chosen: str | None) -> Path:
+        """Where the embedding model lies: where the settings say, else among the data."""
+        return self.cwd / Path(chosen).expanduser() if chosen else self.data / "model"
+
 
 def find_places(env: Mapping[str, str], cwd: Path, platform: str = sys.platform) -> Places:
     """Directories named by the environment, else the platform's own."""

@@ -59,6 +59,7 @@ class Log:
     )
     file: bool = setting(True, "Whether events from info on go to a file in the state directory.")
     max_bytes: int = setting(10 * 2**20, "Size at which the file is rotated.", least=10_000)
+    sessions_days: float = setting(90.0, "Days that a conversation is kept after its last word.", over=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,9 @@ class Stats:
 class Search:
     """How tools are found by meaning."""
 
-    model_dir: str | None = setting(None, "Directory of the embedding model.")
+    model_dir: str | None = setting(
+        None, "Directory of the embedding model; none given: `model` in the data directory."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +116,9 @@ class Provider:
     model: str | None = setting(None, "Name of the model.")
     base_url: str | None = setting(None, "Where it is served.")
     key: str | None = setting(None, "Name of the secret that holds the key.")
+    timeout_s: float = setting(120.0, "Seconds a reply may take.", over=0, most=86_400)
+    price_in: float | None = setting(None, "What a million tokens cost that it reads.", least=0)
+    price_out: float | None = setting(None, "What a million tokens cost that it writes.", least=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,16 @@ class Switched:
         self._source, self._store, self._threads = source, switches, threads
         self._switches: Mapping[str, bool] = {}
 
+    @property
+    def reason(self) -> str:
+        """Why a server has failed; nothing for other sources."""
+        return getattr(self._source, "reason", "")
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether a server must be started before its tools are known."""
+        return getattr(self._source, "is_asleep", False)
+
     def generation(self) -> Hashable:
         """Moves when the source does, or a switch."""
         return self._source.generation(), self._store.generation()

@@ -1,9 +1,11 @@
 """Another MCP server, without a process: tools that are lambdas, answering or not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from onetool.domain.errors import LoginFailed
 from onetool.domain.invocation import Invocation
+from onetool.domain.manifest import HeldBack, ServerState
 from onetool.domain.registry import Registry
 from onetool.domain.tool import JsonSchema, Runner, Tool, ToolSpec
 from onetool.sources.snapshot import Fixed, Snapshot
@@ -26,7 +28,32 @@ class ProxyServer(Snapshot):
         self.is_remote = True
         self.connected = connected
 
-    async def probe(self) -> bool:
+    @property
+    def state(self) -> ServerState:
+        """How far it is."""
+        return "started" if self.connected else "failed"
+
+    @property
+    def reason(self) -> str:
+        """Why it has failed."""
+        return "" if self.connected else "it is not connected"
+
+    async def held_back(self) -> Sequence[HeldBack]:
+        """Nothing: what a fake lists does not change."""
+        return ()
+
+    async def approve(self, names: Collection[str] | None = None) -> None:
+        """There is nothing to approve."""
+
+    async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
+        """There is nobody to log in with."""
+        raise LoginFailed(f"{self.name!r} wants no login.")
+
+    async def packs(self) -> Collection[str]:
+        """Return its name, also where it lists nothing."""
+        return (self.name,)
+
+    async def probe(self, patience: float | None = None) -> bool:
         """Return whether the server answers."""
         return self.connected
 

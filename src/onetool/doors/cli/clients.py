@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,19 +55,22 @@ class Client:
             raise Unreadable(f"{self.file} holds no map of servers under {self.key!r}")
         return servers
 
-    def with_server(self, command: str, args: list[str]) -> str:
-        """The file's text with OneTool in it; everything else stays.
+    def with_server(self, command: str, args: list[str], without: Collection[str] = ()) -> str:
+        """The file's text with OneTool in it, in place of some servers perhaps; everything else stays.
 
         Raises Unreadable.
         """
         servers, text = self.servers(), self.text()
         if self.is_toml:
+            if without:
+                raise Unreadable(f"take {', '.join(sorted(without))} out of {self.file} by hand: it is TOML")
             if NAME in servers:
                 return text
             entry = f"[{self.key}.{NAME}]\ncommand = {json.dumps(command)}\nargs = {json.dumps(args)}\n"
             return f"{text.rstrip()}\n\n{entry}".lstrip()
         said = json.loads(text) if text.strip() else {}
-        said[self.key] = {**servers, NAME: {"command": command, "args": args}}
+        kept = {name: server for name, server in servers.items() if name not in without}
+        said[self.key] = {**kept, NAME: {"command": command, "args": args}}
         return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
 
     def write(self, text: str) -> Path | None:

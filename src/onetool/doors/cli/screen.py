@@ -15,7 +15,7 @@ from onetool.domain.yaml_text import to_yaml
 
 from .session import answers, masked
 
-NUMBER = re.compile(r"[\d.,]+")
+NUMBER = re.compile(r"[\d.,]+|-")
 
 
 def _console() -> Console:

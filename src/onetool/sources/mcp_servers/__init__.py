@@ -1,5 +1,5 @@
 """Tools of other MCP servers."""
 
-from .server import McpServer, State
+from .server import McpServer
 
-__all__ = ["McpServer", "State"]
+__all__ = ["McpServer"]

@@ -29,6 +29,11 @@ class Connection:
         """Why the last attempt failed; nothing after one that did not."""
 
     @property
+    def opening(self) -> "asyncio.Task[Session] | None":
+        """The attempt that is being made, if one is."""
+        return self._opening if self._opening is not None and not self._opening.done() else None
+
+    @property
     def is_open(self) -> bool:
         """Whether there is a session that has not ended."""
         return self._session is not None and self._session.is_alive

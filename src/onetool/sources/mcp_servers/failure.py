@@ -1,5 +1,8 @@
 """Why a server cannot be used at present."""
 
+import asyncio
+from typing import Any
+
 
 class Down(Exception):
     """The server cannot be reached, or could not be started; the text says why."""
@@ -7,6 +10,12 @@ class Down(Exception):
 
 class NotSent(Down):
     """A request never reached the server: asking once more can do nothing twice."""
+
+
+def take_note(task: "asyncio.Task[Any]") -> None:
+    """Look at the failure of a task that nobody may be waiting for."""
+    if not task.cancelled():
+        task.exception()
 
 
 def describe(error: BaseException) -> str:

@@ -8,7 +8,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 from onetool.domain.json_text import encode
 
-from .failure import describe
+from .account import Account
+from .bearer import Bearer
+from .failure import NotSent, describe
 from .stdio import LONGEST_MESSAGE
 from .streams import TransportStreams
 
@@ -21,10 +23,13 @@ BAD, NOT_FOUND = 400, 404
 
 
 @asynccontextmanager
-async def open_http(url: str, headers: Mapping[str, str]) -> AsyncIterator[TransportStreams]:
-    """Talk with the server at a URL."""
+async def open_http(
+    url: str, headers: Mapping[str, str], account: Account | None = None
+) -> AsyncIterator[TransportStreams]:
+    """Talk with the server at a URL; account: as a person who has logged in there."""
     timeout = httpx2.Timeout(CONNECT_TIMEOUT, read=None)  # calls have deadlines, event streams have none
-    wire = Wire(httpx2.AsyncHTTPTransport())
+    transport: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport()
+    wire = Wire(transport if account is None else Bearer(transport, account))
     async with (
         httpx2.AsyncClient(headers=dict(headers), timeout=timeout, transport=wire) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_MESSAGE) as streams,
@@ -42,7 +47,7 @@ class Wire(httpx2.AsyncBaseTransport):
         """Return the server's answer, cut off where it is too long, or one that says what went wrong."""
         try:
             response = await self._wire.handle_async_request(request)
-        except NEVER_ARRIVED as error:
+        except (NotSent, *NEVER_ARRIVED) as error:
             return _failure(NOT_SENT, describe(error))
         except httpx2.TransportError as error:
             return _failure(BROKEN, describe(error))

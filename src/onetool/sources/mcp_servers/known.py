@@ -1,9 +1,9 @@
 """What is known of a server without asking it: its last listing, and what a person has approved of it."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
-from onetool.domain.manifest import HeldBack, Manifest, approve
+from onetool.domain.manifest import Definition, HeldBack, Manifest, approve
 from onetool.ports import ManifestStore
 from onetool.threads import Threads
 
@@ -37,6 +37,10 @@ class Known:
         """Read everything again if it has moved."""
         if self._read != self.generation():
             await self.refresh()
+
+    async def look_at(self, tools: Sequence[Definition]) -> None:
+        """Scan definitions before they are kept: nobody waits for that but whoever lists them."""
+        await self._threads.run(self._offers.look_at, tools)
 
     async def change(self, change: Callable[[Manifest | None], Manifest]) -> Manifest:
         """Keep another listing, or another approval."""

@@ -1,6 +1,6 @@
 """The tools of a server as OneTool offers them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -37,13 +37,18 @@ class Offers:
         self._server, self._settings, self._scan, self._make_runner = server, settings, scan, make_runner
         self._found: Mapping[str, list[str]] = {}
 
+    def look_at(self, tools: Sequence[Definition]) -> None:
+        """Scan definitions beforehand: that takes a while, and whoever keeps them holds others up."""
+        found = {tool.pin: self._findings(tool) for tool in tools if self._is_wanted(tool.name)}
+        self._found = {**self._found, **found}
+
     def of(self, manifest: Manifest | None) -> Offered:
         """Return all tools that the operator lets through, disabled where they are held back."""
         if manifest is None:
             return Offered()
         names, registry, held = python_names(manifest), Registry(), {}
         wanted = [tool for tool in manifest.tools if self._is_wanted(tool.name)]
-        self._found = {pin: self._findings(tool, pin) for tool in wanted for pin in (tool.pin,)}
+        self._found = {tool.pin: self._findings(tool) for tool in wanted}
         for tool in wanted:
             why = why_held_back(manifest, tool, self._found[tool.pin])
             held[tool.name] = f"{why}: onetool servers approve {self._server}" if why else ""
@@ -71,8 +76,8 @@ class Offers:
         is_included = include is None or any(fnmatchcase(name, pattern) for pattern in include)
         return is_included and not any(fnmatchcase(name, pattern) for pattern in exclude)
 
-    def _findings(self, tool: Definition, pin: str) -> list[str]:
-        if pin in self._found:
-            return self._found[pin]
+    def _findings(self, tool: Definition) -> list[str]:
+        if tool.pin in self._found:
+            return self._found[tool.pin]
         found = dict.fromkeys(finding for text in tool.texts() for finding in self._scan(text))
         return list(found)[:MOST_FINDINGS]

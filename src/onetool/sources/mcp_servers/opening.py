@@ -8,6 +8,7 @@ from onetool.domain.hosts import BadUrl, parse_url
 from onetool.settings.schema import Server
 from onetool.settings.secrets import Secrets
 
+from .account import Account
 from .credentials import fill_environment, fill_headers
 from .failure import Down
 from .http import open_http
@@ -18,9 +19,13 @@ from .streams import TransportStreams
 
 
 def open_session(
-    settings: Server, secrets: Secrets, log: logging.Logger, on_change: Callable[[], None]
+    settings: Server,
+    secrets: Secrets,
+    log: logging.Logger,
+    on_change: Callable[[], None],
+    account: Account | None = None,
 ) -> Session:
-    """Begin a session with a server.
+    """Begin a session with a server; account: as a person who has logged in there.
 
     Raises Down when its settings cannot be used.
     """
@@ -30,7 +35,7 @@ def open_session(
         except BadUrl as error:
             raise Down(f"its URL cannot be used: {error}") from None
         headers = fill_headers(settings.headers, secrets, url.host)
-        return Session(lambda end: open_http(str(url), headers), log, on_change)
+        return Session(lambda end: open_http(str(url), headers, account), log, on_change)
     command, args = settings.command or "", settings.args
     env = fill_environment(settings.env, secrets)
 

@@ -3,21 +3,22 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.errors import ExecutionError, LoginFailed, Reason
 from onetool.domain.invocation import Invocation
-from onetool.domain.manifest import HeldBack, merge, new_names
+from onetool.domain.manifest import HeldBack, ServerState, merge, new_names
 from onetool.domain.paging import Page
 from onetool.domain.texts import cut
 from onetool.domain.tool import CURRENT, Tool
-from onetool.ports import ManifestStore
+from onetool.ports import ManifestStore, TokenStore
 from onetool.settings.schema import Server
 from onetool.settings.secrets import Secrets
 from onetool.threads import Threads
 
+from .account import account_of
 from .connection import Connection
 from .failure import Down, NotSent
 from .known import Known
@@ -31,7 +32,6 @@ LISTING_LIMIT = 5.0
 RELIST_PAUSE = 1.0
 """Seconds between two listings that a server asks for by saying that its tools have changed."""
 SHOWN = 500
-State = Literal["configured", "known", "started", "failed"]
 
 
 class McpServer:
@@ -48,9 +48,12 @@ class McpServer:
         manifest: ManifestStore,
         threads: Threads,
         scan: Scan = nothing_found,
+        tokens: TokenStore | None = None,
+        allowed_hosts: Sequence[str] = (),
     ) -> None:
         self.name = name
         self._settings, self._secrets, self._threads = settings, secrets, threads
+        self._account = account_of(name, settings, tokens, threads, allowed_hosts)
         self._log = logging.getLogger(f"onetool.servers.{name}")
         offers = Offers(name, settings, scan, lambda tool: partial(self._run, tool))
         self._known = Known(name, manifest, offers, threads)
@@ -59,9 +62,11 @@ class McpServer:
         self._calls, self._is_idle = 0, asyncio.Event()
         self._is_idle.set()
         self._has_moved = False
+        self._gave_up: asyncio.Task[Any] | None = None
+        """The attempt to start it that somebody has waited for long enough."""
 
     @property
-    def state(self) -> State:
+    def state(self) -> ServerState:
         """How far it is: configured, known from a listing, started, or failed."""
         if self._connection.is_open:
             return "started"
@@ -71,8 +76,15 @@ class McpServer:
 
     @property
     def reason(self) -> str:
-        """Why it has failed."""
+        """Why it cannot be used now."""
+        if self._connection.opening is not None:
+            return "it is still starting; try again in a moment"
         return self._secrets.redactor.redact(self._connection.failure)
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether it must be started before its tools are known."""
+        return self._known.manifest is None
 
     def generation(self) -> Hashable:
         """Moves when another listing or an approval was kept, by whichever process."""
@@ -112,12 +124,13 @@ class McpServer:
         await self._be_listed()
         return len(self._known.offered.registry)
 
-    async def probe(self) -> bool:
-        """Connect if need be; return whether the server answers."""
+    async def probe(self, patience: float | None = None) -> bool:
+        """Connect if need be; return whether the server answers, within these seconds or a few."""
+        limit = patience or LISTING_LIMIT
         try:
-            async with asyncio.timeout(LISTING_LIMIT):
+            async with asyncio.timeout(limit):
                 session = await self._connection.session(at_once=True)
-                return await session.answers(LISTING_LIMIT)
+                return await session.answers(limit)
         except (Down, TimeoutError):
             return False
 
@@ -126,7 +139,7 @@ class McpServer:
         await self._known.be_read()
         return self._known.held_back()
 
-    async def approve(self, names: Iterable[str] | None = None) -> None:
+    async def approve(self, names: Collection[str] | None = None) -> None:
         """Let tools be used as they are listed now: those that the server calls so, or all.
 
         Raises ValueError for a tool that is not listed.
@@ -139,6 +152,20 @@ class McpServer:
             await self._is_idle.wait()
         finally:
             await self.close()
+
+    async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
+        """Log a person in: show and open the page for that, and keep what comes back for all processes.
+
+        Raises LoginFailed.
+        """
+        if self._account is None:
+            valid = "Valid: one with a url and without a header Authorization."
+            raise LoginFailed(f"The server {self.name!r} has no login. {valid}")
+        log_in = await self._threads.run(_import_login)
+        await log_in(self._account, show, open_browser)
+        if self._connection.is_open:
+            (await self._connection.current()).end("somebody has logged in anew")
+        await self.probe()
 
     async def close(self) -> None:
         """End the server's program or connection, and wait until it is gone."""
@@ -191,18 +218,24 @@ class McpServer:
     async def _be_listed(self) -> None:
         """Start a server of which nothing is known; one that cannot be started has no tools."""
         await self._known.be_read()
-        if self._known.manifest is not None:
+        opening = self._connection.opening
+        if self._known.manifest is not None or (opening is not None and opening is self._gave_up):
             return
         try:
             async with asyncio.timeout(LISTING_LIMIT):
                 await self._connection.session()
-        except (Down, TimeoutError) as error:
-            self._log.info("has no tools to list: %s", str(error) or "it takes too long to start")
+        except Down as error:
+            self._log.info("has no tools to list: %s", error)
+        except TimeoutError:
+            self._gave_up = self._connection.opening  # who lists goes through the sources more than once
+            self._log.info("has no tools to list: it takes too long to start")
 
     async def _open(self) -> "Session":
         """Connect, and see what the server lists now: nothing is called before that."""
         open_session = await self._threads.run(_import_opening)
-        session: Session = open_session(self._settings, self._secrets, self._log, self._on_change)
+        session: Session = open_session(
+            self._settings, self._secrets, self._log, self._on_change, self._account
+        )
         try:
             await session.start()
             await self._list(session)
@@ -213,6 +246,7 @@ class McpServer:
 
     async def _list(self, session: "Session") -> None:
         tools = await session.tools()
+        await self._known.look_at(tools)
         await self._known.be_read()
         old = self._known.manifest
         known = await self._known.change(lambda before: merge(before, tools, time.time()))
@@ -244,3 +278,9 @@ def _import_opening() -> Any:
     from .opening import open_session
 
     return open_session
+
+
+def _import_login() -> Any:
+    from .login import log_in
+
+    return log_in

@@ -26,7 +26,7 @@ from .results import LONGEST_ERROR, to_data
 from .streams import Incoming, Outgoing, TransportStreams
 from .tolerance import Tolerant
 
-START_LIMIT, LIST_LIMIT = 10.0, 10.0
+START_LIMIT, LIST_LIMIT = 30.0, 10.0
 MOST_BYTES = 64 * 2**20
 """Of all definitions together."""
 CLOSE_LIMIT = 6.0

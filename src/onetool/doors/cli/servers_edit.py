@@ -1,0 +1,162 @@
+"""`onetool servers add | remove | import`: servers written into the user's settings, and out of them."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from onetool.domain.client_servers import Adopted, NotAdopted, adopt, looks_secret
+from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
+from onetool.settings.editing import add_entries, remove_entry
+
+from .clients import NAME, Client, Unreadable, known_clients
+from .edits import edit_secrets, edit_settings
+from .session import answers, find, load, masked, with_runtime
+
+MAP = "servers"
+CLIENTS = ("claude", "cursor", "vscode", "codex")
+
+
+def _pairs(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    if wrong := [key for key, sign, _ in pairs if not sign or not key]:
+        raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE.")
+    return {key: value for key, _, value in pairs}
+
+
+@click.command()
+@click.argument("name")
+@click.argument("command", nargs=-1)
+@click.option("--url", help="Where the server is served, in place of a COMMAND.")
+@click.option("--env", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Give it a variable.")
+@click.option("--header", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Send it a header.")
+@click.option("--include", multiple=True, metavar="PATTERN", help="Show only these of its tools.")
+@click.option("--exclude", multiple=True, metavar="PATTERN", help="Hide these of its tools.")
+def add(name: str, command: tuple[str, ...], url: str | None, **more: Any) -> None:
+    """Add a server under NAME: a COMMAND to start, or a --url. ${NAME} in a value stands for a secret.
+
+    \b
+    Examples:
+      onetool servers add files -- npx -y @modelcontextprotocol/server-filesystem .
+      onetool servers add github --url https://api.githubcopilot.com/mcp/ \\
+          --header 'Authorization=Bearer ${GITHUB_TOKEN}'
+    """
+    if bool(command) == bool(url):
+        raise click.UsageError("Give either a command after -- or a --url.")
+    readable = [
+        key
+        for key, value in {**more["env"], **more["header"]}.items()
+        if "${" not in value and looks_secret(key, value)
+    ]
+    if readable:
+        raise click.UsageError(
+            f"{readable[0]!r} looks like a secret, and settings are no place for one. "
+            f"Put it into {find().config / SECRETS_FILE} and write {readable[0]}='${{NAME}}'."
+        )
+    entry: dict[str, Any] = {"url": url} if url else {"command": command[0], "args": list(command[1:])}
+    entry |= {"env": more["env"], "headers": more["header"]}
+    entry |= {"include": list(more["include"]), "exclude": list(more["exclude"])}
+    written = {key: value for key, value in entry.items() if value}
+    _check_free([name])
+    edit_settings(lambda file, text: add_entries(file, text, MAP, {name: written}))
+    _say(f"Added {name}. Try it: onetool servers test {name}")
+
+
+@click.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Take the server NAME out of the settings.
+
+    \b
+    Example:
+      onetool servers remove github
+    """
+    edit_settings(lambda file, text: remove_entry(file, text, MAP, name))
+    _say(f"Removed {name}.")
+
+
+@click.command("import")
+@click.argument("client", type=click.Choice(CLIENTS))
+@click.option("--move", is_flag=True, help="Also take them out of the client and put OneTool in their place.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def import_servers(client: str, move: bool, yes: bool) -> None:
+    """Take over the MCP servers of a CLIENT; what looks like a secret goes to the secrets file.
+
+    \b
+    Examples:
+      onetool servers import claude
+      onetool servers import cursor --move
+    """
+    chosen = known_clients()[client]
+    try:
+        found = {name: said for name, said in chosen.servers().items() if name != NAME}
+    except Unreadable as error:
+        raise click.ClickException(f"{error}. Nothing was changed.") from None
+    adopted, left = _adopt(found)
+    if not adopted:
+        _say(f"{chosen.file} has no servers to take over.")
+        raise SystemExit(1 if left else 0)
+    if not yes:
+        click.confirm(f"Write these {len(adopted)} servers into {find().config / SETTINGS_FILE}?", abort=True)
+    edit_secrets({key: value for one in adopted.values() for key, value in one.secrets.items()})
+    entries = {one.name: one.server for one in adopted.values()}
+    edit_settings(lambda file, text: add_entries(file, text, MAP, entries))
+    _say(f"Took over {len(adopted)} servers. Try them: onetool servers test")
+    if move:
+        _move(chosen, set(adopted))
+    if left:
+        raise SystemExit(1)
+
+
+def _say(text: str) -> None:
+    click.echo(masked(text), file=answers())
+
+
+def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
+    """Say what can be taken over and what cannot, by its name at the client."""
+    configuration = load()
+    known = configuration.settings.servers
+    taken, secrets = {*_packs(), *known}, set(configuration.secrets)
+    adopted: dict[str, Adopted] = {}
+    left: list[str] = []
+    for name, said in found.items():
+        try:
+            one = adopt(name, said, taken=taken - known.keys(), secrets=secrets)
+        except NotAdopted as error:
+            left.append(name)
+            click.echo(masked(f"  left   {name}: {error}"), err=True)
+            continue
+        if one.name in known:
+            click.echo(masked(f"  there  {name}"), err=True)
+            continue
+        adopted[name] = one
+        taken.add(one.name)
+        secrets |= one.secrets.keys()
+        moved = f"  (secrets: {', '.join(one.secrets)})" if one.secrets else ""
+        click.echo(masked(f"  take   {name} as {one.name}{moved}"), err=True)
+    return adopted, left
+
+
+def _packs() -> Iterable[str]:
+    """Names that a server cannot have, because something of ours has them."""
+
+    async def ask(runtime: Any) -> set[str]:
+        return set(await runtime.catalog.packs()) - set(runtime.servers)
+
+    return with_runtime(ask)
+
+
+def _check_free(names: Iterable[str]) -> None:
+    if taken := set(names) & set(_packs()):
+        raise click.BadParameter(f"there is a pack {min(taken)!r} already: take another name.")
+
+
+def _move(client: Client, names: set[str]) -> None:
+    try:
+        text = client.with_server(shutil.which("onetool") or "onetool", ["mcp"], without=names)
+    except Unreadable as error:
+        raise click.ClickException(f"{error}. The client's file is left as it is.") from None
+    backup = client.write(text)
+    _say(f"{client.file} now starts OneTool in their place. The file as it was: {backup}")
+    _say(f"Restart {client.name} to see it.")
