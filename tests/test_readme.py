@@ -17,6 +17,9 @@ LINKED = [
     "docs/first-pack.md",
     "docs/tools.md",
     "docs/settings.md",
+    "docs/servers.md",
+    "docs/asking.md",
+    "docs/search.md",
 ]
 
 
@@ -54,6 +57,11 @@ def test_the_tutorial_works_as_written(home):
     seen = execute_page(page, home)
     assert seen == ["console", "python", "console", "console", "python"]
     run_own_tests(home)
+
+
+def test_the_page_on_asking_works_as_written(home):
+    """The scripted model answers as the page shows."""
+    assert "console" in execute_page(ROOT / "docs" / "asking.md", home)
 
 
 def test_a_scaffolded_pack_is_ready_to_run(home):

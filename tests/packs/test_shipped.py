@@ -122,6 +122,14 @@ async def test_what_models_read():
                 "Give the message back exactly as it came, to check that calls get through.",
                 {"message": "Any JSON value."},
             ),
+            "llm.transform": (
+                "Let a language model rewrite, extract, translate or summarise something.",
+                {
+                    "input": "A text, or any JSON value.",
+                    "prompt": "What to do with it.",
+                    "model": "Which model; empty for the usual one.",
+                },
+            ),
         }
     )
 

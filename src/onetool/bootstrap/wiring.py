@@ -34,7 +34,7 @@ from .connections import Connections
 from .parts import directory_of, handlers, http_runner, make_pipeline, new_id, sandbox_limits
 from .stores import Stores
 
-SHIPPED = "onetool.packs"
+SHIPPED, STARTERS = "onetool.packs", "onetool.starters"
 
 
 class Wiring:
@@ -130,8 +130,9 @@ class Wiring:
     ) -> list[ToolSource]:
         """Sources of what is not stored, in the order in which they claim names: ours cannot be shadowed."""
         index, threads = self._stores.packs, self._threads
-        describe = partial(describe_shipped, SHIPPED, directory_of(SHIPPED), index=index, threads=threads)
-        shipped: Registry = await threads.run(describe)
+        describe = partial(describe_shipped, index=index, threads=threads)
+        shipped: Registry = await threads.run(describe, SHIPPED, directory_of(SHIPPED))
+        starters: Registry = await threads.run(describe, STARTERS, directory_of(STARTERS))
         readers: list[Reader] = [
             Fixed("shipped packs", shipped),
             ConfigTools(
@@ -147,6 +148,8 @@ class Wiring:
             ),
         ]
         own: list[ToolSource] = [Snapshot(reader) for reader in readers]
+        spare = Snapshot(Fixed("starter packs", starters), is_spare=True)
         return [
-            Switched(source, self._stores.switches, threads) for source in (*own, *self._sources, *servers)
+            Switched(source, self._stores.switches, threads)
+            for source in (*own, *self._sources, *servers, spare)
         ]

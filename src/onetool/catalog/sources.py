@@ -100,7 +100,8 @@ class Sources:
         found: dict[str, Tool] = {}
         for source in self._sources:
             for tool in await self._pack_of(source, name):
-                found.setdefault(tool.spec.name, tool)
+                if not await self._gives_way(source, name):
+                    found.setdefault(tool.spec.name, tool)
         return list(found.values())
 
     def trouble(self, name: str) -> str:
@@ -115,9 +116,16 @@ class Sources:
 
     async def _find(self, sources: Sequence[ToolSource], name: str, version: str | None) -> Tool | None:
         for source in sources:
-            if tool := await self._ask(source, lambda source: source.find(name, version), None):
+            tool = await self._ask(source, lambda source: source.find(name, version), None)
+            if tool is not None and not await self._gives_way(source, tool.spec.pack):
                 return tool
         return None
+
+    async def _gives_way(self, source: ToolSource, pack: str) -> bool:
+        """Whether somebody else's pack of this name stands in the place of a spare one."""
+        if not getattr(source, "is_spare", False):
+            return False
+        return pack in await self._packs([other for other in self._sources if other is not source])
 
     async def _packs(self, sources: Sequence[ToolSource]) -> set[str]:
         nothing: Collection[str] = ()
@@ -136,7 +144,12 @@ class Sources:
         nothing: Page[Tool] = Page(())
         page = await self._ask(self._sources[index], lambda source: source.page(cursor, limit), nothing)
         earlier = self._sources[:index]
-        tools = [tool for tool in page.items if not await self._find(earlier, tool.spec.name, None)]
+        tools = [
+            tool
+            for tool in page.items
+            if not await self._gives_way(self._sources[index], tool.spec.pack)
+            and not await self._find(earlier, tool.spec.name, None)
+        ]
         if page.next:
             return Page(tools, f"{index}:{page.next}")
         return Page(tools, f"{index + 1}:" if index + 1 < len(self._sources) else None)
@@ -153,6 +166,8 @@ class Sources:
     async def _name_duplicates(self, index: int) -> None:
         """Say which tools of a source are left out because an earlier one has their names."""
         source, earlier = self._sources[index], self._sources[:index]
+        if getattr(source, "is_spare", False):
+            return
         for pack in await self._packs(earlier) & await self._packs([source]):
             for tool in await self._pack_of(source, pack):
                 if await self._find(earlier, tool.spec.name, None):

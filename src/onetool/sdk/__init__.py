@@ -10,6 +10,7 @@ from .declare import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
 from .discovery import find_tools, instructions, list_tools, show_snippet
 from .http import http_client, safe_request
+from .models import ask_model
 from .notes import publish
 from .packs import get_pack
 from .paths import allowed_path, open_allowed, working_directory, write_allowed
@@ -26,6 +27,7 @@ __all__ = [
     "YamlMap",
     "allowed_path",
     "api_headers",
+    "ask_model",
     "batch_execute",
     "call_tool",
     "call_tool_async",

@@ -28,8 +28,10 @@ class Reader(Protocol):
 class Snapshot:
     """A ToolSource that answers from a Registry."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, *, is_spare: bool = False) -> None:
         self._reader = reader
+        self.is_spare = is_spare
+        """True: its packs give way to others of the same names."""
         self._registry = Registry()
         self.name = reader.name
         self.generation = reader.generation

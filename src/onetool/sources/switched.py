@@ -16,6 +16,7 @@ class Switched:
     def __init__(self, source: ToolSource, switches: SwitchStore, threads: Threads) -> None:
         self.name = source.name
         self.is_remote = getattr(source, "is_remote", False)
+        self.is_spare = getattr(source, "is_spare", False)
         self._source, self._store, self._threads = source, switches, threads
         self._switches: Mapping[str, bool] = {}
 
