@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conftest import Home
+from homes import Home
 from onetool.bootstrap import open_runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places

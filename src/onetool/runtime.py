@@ -15,12 +15,13 @@ from onetool.bundles.bundles import Bundles
 from onetool.bundles.exchange import Exchange
 from onetool.catalog.catalog import Catalog
 from onetool.catalog.discovery import Discovery
+from onetool.catalog.servers import Servers
 from onetool.domain.call import Door, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
 from onetool.domain.health import Health
 from onetool.domain.invocation import Invocation
-from onetool.domain.stored import preview
+from onetool.domain.stored import Shown, preview
 from onetool.domain.usage import Tally
 from onetool.files.atomic import write_atomic
 from onetool.files.stamp import Stamp, stamp
@@ -30,7 +31,7 @@ from onetool.pipeline.host import CodeHost
 from onetool.pipeline.pipeline import Pipeline
 from onetool.pipeline.record import Recorder
 from onetool.pipeline.savings import Savings
-from onetool.ports import ChatModels, ResultStore, ServerSource, SessionStore, UsageStore
+from onetool.ports import ChatModels, ResultStore, SessionStore, UsageStore
 from onetool.settings.configuration import Configuration
 from onetool.threads import Threads
 from onetool.version import __version__
@@ -56,7 +57,7 @@ class State:
     bundles: Bundles
     exchange: Exchange
     http: HttpClients
-    servers: Mapping[str, ServerSource]
+    servers: Servers
     chat_models: ChatModels
 
 
@@ -142,18 +143,25 @@ class Runtime:
 
     async def text_of(self, result: CodeResult) -> str:
         """What a model reads of a run: prints and result, or a preview and a handle when that is large."""
+        return (await self.shown(result)).text
+
+    async def shown(self, result: CodeResult) -> Shown:
+        """What a model reads of a run, and the handle of the whole where that is only a part."""
         limit = self.configuration.settings.output.max_inline_size
-        return await self.shortened(await self.threads.run(code_text, result, limit), "run")
+        return await self._shortened(await self.threads.run(code_text, result, limit), "run")
 
     async def shortened(self, text: str, tool: str) -> str:
         """A text that goes to a model: as it is, or a preview and a handle when it is large."""
+        return (await self._shortened(text, tool)).text
+
+    async def _shortened(self, text: str, tool: str) -> Shown:
         limit = self.configuration.settings.output.max_inline_size
         if len(text.encode("utf-8", "replace")) <= limit:
-            return text
+            return Shown(text)
         stored = await self.threads.run(self.results.put, text, tool)
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
-        return shown
+        return Shown(shown, stored.handle)
 
     @property
     def results(self) -> ResultStore:
@@ -176,7 +184,7 @@ class Runtime:
         return redactor.clean(value) if redactor else value
 
     @property
-    def servers(self) -> Mapping[str, ServerSource]:
+    def servers(self) -> Servers:
         """Other MCP servers whose tools are offered here."""
         return self._state.servers
 
@@ -196,7 +204,7 @@ class Runtime:
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Answer a call: the only way in, for every door."""
-        if caller.depth == 0 and self._reload_file and stamp(self._reload_file) != self._reloaded:
+        if caller.depth == 0 and self._is_behind():
             await self._follow_reload()
         return await self._state.pipeline.run(call, caller)
 
@@ -208,13 +216,18 @@ class Runtime:
         result = await self._state.code.run(code, inside, host)
         if result.ok or host.calls:
             await self._savings.count_run(caller, host.calls, self.catalog)
-        return result
+        return result._replace(calls=tuple(host.made))
 
     async def _call_from_code(self, caller: Caller, name: str, args: Mapping[str, Any]) -> ToolResult:
         return await self.call(self.new_call(name, args, "run"), caller)
 
     def _most_args_bytes(self) -> int:
         return self.configuration.settings.execution.max_args_bytes
+
+    async def follow(self) -> None:
+        """Take what another process has reloaded, as every call does by itself."""
+        if self._is_behind():
+            await self._follow_reload()
 
     async def reload(self) -> None:
         """Read everything again, here and, before their next call, in all other processes of this user.
@@ -276,6 +289,9 @@ class Runtime:
         except Exception as error:  # noqa: BLE001 - one bad server never harms the others
             log.warning("server %s does not answer: %s: %s", name, type(error).__name__, error)
             return False
+
+    def _is_behind(self) -> bool:
+        return self._reload_file is not None and stamp(self._reload_file) != self._reloaded
 
     def _reload_stamp(self) -> Stamp:
         return stamp(self._reload_file) if self._reload_file is not None else None

@@ -344,9 +344,10 @@ def test_what_shrinks_very_well_is_read_again():
     assert read_archive(write_archive(BUNDLE, [large])).tools == [large]
 
 
-names = st.text(st.characters(categories=["L", "Nd"]), min_size=1, max_size=20).map(
-    lambda text: unicodedata.normalize("NFC", text)
+letters = st.characters(categories=["L", "Nd"]).filter(
+    lambda char: len(unicodedata.normalize("NFC", char)) == 1  # some come apart into a letter and a mark
 )
+names = st.text(letters, min_size=1, max_size=20).map(lambda text: unicodedata.normalize("NFC", text))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 values = json_values().filter(lambda value: is_json(value) and _has_small_numbers(value))
 schemas = st.dictionaries(texts, values, max_size=3).map(

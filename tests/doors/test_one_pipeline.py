@@ -1,158 +1,78 @@
 """One table of calls, one expected result each, through every door: the corridor is the same."""
 
+import asyncio
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp.client.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from call_table import ALL, CASES, SETTINGS, Case, furnish
+from mcp_door import door as open_door
+from mcp_door import new_home, over_http, over_stdio, own_env
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
+from onetool.conversation.conversation import Conversation, Question
 from onetool.domain import Caller, Reason
+from onetool.domain.wire_names import wire_names
 from onetool.domain.yaml_text import to_yaml
 from onetool.doors.cli.tools import EXIT
 from onetool.doors.rest.problems import STATUS_OF_REASON
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
+from onetool.testing import ScriptedLLM, calls, text
+from processes import wait_until
 from rest_app import served
-
-PACK = '''
-import threading
-from onetool.sdk import ErrorText, tool
-
-pack = "probe"
-
-def add(a: int, b: int = 1) -> int:
-    """Add two numbers."""
-    return a + b
-
-def fail(text: str) -> str:
-    """Raise."""
-    raise KeyError(text)
-
-def complain(text: str) -> str:
-    """Return an error text."""
-    return ErrorText(f"Error: {text}")
-
-@tool(timeout=0.2)
-def sleep() -> None:
-    """Never answer."""
-    threading.Event().wait()
-
-def flood() -> str:
-    """Return more than is allowed."""
-    return "x" * 5000
-
-@tool(changes=True)
-def wipe() -> str:
-    """Change something."""
-    return "wiped"
-'''
-SETTINGS = """
-output: {max_bytes: 1000}
-approval: {deny: [probe.wipe]}
-"""
+from rest_server import TOKEN, Server
 
 
-@dataclass(frozen=True)
-class Case:
-    tool: str
-    args: dict[str, Any] = field(default_factory=dict)
-    allowed: frozenset[str] | None = None
-    data: Any = None
-    code: str = ""
-    message: str = ""
-    reason: str = ""
-    exception: str = ""
-
-    def expected(self) -> dict[str, Any]:
-        known = self.reason not in ("unknown", "not_allowed")
-        meta = {"tool": self.tool} | ({"version": "current"} if known else {})
-        meta |= {key: value for key in ("reason", "exception") if (value := getattr(self, key))}
-        if not self.code:
-            return {"ok": True, "data": self.data, "meta": meta}
-        error = {"tool": self.tool, "code": self.code, "message": self.message}
-        return {"ok": False} | ({"data": self.data} if self.data else {}) | {"error": error, "meta": meta}
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """The home of the table, made once."""
+    home = new_home(tmp_path_factory.mktemp("table"))
+    asyncio.run(furnish(home))
+    return home
 
 
-CASES = {
-    "ok": Case("probe.add", {"a": 2}, data=3),
-    "unknown tool": Case(
-        "probe.ad",
-        code="tool_not_found",
-        message="Tool not found: 'probe.ad'. Did you mean probe.add?",
-        reason="unknown",
-    ),
-    "not allowed": Case(
-        "probe.add",
-        {"a": 2},
-        allowed=frozenset({"time.now"}),
-        code="tool_not_found",
-        message="Tool not found: 'probe.add' is not among the allowed tools.",
-        reason="not_allowed",
-    ),
-    "bad args": Case(
-        "probe.add",
-        {"a": "2"},
-        code="invalid_args",
-        message='Invalid arguments for probe.add: a: "2" is not of type "integer"',
-        reason="bad_args",
-    ),
-    "raising tool": Case(
-        "probe.fail",
-        {"text": "no"},
-        code="execution_error",
-        message="KeyError: 'no'",
-        reason="raised",
-        exception="KeyError",
-    ),
-    "returned error text": Case(
-        "probe.complain",
-        {"text": "no"},
-        data="Error: no",
-        code="execution_error",
-        message="Error: no",
-        reason="returned_error",
-    ),
-    "slow tool": Case(
-        "probe.sleep",
-        code="execution_error",
-        message="probe.sleep took too long and was given up.",
-        reason="timeout",
-    ),
-    "oversized output": Case(
-        "probe.flood",
-        code="execution_error",
-        message="probe.flood returned 5002 bytes, over output.max_bytes (1000).",
-        reason="too_large_out",
-    ),
-    "needs approval": Case(
-        "probe.wipe",
-        code="execution_error",
-        message="probe.wipe is refused by approval.deny in the settings.",
-        reason="needs_approval",
-    ),
-}
+@pytest.fixture
+def furnished(home, template):
+    """A home of its own for each test."""
+    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    return home
 
 
-async def through_python(case: Case) -> dict[str, Any]:
-    async with onetool_runtime(allowed=case.allowed) as ot:
-        return (await ot.call(case.tool, **case.args)).to_json()
+Answers = list[dict[str, Any]]
 
 
-async def through_python_without_a_loop(case: Case) -> dict[str, Any]:
-    with onetool_runtime(allowed=case.allowed) as ot:
-        return ot.call(case.tool, **case.args).to_json()
+async def through_python(cases: Iterable[Case]) -> Answers:
+    answers = []
+    for case in cases:
+        async with onetool_runtime(allowed=case.allowed) as ot:
+            answers.append((await ot.call(case.tool, **case.args)).to_json())
+    return answers
 
 
-async def through_cli(case: Case) -> dict[str, Any]:
+async def through_python_without_a_loop(cases: Iterable[Case]) -> Answers:
+    answers = []
+    for case in cases:
+        with onetool_runtime(allowed=case.allowed) as ot:
+            answers.append(ot.call(case.tool, **case.args).to_json())
+    return answers
+
+
+async def through_cli(cases: Iterable[Case]) -> Answers:
+    """Each in a process of its own, and these need not wait for each other."""
+    return await asyncio.gather(*(asyncio.to_thread(invoke, case) for case in cases))
+
+
+def invoke(case: Case) -> dict[str, Any]:
     command = [sys.executable, "-m", "onetool", "tools", "invoke", case.tool, "--args", json.dumps(case.args)]
     if case.allowed is not None:
         command += ["--tool-allow", ",".join(case.allowed)]
@@ -162,37 +82,67 @@ async def through_cli(case: Case) -> dict[str, Any]:
     return answer
 
 
-async def through_rest(case: Case) -> dict[str, Any]:
+async def through_rest(cases: Iterable[Case]) -> Answers:
     """Over a socket; what others call data is a value here, and an error stands for itself."""
-    places = find_places(os.environ, Path.cwd())
+    places, answers = find_places(os.environ, Path.cwd()), []
     async with (
         open_runtime(lambda: load_configuration(places, os.environ)) as runtime,
         served(runtime) as client,
     ):
-        answer = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
-    status = STATUS_OF_REASON[Reason(case.reason)] if case.reason else 200
-    assert answer.status_code == status
-    body: dict[str, Any] = answer.json()
-    body |= {"data": body.pop("value")} if "value" in body else {}
-    return body | ({"data": case.data} if case.reason == "returned_error" else {})
+        for case in cases:
+            answer = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
+            assert answer.status_code == (STATUS_OF_REASON[Reason(case.reason)] if case.reason else 200)
+            body = answer.json()
+            body |= {"data": body.pop("value")} if "value" in body else {}
+            answers.append(body | ({"data": case.data} if case.reason == "returned_error" else {}))
+    return answers
 
 
-DOORS = [through_python, through_python_without_a_loop, through_cli, through_rest]
+async def through_ask(cases: Iterable[Case]) -> Answers:
+    """A model calls each tool by the name that it was offered, or by its own where it was offered none."""
+    places, answers = find_places(os.environ, Path.cwd()), []
+    turns = [turn for case in cases for turn in (calls((offered_name(case), case.args)), text("done"))]
+    with ScriptedLLM(turns) as llm:
+        with (places.config / "onetool.yaml").open("a") as settings:
+            settings.write(f"providers: {{fake: {{base_url: {llm.base_url}, model: m}}}}\n")
+        async with (
+            open_runtime(lambda: load_configuration(places, os.environ)) as runtime,
+            aclosing(runtime.chat_models.open("fake")) as model,
+        ):
+            for number, case in enumerate(cases):
+                talk = Conversation(runtime, model, f"case-{number}")
+                answer = (await talk.ask(Question(text="Go.", allowed=case.allowed))).to_json()
+                assert (answer["answer"], len(answer["toolResults"])) == ("done", 1)
+                assert answer["toolError"] == answer["toolResults"][0].get("error")
+                answers += answer["toolResults"]
+    return answers
 
 
-@pytest.mark.parametrize("door", DOORS)
-async def test_every_door_answers_alike(home, door: Callable[[Case], Awaitable[dict[str, Any]]]):
+def offered_name(case: Case) -> str:
+    return case.tool if case.code == "tool_not_found" else wire_names([case.tool])[case.tool]
+
+
+OPEN = {name: case for name, case in ALL.items() if case.allowed is None}
+"""Those for doors that have no list of allowed tools."""
+DOORS = [
+    (through_python, ALL),
+    (through_python_without_a_loop, CASES),
+    (through_cli, CASES),
+    (through_rest, OPEN),
+    (through_ask, ALL),
+]
+
+
+@pytest.mark.parametrize(("door", "cases"), DOORS, ids=[door.__name__ for door, _ in DOORS])
+async def test_every_door_answers_alike(
+    furnished, door: Callable[[Iterable[Case]], Awaitable[Answers]], cases: dict[str, Case]
+):
     """The same call has the same result, whichever door it comes through."""
-    home.write("tools/probe.py", PACK)
-    home.write("onetool.yaml", SETTINGS)
-    cases = {name: case for name, case in CASES.items() if door is not through_rest or case.allowed is None}
-    answers = {}
-    for name, case in cases.items():
-        answer = await door(case)
+    answers = await door(cases.values())
+    for answer in answers:
         assert answer["meta"].pop("callId")
         assert answer["meta"].pop("durationMs") >= 0
-        answers[name] = answer
-    assert answers == {name: case.expected() for name, case in cases.items()}
+    assert dict(zip(cases, answers, strict=True)) == {name: case.expected() for name, case in cases.items()}
 
 
 RUN_CODE = """
@@ -206,6 +156,8 @@ seen
 
 def inside_code(case: Case) -> Any:
     """What code in `run` sees of a call: a value, an exception by its type, or a check before the run."""
+    if case.reason == "disabled":
+        return f"line 3: there is no tool {case.tool}. Did you mean kept.odd or kept.gone?"
     if case.reason == "unknown":
         return f"line 3: there is no tool {case.tool}. Did you mean probe.add?"
     if case.reason == "bad_args":
@@ -219,43 +171,92 @@ def inside_code(case: Case) -> Any:
     return [kinds.get(case.reason, "ValueError"), case.message.removeprefix("KeyError: ")]
 
 
-async def test_code_sees_what_happened(home):
+async def test_code_sees_what_happened(furnished):
     """Inside `run` what a tool returned is returned, and what it raised is raised with its type."""
-    home.write("tools/probe.py", PACK)
-    home.write("onetool.yaml", SETTINGS)
-    places = find_places(home.env, home.cwd)
+    places = find_places(furnished.env, furnished.cwd)
     async with open_runtime(lambda: load_configuration(places, {})) as runtime:
-        for name, case in CASES.items():
+        for name, case in ALL.items():
             caller = Caller(door="mcp", allowed=case.allowed)
             result = await runtime.run(RUN_CODE.format(tool=case.tool, args=case.args), caller)
             seen = result.data if result.ok else result.error.message
             assert seen == inside_code(case), name
 
 
-async def test_mcp_clients_see_what_happened(home):
+class Mcp:
+    """The MCP door over one transport, presenting tools in one way."""
+
+    def __init__(self, door, expose):
+        self.door, self.expose = door, expose
+
+    def begin(self, tool, **args):
+        """Call a tool by its name, or inside code; a future of whether it failed, and its text."""
+        if self.expose == "search":
+            return self.door.begin("call_tool", name=tool, args=args)
+        return self.door.begin("run", command=RUN_CODE.format(tool=tool, args=args))
+
+    def call(self, tool, **args):
+        return self.begin(tool, **args).result(timeout=30)
+
+
+@contextmanager
+def served_over(transport, home, expose):
+    if transport == "stdio":
+        yield over_stdio("--expose", expose, env=own_env(**home.env), cwd=home.cwd)
+    else:
+        with Server(home.root, settings=f"{SETTINGS}expose: {expose}\n", probes=False) as server:
+            yield over_http(server.url, TOKEN)
+
+
+@pytest.fixture(scope="module", params=["stdio-search", "stdio-run", "http-search", "http-run"])
+def mcp(request, template, tmp_path_factory):
+    """`onetool mcp`, or `/mcp` of `onetool serve` with its token, and the official client."""
+    transport, expose = request.param.split("-")
+    home = new_home(tmp_path_factory.mktemp("mcp"))
+    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    with served_over(transport, home, expose) as client, open_door(client) as opened:
+        yield Mcp(opened, expose)
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_mcp_clients_see_what_happened(mcp, name):
     """The same table through the official client: by name, and inside code."""
-    home.write("tools/probe.py", PACK)
-    home.write("onetool.yaml", SETTINGS)
-    cases = {name: case for name, case in CASES.items() if case.allowed is None}
-    env = {name: value for name, value in os.environ.items() if name.startswith(("ONETOOL", "PATH"))}
-    for expose in ("search", "run"):
-        args = ["-m", "onetool", "mcp", "--expose", expose]
-        server = StdioServerParameters(command=sys.executable, args=args, env=env)
-        async with Client(stdio_client(server)) as client:
-            for name, case in cases.items():
-                if expose == "search":
-                    answer = await client.call_tool("call_tool", {"name": case.tool, "args": case.args})
-                    failed = f"Error: {case.message.removeprefix('Error: ')}"
-                    expected = (bool(case.code), failed if case.code else to_yaml(case.data))
-                else:
-                    code = RUN_CODE.format(tool=case.tool, args=case.args)
-                    answer = await client.call_tool("run", {"command": code})
-                    seen = inside_code(case)
-                    expected = (
-                        isinstance(seen, str),
-                        f"Error: {seen}" if isinstance(seen, str) else to_yaml(seen),
-                    )
-                assert (answer.is_error, answer.content[0].text) == expected, (expose, name)
+    case = OPEN[name]
+    if mcp.expose == "search":
+        failed = f"Error: {case.message.removeprefix('Error: ')}"
+        expected = (bool(case.code), failed if case.code else to_yaml(case.data))
+    else:
+        seen = inside_code(case)
+        expected = (isinstance(seen, str), f"Error: {seen}" if isinstance(seen, str) else to_yaml(seen))
+    assert mcp.call(case.tool, **case.args) == expected
+
+
+def test_mcp_clients_are_told_of_a_rate(mcp):
+    """The second call in a minute is refused, with the time to wait."""
+    failed, text = mcp.call("kept.rare")
+    assert (failed, "hurried" in text) == (False, True)
+    failed, text = mcp.call("kept.rare")
+    assert failed is (mcp.expose == "search")
+    assert re.search(
+        r"kept\.rare was not called: it may be called 1 times a minute\. Try again in \d+ s\.", text
+    )
+
+
+def test_mcp_clients_are_told_of_a_full_house(mcp, tmp_path):
+    """A call that finds no place in its time is refused; calls inside code need none of their own."""
+    gate = tmp_path / "gate"
+    holding = mcp.begin("probe.hold", gate=str(gate))
+    assert wait_until(Path(f"{gate}.begun").exists, 10)
+    hurried = mcp.call("probe.hurry")
+    gate.touch()
+    assert "held" in holding.result(timeout=30)[1]
+    busy = "Error: probe.hurry was not called: too many calls are running. Try again later."
+    assert hurried == ((True, busy) if mcp.expose == "search" else (False, "[returned, hurried]"))
+
+
+def test_every_reason_is_in_the_table():
+    """But for two that need a second call, and one whose caller has left."""
+    elsewhere = {Reason.RATE_LIMITED, Reason.BUSY, Reason.CANCELLED}
+    assert {Reason(case.reason) for case in ALL.values() if case.reason} == set(Reason) - elsewhere
 
 
 def test_every_reason_has_an_answer():

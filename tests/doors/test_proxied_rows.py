@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from conftest import Home
+from homes import Home
 from mcp_door import Door, door, new_home, over_stdio, own_env
 
 SCRIPT = Path(__file__).parents[1] / "mcp_servers" / "github.py"

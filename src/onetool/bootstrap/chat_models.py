@@ -34,13 +34,13 @@ class ConfiguredModels:
 
     def names(self) -> Sequence[str]:
         """Return what they are called, the one that is used by default first."""
-        default = self._default()
+        default = self.default()
         every = [*([default] if default else []), *self._settings.providers, *PROVIDERS, SCRIPTED]
         return list(dict.fromkeys(every))
 
     def open(self, name: str | None = None, model: str | None = None) -> ChatModel:
         """Return one by its provider's name, or the default one."""
-        chosen = name or self._default()
+        chosen = name or self.default()
         if chosen is None:
             raise SettingsError(NONE)
         if chosen == SCRIPTED:
@@ -52,8 +52,8 @@ class ConfiguredModels:
             )
         return self._make(chosen, model)
 
-    def _default(self) -> str | None:
-        """What the user chose, else the first of the settings, else the first whose key is there."""
+    def default(self) -> str | None:
+        """Return what the user chose, else the first of the settings, else the first whose key is there."""
         if self._chosen:
             return self._chosen
         if self._settings.providers:

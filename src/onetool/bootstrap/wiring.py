@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from onetool.bundles.bundles import Bundles, Rules
+from onetool.bundles.bundles import Bundles
 from onetool.bundles.exchange import Exchange
+from onetool.bundles.rules import Rules
 from onetool.bundles.unstored import Unstored
 from onetool.catalog.catalog import Catalog
 from onetool.catalog.discovery import Discovery
+from onetool.catalog.servers import Servers
 from onetool.domain.redaction import Redactor
 from onetool.domain.registry import Registry
 from onetool.domain.tool import ToolSpec
@@ -80,7 +82,8 @@ class Wiring:
         others = await self._other_sources(configuration, servers)
         catalog = Catalog([*others, stored], settings.aliases)
         pipeline = make_pipeline(configuration, catalog, self.recorder, self._rates, runtime)
-        bundles = self._bundles(configuration, Catalog(others))
+        discovery = Discovery(catalog, self._threads, meanings=self._open_meanings(configuration))
+        bundles = self._bundles(configuration, Catalog(others), discovery)
         limits = sandbox_limits(configuration)
         code = CodeRuns(
             catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
@@ -88,14 +91,14 @@ class Wiring:
         return State(
             configuration=configuration,
             catalog=catalog,
-            discovery=Discovery(catalog, self._threads, meanings=self._open_meanings(configuration)),
+            discovery=discovery,
             pipeline=pipeline,
             code=code,
             results=self._stores.results,
             bundles=bundles,
             exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
             http=http,
-            servers={server.name: server for server in servers},
+            servers=Servers(servers, settings.servers),
             chat_models=ConfiguredModels(configuration, os.environ, self._threads, new_id),
         )
 
@@ -107,7 +110,7 @@ class Wiring:
             self._model_dir, self._meanings = directory, BertMeanings(directory, places.state / "vectors")
         return self._meanings
 
-    def _bundles(self, configuration: Configuration, others: Catalog) -> Bundles:
+    def _bundles(self, configuration: Configuration, others: Catalog, discovery: Discovery) -> Bundles:
         async def packs() -> dict[str, list[ToolSpec]]:
             return {name: await others.pack(name) for name in await others.packs()}
 
@@ -121,6 +124,7 @@ class Wiring:
             max_tools=settings.execution.max_tools,
             secrets=frozenset(configuration.secrets),
             has_function=has_function,
+            fitting=discovery.names,
         )
         unstored = Unstored(packs, stores.switches, self._threads)
         return Bundles(stores.bundles, unstored, stores.counters, rules, threads=self._threads, new_id=new_id)

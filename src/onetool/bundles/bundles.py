@@ -1,8 +1,8 @@
 """What may be done with bundles: create, replace, switch, delete, list, find, export, import."""
 
 import time
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from onetool.domain.bundle import (
@@ -26,6 +26,7 @@ from onetool.domain.usage import DAY, Counter
 from onetool.ports import BundleStore, CounterStore
 from onetool.threads import Threads
 
+from .rules import Rules
 from .unstored import Unstored, missing
 
 T = TypeVar("T")
@@ -33,18 +34,8 @@ REAPED_AFTER = 2 * DAY
 REMEMBERED = 4096
 CANDIDATES = 200
 """How many tools a search ranks."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
-    """What the operator and the rest of the house say of stored tools."""
-
-    allowed_hosts: Sequence[str] = ()
-    max_tools: int = 100_000
-    secrets: Collection[str] = ()
-    """Names of the secrets that there are."""
-    has_function: Callable[[str], Awaitable[bool]]
-    """Whether a function of this name is registered."""
+ENOUGH = 10
+"""Where so many tools have the words of a query, no others are looked for."""
 
 
 class Bundles:
@@ -222,7 +213,19 @@ class Bundles:
         """Return the tools that are meant, the best first."""
         stored = await self._in_thread(self._store.matching, query, wanted, CANDIDATES)
         shelf = [listed for listed in await self._unstored.tools() if wanted.takes(listed)]
-        return await self._in_thread(rank, query, [*shelf, *await self._usable(stored, wanted)])
+        found = await self._in_thread(rank, query, [*shelf, *await self._usable(stored, wanted)])
+        if len(found) >= ENOUGH:
+            return found
+        known = {listed.tool.id for listed in found}
+        return found + [one for one in await self._fitting(query, shelf) if one.tool.id not in known]
+
+    async def _fitting(self, query: str, shelf: Sequence[Listed]) -> list[Listed]:
+        """Tools that are described in other words than the query's."""
+        here = {listed.name: listed for listed in shelf}
+        found: list[Listed] = []
+        for name in await self._rules.fitting(query):
+            found += [here[name]] if name in here else (await self._in_thread(self._store.find, name))[:1]
+        return found
 
     async def counters(self, tools: Sequence[Listed]) -> Mapping[str, Counter]:
         """Return how often tools were called, by their ids."""

@@ -18,6 +18,8 @@ log = logging.getLogger(__name__)
 
 CANDIDATES = 50
 """How many are looked at for those that a caller may call."""
+FITTING, MOST_SEARCHED = 10, 20_000
+"""Tools that a person's search adds, and how many there may be of them all."""
 MOST_LEARNT = 20_000
 """Tools whose meanings are learnt; more would keep a processor busy for many minutes."""
 
@@ -51,6 +53,12 @@ class Discovery:
         self._learning: asyncio.Task[None] | None = None
         self.problem = ""
         """Why tools are found by words alone, and what would change that; empty where it is not so."""
+
+    async def names(self, query: str) -> list[str]:
+        """Return the names of tools that fit, for people who search; none where an index takes long."""
+        if await self._catalog.count() > MOST_SEARCHED:
+            return []
+        return [spec.name for spec in await self.find(query, Caller(door="search"), FITTING)]
 
     async def find(self, query: str, caller: Caller, limit: int) -> list[ToolSpec]:
         """Return the tools that fit best and that this caller may call."""

@@ -73,6 +73,12 @@ class Conversation:
             answer.failure = error
         return answer
 
+    def no_answer(self, failure: ChatFailed) -> Answer:
+        """An answer that says only why there is none."""
+        answer = self._new_answer()
+        answer.failure = failure
+        return answer
+
     async def _offering(self, question: Question, caller: Caller) -> Offering:
         if not question.with_tools:
             return AllTools(self._runtime, ())

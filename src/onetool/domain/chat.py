@@ -4,7 +4,7 @@ Tools go by their own names here; how a provider writes them is known to the ada
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from .errors import OneToolError
@@ -42,6 +42,8 @@ class Message:
     """Of a tool: the tool that was called."""
     failed: bool = False
     """Of a tool: the text is an error."""
+    at: float | None = field(default=None, compare=False)
+    """When it was said, in seconds since 1970; None: just now, or never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,3 +21,33 @@ class Health:
     """Tools that still run on their thread although nobody waits for them."""
     servers: Mapping[str, bool]
     """Other MCP servers that are enabled, and whether they answer."""
+
+    def problems(self) -> list["Problem"]:
+        """What is wrong, and what a person can do about it."""
+        broken = [
+            Problem(f"{source} cannot be read: {why}", "Mend it; it is read again by itself.")
+            for source, why in self.failures.items()
+        ]
+        silent = [
+            Problem(f"The server {name!r} does not answer.", f"See why: onetool servers test {name}")
+            for name, answers in self.servers.items()
+            if not answers
+        ]
+        held = [
+            Problem(f"{file} of this project is held back.", "Look at it, then: onetool trust")
+            for file in self.held_back
+        ]
+        return [*broken, *silent, *held, *self._left_behind()]
+
+    def _left_behind(self) -> list["Problem"]:
+        if not self.abandoned:
+            return []
+        what = f"{self.abandoned} tools still run although nobody waits for them."
+        return [Problem(what, "If the number grows, restart OneTool and look for a tool that never ends.")]
+
+
+class Problem(NamedTuple):
+    """What is wrong, and what would mend it."""
+
+    what: str
+    fix: str

@@ -26,6 +26,13 @@ class Stored(NamedTuple):
     expires_at: float
 
 
+class Shown(NamedTuple):
+    """A text as a model reads it, and the handle of the whole where it is only a part."""
+
+    text: str
+    handle: str = ""
+
+
 def describe(text: str, tool: str, now: float, ttl_s: float) -> Stored:
     """A new handle for a text."""
     size = len(text.encode("utf-8", "surrogatepass"))

@@ -5,11 +5,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any, NamedTuple
+
+import orjson
 
 from .chat import Message, TokenCount, ToolCallRequest
 from .errors import OneToolError
-from .json_text import encode
+from .json_text import jsonable
 from .texts import cut, first_line
 
 Record = Mapping[str, Any]
@@ -95,13 +98,12 @@ def add_up(records: Iterable[Record]) -> Transcript:
 
 def answered(messages: Sequence[Message]) -> list[Message]:
     """The messages of one question, with an answer to every call: a crash may have left one without."""
-    told = {message.call_id: message for message in messages if message.role == "tool"}
     whole: list[Message] = []
-    for message in messages:
-        if message.role == "tool":
-            continue
-        whole.append(message)
-        whole += [told.get(call.id) or _interrupted(call) for call in message.calls]
+    for place, message in enumerate(messages):
+        if message.role != "tool":
+            rest = takewhile(lambda one: one.role == "tool", messages[place + 1 :])
+            told = {one.call_id: one for one in rest}  # ids need only differ within a turn
+            whole += [message, *(told.get(call.id) or _interrupted(call) for call in message.calls)]
     return whole
 
 
@@ -113,7 +115,10 @@ def call_key(tool: str, version: str, args: Mapping[str, Any]) -> str:
 
 def to_line(record: Record) -> bytes:
     """A record as a line of a file."""
-    return encode(dict(record)) + b"\n"
+    try:
+        return orjson.dumps(record) + b"\n"
+    except TypeError:  # halves of characters, which no JSON can hold; results that are not plain JSON
+        return json.dumps(jsonable(record), ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
 
 def _interrupted(call: ToolCallRequest) -> Message:
@@ -128,6 +133,7 @@ def _take_message(found: Transcript, asks: dict[str, list[Message]], record: Rec
         call_id=record.get("callId", ""),
         name=record.get("name", ""),
         failed=record.get("failed", False),
+        at=record.get("at"),
     )
     asks.setdefault(record.get("ask", ""), []).append(message)
     if key := record.get("key"):

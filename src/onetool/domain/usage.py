@@ -191,3 +191,25 @@ class Tally:
 
     def _tool(self, name: str) -> ToolTally:
         return self.tools.setdefault(name, ToolTally())
+
+
+def sum_up(tally: Tally, round_trip_ms: float) -> dict[str, Any]:
+    """Return the figures that people ask for; tools that were called most come first."""
+    total = tally.total()
+    called = sorted(tally.tools.items(), key=lambda entry: -entry[1].calls)
+    return {
+        "total_calls": total.calls,
+        "success_rate": total.success_rate,
+        "context_saved": total.saved_tokens,
+        "time_saved_ms": round(total.round_trips * round_trip_ms),
+        "tools": {
+            name: {
+                "calls": one.calls,
+                "success_rate": one.success_rate,
+                "mean_ms": one.mean_ms,
+                "max_ms": round(one.max_ms, 1),
+            }
+            for name, one in called
+            if one.calls
+        },
+    }

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from onetool.domain.usage import PERIODS, Tally
+from onetool.domain.usage import PERIODS, Tally, sum_up
 from onetool.domain.usage_report import MARK, Report
 from onetool.sdk import ErrorText, YamlMap, get_config, usage, write_allowed
 
@@ -34,7 +34,7 @@ def stats(period: str = "all", tool: str | None = None, output: str | None = Non
         return ErrorText(f"Error: Invalid period '{period}'. Valid: {valid}. Example: ot.stats(period='day')")
     tally = usage(PERIODS[period])
     tally = tally if tool is None else tally.only(tool)
-    figures = _figures(tally)
+    figures = YamlMap(sum_up(tally, get_config("stats.round_trip_ms")))
     if output is None:
         return figures
     try:
@@ -42,27 +42,6 @@ def stats(period: str = "all", tool: str | None = None, output: str | None = Non
     except OSError as error:
         return ErrorText(f"Error: Cannot write to '{output}': {error.strerror or error}")
     return figures
-
-
-def _figures(tally: Tally) -> YamlMap:
-    total = tally.total()
-    called = sorted(tally.tools.items(), key=lambda entry: -entry[1].calls)
-    return YamlMap(
-        total_calls=total.calls,
-        success_rate=total.success_rate,
-        context_saved=total.saved_tokens,
-        time_saved_ms=round(total.round_trips * get_config("stats.round_trip_ms")),
-        tools={
-            name: {
-                "calls": one.calls,
-                "success_rate": one.success_rate,
-                "mean_ms": one.mean_ms,
-                "max_ms": round(one.max_ms, 1),
-            }
-            for name, one in called
-            if one.calls
-        },
-    )
 
 
 def _write(output: str, tally: Tally, period: str, tool: str | None) -> str:

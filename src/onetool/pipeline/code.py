@@ -37,6 +37,14 @@ class CodeError(NamedTuple):
     message: str
 
 
+class CallMade(NamedTuple):
+    """A call of a tool that the code has made."""
+
+    name: str
+    ok: bool
+    duration_ms: float
+
+
 class CodeResult(NamedTuple):
     """The value of the last line, what was printed on the way, or an error."""
 
@@ -44,6 +52,8 @@ class CodeResult(NamedTuple):
     data: Any = None
     printed: str = ""
     error: CodeError | None = None
+    calls: tuple[CallMade, ...] = ()
+    """The first calls that have ended, in the order in which they did."""
 
     def to_json(self) -> dict[str, Any]:
         """`ok`, `data` or `error`, and `printed` when there is any."""

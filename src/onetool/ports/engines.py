@@ -45,6 +45,10 @@ class ChatModels(Protocol):
         """Return what they are called, the one that is used by default first."""
         ...
 
+    def default(self) -> str | None:
+        """Return the name of the one that is used by default; None where none is set up."""
+        ...
+
     def open(self, name: str | None = None, model: str | None = None) -> "ChatModel":
         """Return one by its provider's name, or the default one; close it after use.
 

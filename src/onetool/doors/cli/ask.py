@@ -1,14 +1,15 @@
 """`onetool ask`: a model that uses the tools."""
 
+import asyncio
 import sys
-import time
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from onetool.conversation.answer import Answer, Tell
-from onetool.conversation.conversation import Conversation, Question, ignore
+from onetool.conversation.conversation import Question, ignore
+from onetool.conversation.opening import open_conversation
 from onetool.domain.caller import Approve, grant, refuse
 from onetool.domain.errors import SettingsError
 from onetool.domain.transcript import BadSession
@@ -18,7 +19,6 @@ from .session import answers, json_option, masked, wants_json, with_runtime, wri
 from .tools import allow_option
 
 LAST = "last"
-DAY = 86_400.0
 SWITCH = "--with-tools"
 
 
@@ -84,14 +84,6 @@ def ask(words: tuple[str, ...], as_json: bool, verbose: bool, **options: Any) ->
 
 
 async def _ask(runtime: Runtime, text: str, options: Mapping[str, Any], tell: Tell) -> Answer:
-    days = runtime.configuration.settings.log.sessions_days
-    await runtime.threads.run(runtime.sessions.reap, time.time() - days * DAY)
-    try:
-        session = await _session(runtime, options["session"], options["new_session"])
-        model = runtime.chat_models.open(options["provider"], options["model"])
-        talk = Conversation(runtime, model, session)
-    except (SettingsError, BadSession) as error:
-        raise click.UsageError(str(error)) from None
     await _warn(runtime, options["allow"])
     question = Question(
         text=text,
@@ -102,21 +94,23 @@ async def _ask(runtime: Runtime, text: str, options: Mapping[str, Any], tell: Te
         tell=tell,
     )
     try:
-        return await talk.ask(question)
-    except SettingsError as error:
+        session = await _session(runtime, options["session"], options["new_session"])
+        async with open_conversation(runtime, session, options["provider"], options["model"]) as talk:
+            return await talk.ask(question)
+    except (SettingsError, BadSession) as error:
         raise click.UsageError(str(error)) from None
-    finally:
-        await model.aclose()
 
 
-async def _session(runtime: Runtime, wanted: str | None, is_new: bool) -> str:
-    """The name of the session: one that is there, the last one, or a new one."""
+async def _session(runtime: Runtime, wanted: str | None, is_new: bool) -> str | None:
+    """The name of the session: one that is there, the last one, or None for a new one."""
     if wanted is None:
-        return runtime.new_call("", {}, "ask").id
+        return None
     if wanted == LAST:
+        if is_new:
+            raise BadSession("The last session is not a new one: leave out --session or --new-session.")
         found = await runtime.threads.run(runtime.sessions.page, None, 1)
         if not found.items:
-            raise BadSession("There is no session yet.")
+            raise BadSession("There is no session yet. Leave out --session to begin one.")
         return found.items[0].id
     known = await runtime.threads.run(runtime.sessions.read, wanted)
     if is_new and known:
@@ -135,13 +129,23 @@ def _approval(runtime: Runtime) -> Approve:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return refuse
 
-    async def confirm(tool: str, args: Mapping[str, Any]) -> bool:
-        from onetool.domain.json_text import pretty
+    turn = asyncio.Lock()  # calls may run together; a person is asked one thing at a time
 
-        shown = masked(f"{tool} wants to change things:\n{pretty(dict(args))}")
-        return bool(await runtime.threads.run(lambda: click.confirm(f"{shown}\nRun it?", err=True)))
+    async def confirm(tool: str, args: Mapping[str, Any]) -> bool:
+        async with turn:
+            return bool(await runtime.threads.run(_confirm, tool, args))
 
     return confirm
+
+
+def _confirm(tool: str, args: Mapping[str, Any]) -> bool:
+    from onetool.domain.json_text import pretty
+
+    shown = masked(f"{tool} wants to change things:\n{pretty(dict(args))}")
+    try:
+        return click.confirm(f"{shown}\nRun it?", err=True)
+    except click.Abort:  # nobody answers any more
+        return False
 
 
 def _screen(verbose: bool) -> Tell:

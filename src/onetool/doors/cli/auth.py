@@ -3,13 +3,15 @@
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from onetool.domain.nearest import did_you_mean
-from onetool.domain.providers import PROVIDERS, SCRIPTED, Known
+from onetool.domain.providers import PROVIDERS, SCRIPTED
 from onetool.files.atomic import write_atomic
-from onetool.settings.configuration import SECRETS_FILE, Configuration
+from onetool.settings.configuration import SECRETS_FILE
+from onetool.settings.providers import SetUp, set_up
 
 from .edits import edit_secrets
 from .session import answers, find, json_option, load, wants_json, write_json
@@ -93,16 +95,13 @@ def status(as_json: bool) -> None:
       onetool auth status
     """
     configuration = load()
-    names = dict.fromkeys([*configuration.settings.providers, *PROVIDERS, SCRIPTED])
-    found = [_describe(configuration, name) for name in names]
+    found = [_shown(one, configuration.provider) for one in set_up(configuration, os.environ)]
     if wants_json(as_json):
         write_json(found)
         return
     from .screen import table
 
-    rows = [
-        (one["provider"], one["model"], one["key"], "yes" if one["chosen"] == "yes" else "") for one in found
-    ]
+    rows = [(one["provider"], one["model"], one["key"], "yes" if one["chosen"] else "") for one in found]
     table(("PROVIDER", "MODEL", "KEY", "CHOSEN"), rows)
     click.echo("\nChoose one: onetool auth use PROVIDER", file=answers())
 
@@ -115,23 +114,16 @@ def _key_name(provider: str) -> str:
     if known is None or not known.keys:
         takers = [name for name, one in PROVIDERS.items() if one.keys]
         why = "needs no key" if known or provider == SCRIPTED else "is not known"
+        if configured is not None and known is None:
+            raise click.BadParameter(
+                f"providers.{provider} names no secret. Write in onetool.yaml: key: NAME_OF_THE_SECRET"
+            )
         raise click.BadParameter(
             f"{provider!r} {why}.{did_you_mean(provider, takers)} Known: {', '.join(takers)}."
         )
     return known.keys[0]
 
 
-def _describe(configuration: Configuration, name: str) -> Mapping[str, str]:
-    written = configuration.settings.providers.get(name)
-    known = PROVIDERS.get(name, Known(base_url="", model="a script" if name == SCRIPTED else ""))
-    keys = (written.key,) if written and written.key else known.keys
-    places = [
-        *("secrets.yaml" for key in keys if key in configuration.secrets),
-        *(f"environment ({key})" for key in keys if os.environ.get(key)),
-    ]
-    return {
-        "provider": name,
-        "model": (written and written.model) or known.model,
-        "key": places[0] if places else ("missing" if keys else "not needed"),
-        "chosen": "yes" if configuration.provider == name else "no",
-    }
+def _shown(one: SetUp, chosen: str | None) -> Mapping[str, Any]:
+    where = f"environment ({one.key})" if one.place == "environment" else one.place
+    return {"provider": one.name, "model": one.model, "key": where, "chosen": chosen == one.name}

@@ -1,7 +1,6 @@
 """`onetool servers`: other MCP servers, seen and kept in order."""
 
 import asyncio
-import time
 import webbrowser
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,9 +15,6 @@ from onetool.settings.schema import Server
 
 from .servers_edit import add, import_servers, remove
 from .session import answers, json_option, load, masked, wants_json, with_runtime, write_json
-
-PATIENCE = 30.0
-"""Seconds that somebody who tries a server out will wait: the first start may download it."""
 
 
 @click.group()
@@ -50,8 +46,7 @@ def list_servers(as_json: bool) -> None:
     """
 
     async def look(runtime: Runtime) -> list[dict[str, Any]]:
-        configured = runtime.configuration.settings.servers
-        return [await _known(runtime, name, server) for name, server in configured.items()]
+        return await runtime.servers.describe()
 
     found = with_runtime(look)
     if wants_json(as_json):
@@ -87,7 +82,7 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
     click.echo(f"Starting {len(chosen)} servers ...", err=True)
 
     async def look(runtime: Runtime) -> list[dict[str, Any]]:
-        return list(await asyncio.gather(*(_try(runtime, name) for name in chosen)))
+        return list(await asyncio.gather(*(runtime.servers.try_out(name) for name in chosen)))
 
     found = with_runtime(look)
     if wants_json(as_json):
@@ -126,7 +121,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
 
     async def decide(runtime: Runtime) -> int:
         server = runtime.servers[name]
-        await server.probe(PATIENCE)
+        await runtime.servers.try_out(name)
         waiting = [held for held in await server.held_back() if not tools or held.name in tools]
         if unknown := set(tools) - {held.name for held in waiting}:
             raise click.ClickException(f"{name!r} holds back no tool {min(unknown)!r}.")
@@ -183,29 +178,6 @@ def _chosen(names: Sequence[str]) -> list[str]:
         if not configured[name].enabled:
             raise click.BadParameter(f"the server {name!r} is switched off in the settings.")
     return list(names) or [name for name, server in configured.items() if server.enabled]
-
-
-async def _known(runtime: Runtime, name: str, configured: Server) -> dict[str, Any]:
-    server = runtime.servers.get(name)
-    state, tools, held = "off", None, 0
-    if server is not None:
-        await server.refresh()
-        state = server.state
-        tools = None if state == "configured" else await server.count()
-        held = len(await server.held_back())
-    where = configured.url or " ".join([configured.command or "", *configured.args])
-    return {"name": name, "state": state, "tools": tools, "heldBack": held, "where": where}
-
-
-async def _try(runtime: Runtime, name: str) -> dict[str, Any]:
-    server, start = runtime.servers[name], time.monotonic()
-    ok = await server.probe(PATIENCE)
-    took = time.monotonic() - start
-    tools = await server.count() if ok else None
-    held = len(await server.held_back())
-    reason = server.reason or ("" if ok else "it does not answer")
-    waiting = f"{held} tools are held back. Look at them: onetool servers approve {name}" if held else ""
-    return {"name": name, "ok": ok, "tools": tools, "seconds": took, "reason": reason or waiting}
 
 
 def _number(value: int | None) -> str:
