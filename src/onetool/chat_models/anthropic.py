@@ -1,19 +1,17 @@
 """Anthropic's messages."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from onetool.domain.chat import Message, Offer, Reply, Stop
+from onetool.domain.chat import Message, Stop
 from onetool.domain.providers import PROVIDERS
-from onetool.threads import Threads
 
 from .answer import Answer
 from .anthropic_messages import Thoughts, forbidden_tools, make_messages
-from .clients import LazyClient, import_extra, make_http_client
-from .endpoint import Endpoint
-from .patience import Pace, Patience
+from .clients import import_extra, make_http_client
 from .reading import a_map, a_text, token_count
+from .remote import RemoteChat
 from .stainless import as_map, told_in_our_words
 from .turns import system_text
 from .wire import Wire, sendable
@@ -33,37 +31,11 @@ STOPS: Mapping[str, Stop] = {
 READ = ["input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
 
 
-class AnthropicChat:
+class AnthropicChat(RemoteChat["anthropic.AsyncAnthropic"]):
     """A model behind Anthropic's API."""
 
-    def __init__(
-        self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], pace: Pace | None = None
-    ) -> None:
-        self.name, self.model = endpoint.name, endpoint.model
-        self._endpoint = endpoint
-        self._patience = Patience(endpoint, new_id, pace)
-        self._client = LazyClient(self._make_client, threads)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        offers: Sequence[Offer],
-        *,
-        on_text: Callable[[str], None],
-        deadline: float,
-    ) -> Reply:
-        """Ask for the next turn."""
-        wire = Wire(messages, offers)
-        request = self._request(messages, wire)
-        return await self._patience.ask(
-            wire, on_text, deadline, lambda answer: self._attempt(request, answer)
-        )
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        client = self._client.take()
-        if client is not None:
-            await client.close()
+    async def _close(self, client: "anthropic.AsyncAnthropic") -> None:
+        await client.close()
 
     def _make_client(self) -> "anthropic.AsyncAnthropic":
         sdk = import_extra("anthropic", "anthropic")

@@ -1,21 +1,20 @@
 """Google's Gemini API."""
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from onetool.domain.chat import ChatFailed, Message, Offer, Reply, Stop, TokenCount
+from onetool.domain.chat import ChatFailed, Message, Stop, TokenCount
 from onetool.domain.providers import PROVIDERS
-from onetool.threads import Threads
 
 from .answer import Answer
-from .clients import LazyClient, import_extra, make_http_client
+from .clients import import_extra, make_http_client
 from .endpoint import Endpoint
 from .gemini_contents import make_contents, make_tools, seal_of
-from .patience import Pace, Patience
 from .reading import a_list, a_map, a_text
+from .remote import RemoteChat
 from .retry_after import seconds
 from .turns import system_text
 from .wire import Wire, sendable
@@ -34,39 +33,13 @@ UNREADABLE = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALF
 """The model wrote a call that its own service cannot read. Every other reason is one of safety."""
 
 
-class GeminiChat:
+class GeminiChat(RemoteChat["tuple[genai.Client, httpx2.AsyncClient]"]):
     """A model behind Google's Gemini API."""
 
-    def __init__(
-        self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], pace: Pace | None = None
-    ) -> None:
-        self.name, self.model = endpoint.name, endpoint.model
-        self._endpoint = endpoint
-        self._patience = Patience(endpoint, new_id, pace)
-        self._client = LazyClient(self._make_client, threads)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        offers: Sequence[Offer],
-        *,
-        on_text: Callable[[str], None],
-        deadline: float,
-    ) -> Reply:
-        """Ask for the next turn."""
-        wire = Wire(messages, offers)
-        request = self._request(messages, wire)
-        return await self._patience.ask(
-            wire, on_text, deadline, lambda answer: self._attempt(request, answer)
-        )
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        taken = self._client.take()
-        if taken is not None:
-            client, http = taken
-            client.close()
-            await http.aclose()  # the package leaves to us what it was given
+    async def _close(self, client: "tuple[genai.Client, httpx2.AsyncClient]") -> None:
+        sdk, http = client
+        sdk.close()
+        await http.aclose()  # the package leaves to us what it was given
 
     def _make_client(self) -> "tuple[genai.Client, httpx2.AsyncClient]":
         sdk = import_extra(SDK, EXTRA)

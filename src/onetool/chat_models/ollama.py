@@ -3,20 +3,19 @@
 Its imitation of OpenAI's API would need one, and hides why a model cannot use tools.
 """
 
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from onetool.domain.chat import ChatFailed, Message, Offer, Reply, Stop
-from onetool.threads import Threads
+from onetool.domain.chat import ChatFailed, Message, Stop
 
 from .answer import Answer
-from .clients import LazyClient, make_http_client
+from .clients import make_http_client
 from .endpoint import Endpoint
-from .patience import Pace, Patience
 from .reading import a_list, a_map, a_text, token_count
+from .remote import RemoteChat
 from .wire import Wire, arguments_of, sendable
 
 if TYPE_CHECKING:
@@ -28,38 +27,18 @@ LONGEST_ERROR = 64 * 2**10
 STOPS: Mapping[str, Stop] = {"length": "length"}
 
 
-class OllamaChat:
+class OllamaChat(RemoteChat["httpx2.AsyncClient"]):
     """A model that Ollama runs, here or elsewhere; tools need version 0.3 or later."""
 
-    def __init__(
-        self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], pace: Pace | None = None
-    ) -> None:
-        self.name, self.model = endpoint.name, endpoint.model
-        self._endpoint = endpoint
-        self._url = endpoint.base_url.rstrip("/").removesuffix("/v1").removesuffix("/api") + "/api/chat"
-        self._patience = Patience(endpoint, new_id, pace)
-        self._client = LazyClient(make_http_client, threads)
+    @property
+    def _url(self) -> str:
+        return self._endpoint.base_url.rstrip("/").removesuffix("/v1").removesuffix("/api") + "/api/chat"
 
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        offers: Sequence[Offer],
-        *,
-        on_text: Callable[[str], None],
-        deadline: float,
-    ) -> Reply:
-        """Ask for the next turn."""
-        wire = Wire(messages, offers)
-        request = self._request(messages, wire)
-        return await self._patience.ask(
-            wire, on_text, deadline, lambda answer: self._attempt(request, answer)
-        )
+    def _make_client(self) -> "httpx2.AsyncClient":
+        return make_http_client()
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        client = self._client.take()
-        if client is not None:
-            await client.aclose()
+    async def _close(self, client: "httpx2.AsyncClient") -> None:
+        await client.aclose()
 
     def _request(self, messages: Sequence[Message], wire: Wire) -> bytes:
         tools = wire.definitions("ollama")

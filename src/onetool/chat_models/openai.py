@@ -1,19 +1,17 @@
 """OpenAI's chat completions, and everything else that speaks them."""
 
 import json
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from onetool.domain.chat import Message, Offer, Reply, Stop
+from onetool.domain.chat import Message, Stop
 from onetool.domain.providers import PROVIDERS
-from onetool.threads import Threads
 
 from .answer import Answer
-from .clients import LazyClient, import_extra, make_http_client
-from .endpoint import Endpoint
-from .patience import Pace, Patience
+from .clients import import_extra, make_http_client
 from .reading import a_list, a_map, a_text, token_count
+from .remote import RemoteChat
 from .stainless import as_map, told_in_our_words
 from .wire import Wire, is_complete, sendable
 
@@ -30,37 +28,11 @@ STOPS: Mapping[str, Stop] = {
 }
 
 
-class OpenAIChat:
+class OpenAIChat(RemoteChat["openai.AsyncOpenAI"]):
     """A model behind OpenAI's API, at whatever address."""
 
-    def __init__(
-        self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], pace: Pace | None = None
-    ) -> None:
-        self.name, self.model = endpoint.name, endpoint.model
-        self._endpoint = endpoint
-        self._patience = Patience(endpoint, new_id, pace)
-        self._client = LazyClient(self._make_client, threads)
-
-    async def reply(
-        self,
-        messages: Sequence[Message],
-        offers: Sequence[Offer],
-        *,
-        on_text: Callable[[str], None],
-        deadline: float,
-    ) -> Reply:
-        """Ask for the next turn."""
-        wire = Wire(messages, offers)
-        request = self._request(messages, wire)
-        return await self._patience.ask(
-            wire, on_text, deadline, lambda answer: self._attempt(request, answer)
-        )
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        client = self._client.take()
-        if client is not None:
-            await client.close()
+    async def _close(self, client: "openai.AsyncOpenAI") -> None:
+        await client.close()
 
     def _make_client(self) -> "openai.AsyncOpenAI":
         sdk = import_extra("openai", "openai")
