@@ -18,7 +18,7 @@ from onetool.domain.wire_names import names_by_wire, wire_names
 from onetool.testing import Reply, Request, ScriptedLLM
 
 MEMBERS = {
-    *("answer", "toolCalls", "toolResults", "toolError", "sessionContextUpdated"),
+    *("answer", "stop", "toolCalls", "toolResults", "toolError", "sessionContextUpdated"),
     *("session", "provider", "model", "tokens", "cost", "error"),
 }
 PATIENCE = 30.0

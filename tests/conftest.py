@@ -10,7 +10,7 @@ from homes import Home
 from spec_rows import SpecRows
 
 settings.register_profile("check", max_examples=60, deadline=None)
-settings.register_profile("torture", max_examples=2_000, deadline=None)
+settings.register_profile("torture", max_examples=10_000, deadline=None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -21,6 +21,7 @@ from onetool.domain.caller import Caller
 from onetool.domain.errors import NoRuntime
 from onetool.domain.health import Health
 from onetool.domain.invocation import Invocation
+from onetool.domain.readable import readable
 from onetool.domain.stored import Shown, preview
 from onetool.domain.usage import Tally
 from onetool.files.atomic import write_atomic
@@ -149,6 +150,11 @@ class Runtime:
         """What a model reads of a run, and the handle of the whole where that is only a part."""
         limit = self.configuration.settings.output.max_inline_size
         return await self._shortened(await self.threads.run(code_text, result, limit), "run")
+
+    async def text_of_data(self, data: Any, tool: str) -> str:
+        """What a model reads of a tool's result."""
+        limit = self.configuration.settings.output.max_inline_size
+        return await self.shortened(await self.threads.run(readable, data, limit), tool)
 
     async def shortened(self, text: str, tool: str) -> str:
         """A text that goes to a model: as it is, or a preview and a handle when it is large."""

@@ -118,8 +118,8 @@ def test_scripts_are_read_from_files(tmp_path, name):
     [
         ({"text": "a"}, "not a list of turns"),
         ("text", "not a list of turns"),
-        ([{"text": "a"}, "b"], "turn 2 is 'b'"),
-        ([{"txt": "a"}], "turn 1 is {'txt': 'a'}"),
+        ([{"text": "a"}, "b"], "turn 2 is no map"),
+        ([{"txt": "a"}], "turn 1 is no map"),
         ([{"text": 3}], "text is 3"),
         ([{"delay_s": -1}], "delay_s is -1"),
         ([{"delay_s": "x"}], "delay_s is 'x'"),

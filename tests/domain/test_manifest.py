@@ -138,7 +138,7 @@ def test_findings_hold_a_tool_back_until_a_person_has_looked():
     """Also one that was seen first; approval is of these very words."""
     known = merge(None, [tool("a")], 1.0)
     assert why_held_back(known, known.tools[0], ["says: ignore"]) == f"{ORDERS}: says: ignore"
-    assert why_held_back(approve(known), known.tools[0], ["says: ignore"]) == ""
+    assert why_held_back(approve(known, [known.tools[0].name]), known.tools[0], ["says: ignore"]) == ""
 
 
 def test_all_texts_are_looked_at():

@@ -370,8 +370,10 @@ async def test_a_tool_that_changed_is_held_back_until_approved(tmp_path, caplog)
         assert "did not before: env" in caplog.text
         async with running(program("from-file", file), store=store) as other:  # as another process would
             with pytest.raises(ValueError, match="lists no tool 'x'"):
-                await other.approve(["x"])
-            await other.approve(["echo"])
+                await other.approve({"x": held.new.pin})
+            with pytest.raises(ValueError, match="'echo' has changed again while you looked"):
+                await other.approve({"echo": held.old.pin})
+            await other.approve({"echo": held.new.pin})
         assert await call(server, "echo", text="y") == "y"
         assert await server.held_back() == []
 
@@ -393,10 +395,10 @@ async def test_a_poisoned_description_is_held_back_at_first_sight(tmp_path):
         spec = (await server.find("s.echo")).spec
         assert spec.disabled_reason.startswith("its description gives orders to the model: it shouts")
         assert (await server.find("s.pid")).spec.enabled
-        await server.approve()
+        await server.approve({held.name: held.new.pin for held in await server.held_back()})
         assert await call(server, "echo", text="x") == "x"
     async with running(program("from-file", file)) as server:
-        await server.approve()  # nothing is known: nothing to approve
+        await server.approve({})
         assert await server.held_back() == []
 
 

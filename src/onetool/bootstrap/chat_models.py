@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from onetool.domain.errors import SettingsError
+from onetool.domain.hosts import BadUrl, is_listed, parse_url
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.providers import PROVIDERS, SCRIPTED, Known
 from onetool.ports import ChatModel
 from onetool.settings.configuration import Configuration
 from onetool.settings.schema import Provider
+from onetool.settings.secrets import Secret
 from onetool.threads import Threads
 
 NONE = (
@@ -35,16 +37,18 @@ class ConfiguredModels:
     def names(self) -> Sequence[str]:
         """Return what they are called, the one that is used by default first."""
         default = self.default()
-        every = [*([default] if default else []), *self._settings.providers, *PROVIDERS, SCRIPTED]
-        return list(dict.fromkeys(every))
+        every = dict.fromkeys([*self._settings.providers, *PROVIDERS, SCRIPTED])
+        return sorted(every, key=lambda name: name != default)
 
-    def open(self, name: str | None = None, model: str | None = None) -> ChatModel:
+    def open(
+        self, name: str | None = None, model: str | None = None, *, script: str | None = None
+    ) -> ChatModel:
         """Return one by its provider's name, or the default one."""
         chosen = name or self.default()
         if chosen is None:
             raise SettingsError(NONE)
         if chosen == SCRIPTED:
-            return self._scripted(model)
+            return self._scripted(script)
         if chosen not in (known := self.names()):
             names = ", ".join(sorted(known))
             raise SettingsError(
@@ -58,7 +62,11 @@ class ConfiguredModels:
             return self._chosen
         if self._settings.providers:
             return next(iter(self._settings.providers))
-        return next((name for name, known in PROVIDERS.items() if self._key(Provider(), known)), None)
+        found = (name for name, known in PROVIDERS.items() if self._has_key(known))
+        return next(found, None)
+
+    def _has_key(self, known: Known) -> bool:
+        return any(name in self._secrets or self._env.get(name) for name in known.keys)
 
     def _make(self, name: str, model: str | None) -> ChatModel:
         from onetool.chat_models.endpoint import Endpoint
@@ -71,18 +79,19 @@ class ConfiguredModels:
             name=name,
             model=model or written.model or known.model,
             base_url=url,
-            key=self._key(written, known),
+            key=self._key(written, known, url),
         )
         return _adapter(name)(endpoint, self._threads, self._new_id)
 
-    def _key(self, written: Provider, known: Known) -> str:
+    def _key(self, written: Provider, known: Known, url: str) -> str:
+        """The key that may be sent to this address."""
         if written.key:
             if written.key not in self._secrets:
                 raise SettingsError(f"There is no secret {written.key!r}. Add it to secrets.yaml.")
-            return self._secrets[written.key].value
+            return _for_host(self._secrets[written.key], url)
         for name in known.keys:
             if name in self._secrets:
-                return self._secrets[name].value
+                return _for_host(self._secrets[name], url)
         return next((self._env[name] for name in known.keys if self._env.get(name)), "")
 
     def _scripted(self, script: str | None) -> ChatModel:
@@ -93,6 +102,19 @@ class ConfiguredModels:
         if written is None:
             return ScriptedChat()
         return ScriptedChat(read_script(self._cwd / Path(written).expanduser()), model=written)
+
+
+def _for_host(secret: Secret, url: str) -> str:
+    """The value of a secret, if it may be sent there."""
+    try:
+        host = parse_url(url).host
+    except BadUrl as error:
+        raise SettingsError(f"base_url {url!r} cannot be used: {error}") from None
+    if secret.hosts is not None and not is_listed(host, secret.hosts):
+        raise SettingsError(
+            f"The secret {secret.name!r} may not be sent to {host!r}. Add it to the secret's hosts."
+        )
+    return secret.value
 
 
 def _adapter(name: str) -> Callable[..., ChatModel]:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from typing import NamedTuple
 
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
@@ -15,6 +16,15 @@ FORMER_CLIENTS = 4
 """How many lists of allowed hosts back a call in flight may have begun and still use its connections."""
 
 
+class Plan(NamedTuple):
+    """Connections for settings that are about to stand."""
+
+    configuration: Configuration
+    http: HttpClients
+    servers: dict[str, McpServer]
+    """In the order of the settings."""
+
+
 class Connections:
     """The HTTP client and the MCP servers of the settings that stand, and those on their way out."""
 
@@ -25,36 +35,36 @@ class Connections:
         self._servers: dict[str, McpServer] = {}
         self._leaving: set[asyncio.Task[None]] = set()
 
-    async def take(self, configuration: Configuration, given: Collection[str]) -> None:
-        """Open what these settings want; servers whose names are given come from somebody else."""
-        former, self._configuration = self._configuration, configuration
+    def plan(self, configuration: Configuration, given: Collection[str]) -> "Plan":
+        """Make what these settings want; servers whose names are given come from somebody else.
+
+        Nothing is opened or ended before `take`: what stands must go on if these settings cannot be used.
+        """
+        former = self._configuration
         hosts = configuration.settings.allowedHosts
-        if former is None or former.settings.allowedHosts != hosts:
-            self._clients.append(HttpClients(hosts))
-        while len(self._clients) > FORMER_CLIENTS:
-            await self._clients.pop(0).aclose()
+        is_same = former is not None and former.settings.allowedHosts == hosts
+        http = self._clients[-1] if is_same else HttpClients(hosts)
         wanted = {
             name: server
             for name, server in configuration.settings.servers.items()
             if server.enabled and name not in given
         }
         servers = {name: self._server(name, server, former, configuration) for name, server in wanted.items()}
+        return Plan(configuration, http, servers)
+
+    async def take(self, plan: "Plan") -> None:
+        """Let this stand from now on; what nobody wants any more ends with its last call."""
+        self._configuration = plan.configuration
+        if plan.http not in self._clients:
+            self._clients.append(plan.http)
+        while len(self._clients) > FORMER_CLIENTS:
+            await self._clients.pop(0).aclose()
         for name, server in self._servers.items():
-            if servers.get(name) is not server:
+            if plan.servers.get(name) is not server:
                 leaving = asyncio.create_task(server.leave())
                 self._leaving.add(leaving)
                 leaving.add_done_callback(self._leaving.discard)
-        self._servers = servers
-
-    @property
-    def http(self) -> HttpClients:
-        """The guarded HTTP client."""
-        return self._clients[-1]
-
-    @property
-    def servers(self) -> list[McpServer]:
-        """Other MCP servers, in the order of the settings."""
-        return list(self._servers.values())
+        self._servers = plan.servers
 
     async def close(self) -> None:
         """End everything, and wait until it is gone."""

@@ -75,10 +75,9 @@ class Wiring:
         self._secrets |= {secret.value for secret in configuration.secrets.values()}
         self._logs.redactor = Redactor(self._secrets)  # a line about the last state may still be on its way
         self.recorder.keeps_events = settings.stats.enabled
-        await self._connections.take(configuration, {server.name for server in self._servers})
-        http = self._connections.http
-        stored = BundleTools(self._stores.bundles, http_runner(configuration, http), self._threads)
-        servers = [*self._servers, *self._connections.servers]
+        plan = self._connections.plan(configuration, {server.name for server in self._servers})
+        stored = BundleTools(self._stores.bundles, http_runner(configuration, plan.http), self._threads)
+        servers = [*self._servers, *plan.servers.values()]
         others = await self._other_sources(configuration, servers)
         catalog = Catalog([*others, stored], settings.aliases)
         pipeline = make_pipeline(configuration, catalog, self.recorder, self._rates, runtime)
@@ -88,7 +87,7 @@ class Wiring:
         code = CodeRuns(
             catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
         )
-        return State(
+        state = State(
             configuration=configuration,
             catalog=catalog,
             discovery=discovery,
@@ -97,10 +96,12 @@ class Wiring:
             results=self._stores.results,
             bundles=bundles,
             exchange=Exchange(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
-            http=http,
+            http=plan.http,
             servers=Servers(servers, settings.servers),
             chat_models=ConfiguredModels(configuration, os.environ, self._threads, new_id),
         )
+        await self._connections.take(plan)
+        return state
 
     def _open_meanings(self, configuration: Configuration) -> BertMeanings | None:
         """They last over reloads: the model is loaded once, unless another is chosen."""

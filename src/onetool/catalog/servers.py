@@ -40,6 +40,7 @@ class Servers(Mapping[str, ServerSource]):
         server, start = self[name], time.monotonic()
         ok = await server.probe(PATIENCE)
         took = time.monotonic() - start
+        await server.refresh()
         tools = await server.count() if ok else None
         held = len(await server.held_back())
         reason = server.reason or ("" if ok else "it does not answer")

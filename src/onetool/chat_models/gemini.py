@@ -93,7 +93,7 @@ def _told_in_our_words(endpoint: Endpoint) -> Iterator[None]:
     try:
         yield
         return
-    except httpx2.TransportError:
+    except httpx2.HTTPError:
         failed = endpoint.unreachable()
     except errors.APIError as error:
         failed = _refused(endpoint, error)

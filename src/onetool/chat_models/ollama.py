@@ -89,7 +89,7 @@ def _told_in_our_words(endpoint: Endpoint) -> Iterator[None]:
     try:
         yield
         return
-    except httpx2.TransportError:
+    except httpx2.HTTPError:
         failed = endpoint.unreachable()
     except ValueError:
         failed = endpoint.rubbish("a line that is no JSON")

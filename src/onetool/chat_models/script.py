@@ -49,13 +49,13 @@ def make_script(turns: Any) -> tuple[Turn, ...]:
     Raises ValueError that names the turn.
     """
     if not isinstance(turns, Sequence) or isinstance(turns, str):
-        raise ValueError(f"not a list of turns: {turns!r}. {SHAPE}")
+        raise ValueError(f"a {type(turns).__name__}, not a list of turns. {SHAPE}")
     return tuple(_turn(f"turn {at}", turn) for at, turn in enumerate(turns, 1))
 
 
 def _turn(place: str, turn: Any) -> Turn:
     if not isinstance(turn, Mapping) or not set(turn) <= set(KEYS):
-        raise ValueError(f"{place} is {turn!r}, not a map of {', '.join(KEYS)}. {SHAPE}")
+        raise ValueError(f"{place} is no map of {', '.join(KEYS)}. {SHAPE}")
     text, delay, expect = turn.get("text", ""), turn.get("delay_s", 0), turn.get("expect", [])
     expected = [expect] if isinstance(expect, str) else expect
     if not isinstance(text, str):

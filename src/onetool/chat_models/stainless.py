@@ -34,7 +34,7 @@ def told_in_our_words(sdk: Any, endpoint: Endpoint) -> Iterator[None]:
     try:
         yield
         return
-    except (sdk.APIConnectionError, httpx2.TransportError):
+    except (sdk.APIConnectionError, httpx2.HTTPError):
         failed = endpoint.unreachable()
     except sdk.APIError as error:
         status = getattr(error, "status_code", OK)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from onetool.domain.call import ToolCall, ToolResult
-from onetool.domain.chat import ChatFailed, TokenCount
+from onetool.domain.chat import ChatFailed, Stop, TokenCount
 
 PER_PRICE = 1_000_000
 """Prices are for so many tokens."""
@@ -48,9 +48,11 @@ class Answer:
     """One for each call, in the same order."""
     tokens: TokenCount = field(default_factory=TokenCount)
     is_estimated: bool = False
-    """Whether tokens were counted here, at four bytes each, because the provider did not say."""
+    """Whether tokens were counted here, at four characters each, because the provider did not say."""
     prices: tuple[float, float] | None = None
     """What a million tokens cost that are read, and that are written."""
+    stop: Stop = "end"
+    """How the answer ended: `length` where it was cut off, `refused` where the model would not."""
     failure: ChatFailed | None = None
     """Why there is no answer."""
 
@@ -74,6 +76,7 @@ class Answer:
         failure = self.failure and {"kind": self.failure.kind, "message": str(self.failure)}
         return {
             "answer": self.text,
+            "stop": self.stop,
             "toolCalls": [call.to_json() for call in self.calls],
             "toolResults": [result.to_json() for result in self.results],
             "toolError": self.first_error,

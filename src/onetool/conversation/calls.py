@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -13,7 +14,6 @@ from onetool.domain.errors import Reason
 from onetool.domain.json_text import is_json
 from onetool.domain.tool import ToolSpec
 from onetool.domain.transcript import Kept, call_key
-from onetool.domain.yaml_text import to_yaml
 from onetool.runtime import Runtime
 
 from .answer import CallEnded, CallStarted, Tell
@@ -70,8 +70,10 @@ class Calls:
         call, spec = planned.call, planned.spec
         self._tell(CallStarted(call))
         key = ""
-        if spec is not None and spec.cacheable and self._runtime.catalog.is_visible(spec, self._caller):
-            key = call_key(spec.qualified_name, spec.version, call.args)
+        if spec is not None and self._may_be_kept(spec):
+            key = call_key(
+                spec.qualified_name, spec.version, call.args, str(self._runtime.configuration.places.cwd)
+            )
         if planned.problem:
             result = failure(call, Reason.BAD_ARGS, planned.problem)
         elif key in kept:
@@ -79,17 +81,27 @@ class Calls:
         else:
             result = await self._offering.call(call, self._caller)
         self._tell(CallEnded(call, result))
-        text = kept[key].text if result.meta.cached else await self._text(result)
+        text = await self._text(result)
         if key and result.ok:
-            kept[key] = Kept(result.data, text)
+            kept[key] = Kept(result.data)
         message = Message(role="tool", text=text, call_id=call.id, name=call.name, failed=not result.ok)
         return Done(call, result, message, key if result.ok and not result.meta.cached else "")
+
+    def _may_be_kept(self, spec: ToolSpec) -> bool:
+        """Whether a result may be used again: of a tool that only looks, and that may be called now."""
+        denied = self._runtime.configuration.settings.approval.deny
+        return (
+            spec.cacheable
+            and not spec.changes
+            and self._runtime.catalog.is_visible(spec, self._caller)
+            and not any(fnmatchcase(spec.qualified_name, pattern) for pattern in denied)
+        )
 
     async def _text(self, result: ToolResult) -> str:
         """What the model reads: large results as a preview and a handle."""
         if result.error is not None:
             return f"Error: {result.error.message.removeprefix('Error: ')}"
-        return await self._runtime.shortened(to_yaml(result.data), result.meta.tool)
+        return await self._runtime.text_of_data(result.data, result.meta.tool)
 
 
 def _arguments(request: ToolCallRequest) -> tuple[dict[str, Any], str]:

@@ -60,6 +60,8 @@ class Conversation:
         """
         transcript = add_up(await self._in_thread(self._runtime.sessions.read, self._session))
         allowed = transcript.allowed if question.allowed is None else question.allowed
+        if not question.with_tools:
+            allowed = frozenset()  # a model may name a tool that it was not offered
         caller = Caller(door="ask", session=self._session, allowed=allowed, approve=question.approve)
         offering = await self._offering(question, caller)
         answer = self._new_answer()
@@ -135,9 +137,12 @@ class _Asking:
     async def begin(self, question: Question) -> None:
         """Keep the question, and the list of tools if a new one was given."""
         message = Message(role="user", text=question.text)
-        records = [self._talk.record(message, self._ask)]
+        records: list[Record] = []
         if question.allowed is not None and question.allowed != self._transcript.allowed:
-            records.append({"type": "allowed", "tools": sorted(question.allowed)})
+            records.append(
+                {"type": "allowed", "tools": sorted(question.allowed)}
+            )  # first: it must not get lost
+        records.append(self._talk.record(message, self._ask))
         self._messages.append(message)
         await self._talk.keep(records)
 
@@ -149,11 +154,11 @@ class _Asking:
         for left in range(ROUNDS, -1, -1):
             offers = self._offers if left else []
             reply = await self._talk.reply(self._messages, offers, tell)
-            if not left:
+            if not offers:
                 reply = replace(reply, calls=())
             await self._take(reply)
             if not reply.calls:
-                self._answer.text = reply.text or NOTHING_SAID
+                self._answer.text, self._answer.stop = reply.text or NOTHING_SAID, reply.stop
                 return
             async for done in self._calls.make(reply.calls, self._transcript.kept):
                 await self._add(done)

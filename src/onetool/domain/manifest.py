@@ -4,7 +4,7 @@ import json
 import keyword
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
 from hashlib import sha256
@@ -171,10 +171,9 @@ def why_held_back(manifest: Manifest, tool: Definition, findings: Iterable[str] 
     return f"{ORDERS}: {found}" if found else ""
 
 
-def approve(manifest: Manifest, names: Iterable[str] | None = None) -> Manifest:
-    """Pin these tools as they are listed now, or all of them."""
-    wanted = None if names is None else set(names)
-    chosen = {tool.name: tool.pin for tool in manifest.tools if wanted is None or tool.name in wanted}
+def approve(manifest: Manifest, names: Collection[str]) -> Manifest:
+    """Pin these tools as they are listed now."""
+    chosen = {tool.name: tool.pin for tool in manifest.tools if tool.name in names}
     return replace(
         manifest,
         pins=dict(manifest.pins) | chosen,

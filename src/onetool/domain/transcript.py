@@ -3,20 +3,22 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import orjson
 
-from .chat import Message, TokenCount, ToolCallRequest
+from .chat import Message, Role, TokenCount, ToolCallRequest
 from .errors import OneToolError
 from .json_text import jsonable
 from .texts import cut, first_line
 
 Record = Mapping[str, Any]
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ROLES = frozenset(get_args(Role))
 LONGEST_TITLE = 80
 INTERRUPTED = "Error: the call was interrupted; whether it ran is not known."
 
@@ -40,10 +42,9 @@ class Head(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A result that may be used again: as data, and as the model read it."""
+    """A result that may be used again."""
 
     data: Any
-    text: str
 
 
 @dataclass(slots=True)
@@ -89,9 +90,10 @@ def add_up(records: Iterable[Record]) -> Transcript:
     """Make a transcript of records; those of another kind, or of a later version, are passed over."""
     found, asks = Transcript(), dict[str, list[Message]]()
     for record in records:
-        take = TAKE.get(record.get("type", ""))
+        take = TAKE.get(str(record.get("type")))
         if take is not None:
-            take(found, asks, record)
+            with suppress(KeyError, TypeError, ValueError):  # written by another version, or by hand
+                take(found, asks, record)
     found.messages = [message for asked in asks.values() for message in answered(asked)]
     return found
 
@@ -107,9 +109,9 @@ def answered(messages: Sequence[Message]) -> list[Message]:
     return whole
 
 
-def call_key(tool: str, version: str, args: Mapping[str, Any]) -> str:
-    """What tells two calls apart, for results that may be used again."""
-    canonical = json.dumps([tool, version, args], sort_keys=True, default=str)
+def call_key(tool: str, version: str, args: Mapping[str, Any], place: str = "") -> str:
+    """What tells two calls apart, for results that may be used again; place: where they are made."""
+    canonical = json.dumps([tool, version, args, place], sort_keys=True, default=str)
     return sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -126,6 +128,8 @@ def _interrupted(call: ToolCallRequest) -> Message:
 
 
 def _take_message(found: Transcript, asks: dict[str, list[Message]], record: Record) -> None:
+    if not isinstance(record["text"], str) or record["role"] not in ROLES:
+        raise TypeError(record["role"])
     message = Message(
         role=record["role"],
         text=record["text"],
@@ -137,7 +141,7 @@ def _take_message(found: Transcript, asks: dict[str, list[Message]], record: Rec
     )
     asks.setdefault(record.get("ask", ""), []).append(message)
     if key := record.get("key"):
-        found.kept[key] = Kept(record.get("data"), message.text)
+        found.kept[key] = Kept(record.get("data"))
     if not found.title and message.role == "user":
         found.title = cut(first_line(message.text), LONGEST_TITLE)
     if tokens := record.get("tokens"):

@@ -9,13 +9,13 @@ from onetool.catalog.snippets import expand_snippet
 from onetool.domain.call import ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import CODE_OF, ExecutionError, Reason
-from onetool.domain.json_text import encode, jsonable, pretty
+from onetool.domain.json_text import jsonable
 from onetool.domain.program import InvalidProgram, Program, parse_program
+from onetool.domain.readable import readable
 from onetool.domain.sandbox import Answer, Host, Outcome, SandboxJob, SandboxLimits
 from onetool.domain.signature import pack_stubs
 from onetool.domain.texts import cut
 from onetool.domain.tool import ToolSpec
-from onetool.domain.yaml_text import to_yaml
 from onetool.ports import Sandbox
 from onetool.settings.schema import Snippet
 from onetool.threads import Threads
@@ -135,17 +135,12 @@ def _stubs(packs: Mapping[str, Sequence[ToolSpec]]) -> dict[str, str]:
 
 
 def code_text(result: CodeResult, most_bytes: int) -> str:
-    """A result as text: what was printed, then the value.
-
-    Structured values are YAML; those that are too large to be read whole are JSON, one element a line, so
-    that they can be stored and asked for parts.
-    """
+    """A result as text: what was printed, then the value."""
     if result.error is not None:
         return f"{result.printed}Error: {result.error.message}"
     if result.data is None:
         return result.printed
-    is_small = isinstance(result.data, str) or len(encode(result.data)) <= most_bytes
-    return result.printed + (to_yaml(result.data) if is_small else pretty(result.data))
+    return result.printed + readable(result.data, most_bytes)
 
 
 def answer_of(result: ToolResult) -> Answer:

@@ -49,8 +49,12 @@ class ChatModels(Protocol):
         """Return the name of the one that is used by default; None where none is set up."""
         ...
 
-    def open(self, name: str | None = None, model: str | None = None) -> "ChatModel":
-        """Return one by its provider's name, or the default one; close it after use.
+    def open(
+        self, name: str | None = None, model: str | None = None, *, script: str | None = None
+    ) -> "ChatModel":
+        """Return one by its provider's name, or the default one; close it after use. It may block.
+
+        script: the file that the scripted one follows; never what a model or a stranger wrote.
 
         Raises SettingsError where there is none of this name, or what it needs is missing.
         """

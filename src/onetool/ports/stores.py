@@ -109,6 +109,6 @@ class SessionStore(Protocol):
         """Remove a session for good; return whether it was there."""
         ...
 
-    def reap(self, before: float) -> int:
-        """Remove sessions that nothing was added to since this moment; return how many."""
+    def reap(self, before: float, but: str | None = None) -> int:
+        """Remove sessions that nothing was added to since this moment, but one; return how many."""
         ...

@@ -1,6 +1,6 @@
 """Where tools come from."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.manifest import HeldBack, ServerState
@@ -69,10 +69,10 @@ class ServerSource(ToolSource, Protocol):
         """Return the tools that wait for approval."""
         ...
 
-    async def approve(self, names: Collection[str] | None = None) -> None:
-        """Let tools be used as they are listed now: those that the server calls so, or all.
+    async def approve(self, seen: Mapping[str, str]) -> None:
+        """Let tools be used as somebody has seen them: the pin of each, by its name at the server.
 
-        Raises ValueError for a tool that is not listed.
+        Raises ValueError for a tool that is not listed, or that has changed since it was looked at.
         """
         ...
 

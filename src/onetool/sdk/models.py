@@ -21,6 +21,8 @@ async def _ask(scope: Scope, text: str, rules: str, provider: str, model: str) -
     messages = [Message(role="user", text=text)]
     if rules:
         messages.insert(0, Message(role="system", text=rules))
-    async with aclosing(scope.runtime.chat_models.open(provider or None, model or None)) as chat:
+    open_model = scope.runtime.chat_models.open
+    chat = await scope.runtime.threads.run(open_model, provider or None, model or None)
+    async with aclosing(chat):
         reply = await chat.reply(messages, (), on_text=lambda piece: None, deadline=scope.invocation.deadline)
     return reply.text

@@ -35,7 +35,7 @@ def _describe(configuration: Configuration, env: Mapping[str, str], name: str) -
     for key in keys:
         if key in configuration.secrets:
             return SetUp(name, model, "secrets.yaml", key)
-    for key in keys:
+    for key in () if written and written.key else keys:  # what the settings name is a secret
         if env.get(key):
             return SetUp(name, model, "environment", key)
     return SetUp(name, model, "missing" if keys else "not needed", "")

@@ -2,12 +2,13 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from onetool.domain.errors import SettingsError
+from onetool.domain.providers import PROVIDERS
 from onetool.domain.redaction import Redactor
 
 SHAPE = "Write NAME: value, or NAME: {value: ..., hosts: [...]}."
@@ -25,9 +26,10 @@ class Secret:
 class Secrets(Mapping[str, Secret]):
     """Secrets by name; shows names only."""
 
-    def __init__(self, secrets: Mapping[str, Secret] | None = None) -> None:
+    def __init__(self, secrets: Mapping[str, Secret] | None = None, also: Iterable[str] = ()) -> None:
+        """Hold secrets; `also`: values that are shown nowhere, though nobody can ask for them by name."""
         self._secrets = dict(secrets or {})
-        self.redactor = Redactor(secret.value for secret in self._secrets.values())
+        self.redactor = Redactor([*(secret.value for secret in self._secrets.values()), *also])
 
     def __getitem__(self, name: str) -> Secret:
         return self._secrets[name]
@@ -48,24 +50,24 @@ def load_secrets(file: Path, env: Mapping[str, str]) -> Secrets:
     Raises SettingsError when others can read it, or when it is not a map of names to values. No
     message repeats a word of the file but names of secrets.
     """
+    keys = [env[name] for known in PROVIDERS.values() for name in known.keys if env.get(name)]
     try:
         with file.open("rb") as stream:
             _check_private(file, os.fstat(stream.fileno()))
             content = stream.read()
     except FileNotFoundError:
-        return Secrets()
+        return Secrets(also=keys)
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
     from .yaml_file import parse_yaml
 
     document = parse_yaml(file, content, quote=False)
     if document.value is None:
-        return Secrets()
+        return Secrets(also=keys)
     if not isinstance(document.value, dict):
         raise SettingsError(f"{file}:1: not a map of secrets. {SHAPE}")
-    return Secrets(
-        {name: _secret(document.place((name,)), name, raw, env) for name, raw in document.value.items()}
-    )
+    found = {name: _secret(document.place((name,)), name, raw, env) for name, raw in document.value.items()}
+    return Secrets(found, also=keys)
 
 
 def _check_private(file: Path, status: os.stat_result) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import orjson
 
 from onetool.domain.paging import Page
-from onetool.domain.transcript import Head, Record, add_up, check_name, to_line
+from onetool.domain.transcript import NAME, Head, Record, add_up, check_name, to_line
 from onetool.files.append import append_lines
 
 log = logging.getLogger(__name__)
@@ -45,26 +45,25 @@ class FlatFileSessions:
             return False
         return True
 
-    def reap(self, before: float) -> int:
-        """Remove files that nothing was added to since this moment."""
-        old = [path for at, path in self._files() if at < before]
-        return sum(self.delete(Path(path).stem) for path in old)
+    def reap(self, before: float, but: str | None = None) -> int:
+        """Remove files that nothing was added to since this moment, but one."""
+        old = [_name(path) for at, path in self._files() if at < before]
+        return sum(self.delete(name) for name in old if name != but)
 
     def _file(self, session: str) -> Path:
         return self._folder / f"{check_name(session)}{SUFFIX}"
 
     def _files(self) -> list[tuple[float, str]]:
+        """The sessions' files, each with the time of its last line; what else lies there is not touched."""
         try:
             with os.scandir(self._folder) as entries:
-                return [
-                    (entry.stat().st_mtime, entry.path) for entry in entries if entry.name.endswith(SUFFIX)
-                ]
+                return [found for entry in entries if (found := _session(entry)) is not None]
         except FileNotFoundError:
             return []
 
     def _head(self, file: Path, at: float) -> Head:
         found = add_up(self._records(file))
-        return Head(file.name.removesuffix(SUFFIX), found.title, at, len(found.messages))
+        return Head(_name(str(file)), found.title, at, len(found.messages))
 
     def _records(self, file: Path) -> Iterator[Record]:
         try:
@@ -76,6 +75,19 @@ class FlatFileSessions:
                         log.warning("%s:%d is no record and is passed over", file, number)
         except FileNotFoundError:
             return
+
+
+def _name(path: str) -> str:
+    return Path(path).name.removesuffix(SUFFIX)
+
+
+def _session(entry: "os.DirEntry[str]") -> tuple[float, str] | None:
+    if not entry.name.endswith(SUFFIX) or not NAME.fullmatch(_name(entry.name)):
+        return None
+    try:
+        return entry.stat().st_mtime, entry.path
+    except OSError:  # removed by another process, or a link to nowhere
+        return None
 
 
 def _record(line: bytes) -> Record | None:

@@ -38,9 +38,9 @@ class MemorySessions:
         self._at.pop(session, None)
         return self._lines.pop(session, None) is not None
 
-    def reap(self, before: float) -> int:
-        """Remove sessions that nothing was added to since this moment."""
-        old = [name for name, at in self._at.items() if at < before]
+    def reap(self, before: float, but: str | None = None) -> int:
+        """Remove sessions that nothing was added to since this moment, but one."""
+        old = [name for name, at in self._at.items() if at < before and name != but]
         return sum(map(self.delete, old))
 
     def _head(self, name: str) -> Head:

@@ -42,7 +42,7 @@ class ProxyServer(Snapshot):
         """Nothing: what a fake lists does not change."""
         return ()
 
-    async def approve(self, names: Collection[str] | None = None) -> None:
+    async def approve(self, seen: Mapping[str, str]) -> None:
         """There is nothing to approve."""
 
     async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:

@@ -1,13 +1,13 @@
 """`onetool ask`: a model that uses the tools."""
 
-import asyncio
 import sys
 from collections.abc import Mapping
-from typing import Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from onetool.conversation.answer import Answer, Tell
+from onetool.conversation.answer import Answer
 from onetool.conversation.conversation import Question, ignore
 from onetool.conversation.opening import open_conversation
 from onetool.domain.caller import Approve, grant, refuse
@@ -18,8 +18,16 @@ from onetool.runtime import Runtime
 from .session import answers, json_option, masked, wants_json, with_runtime, write_json
 from .tools import allow_option
 
+if TYPE_CHECKING:
+    from .ask_screen import AskScreen
+
 LAST = "last"
 SWITCH = "--with-tools"
+STOPPED = {
+    "length": "The answer was cut off: the model may write no more at once.",
+    "refused": "The model would not go on.",
+    "calls": "The model wanted to call tools that it has not.",
+}
 
 
 class BareSwitch(click.Command):
@@ -70,7 +78,7 @@ def ask(words: tuple[str, ...], as_json: bool, verbose: bool, **options: Any) ->
     screen = None if is_json else _screen(verbose)
 
     async def run(runtime: Runtime) -> Answer:
-        return await _ask(runtime, text, options, screen or ignore)
+        return await _ask(runtime, text, options, screen)
 
     answer = with_runtime(run)
     if is_json:
@@ -83,19 +91,20 @@ def ask(words: tuple[str, ...], as_json: bool, verbose: bool, **options: Any) ->
         raise SystemExit(1)
 
 
-async def _ask(runtime: Runtime, text: str, options: Mapping[str, Any], tell: Tell) -> Answer:
+async def _ask(runtime: Runtime, text: str, options: Mapping[str, Any], screen: "AskScreen | None") -> Answer:
     await _warn(runtime, options["allow"])
     question = Question(
         text=text,
         with_tools=options["with_tools"] == "true",
         allowed=options["allow"],
         choice=options["choice"],
-        approve=grant if options["yes"] else _approval(runtime),
-        tell=tell,
+        approve=grant if options["yes"] else _approval(runtime, screen),
+        tell=screen.tell if screen else ignore,
     )
     try:
         session = await _session(runtime, options["session"], options["new_session"])
-        async with open_conversation(runtime, session, options["provider"], options["model"]) as talk:
+        provider, model = options["provider"], options["model"]
+        async with open_conversation(runtime, session, provider, model, script=model) as talk:
             return await talk.ask(question)
     except (SettingsError, BadSession) as error:
         raise click.UsageError(str(error)) from None
@@ -124,34 +133,19 @@ async def _warn(runtime: Runtime, allowed: frozenset[str] | None) -> None:
             click.echo(f"Warning: there is no tool {name!r}; the list names it.", err=True)
 
 
-def _approval(runtime: Runtime) -> Approve:
+def _approval(runtime: Runtime, screen: "AskScreen | None") -> Approve:
     """Ask whoever sits at the terminal; without one nobody can say yes."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return refuse
+    from .prompts import Prompts
 
-    turn = asyncio.Lock()  # calls may run together; a person is asked one thing at a time
-
-    async def confirm(tool: str, args: Mapping[str, Any]) -> bool:
-        async with turn:
-            return bool(await runtime.threads.run(_confirm, tool, args))
-
-    return confirm
+    return Prompts(runtime.threads, screen.quiet if screen else nullcontext).confirm
 
 
-def _confirm(tool: str, args: Mapping[str, Any]) -> bool:
-    from onetool.domain.json_text import pretty
-
-    shown = masked(f"{tool} wants to change things:\n{pretty(dict(args))}")
-    try:
-        return click.confirm(f"{shown}\nRun it?", err=True)
-    except click.Abort:  # nobody answers any more
-        return False
-
-
-def _screen(verbose: bool) -> Tell:
+def _screen(verbose: bool) -> "AskScreen":
     from .ask_screen import AskScreen
 
-    return AskScreen(verbose).tell
+    return AskScreen(verbose)
 
 
 def _sum_up(answer: Answer) -> None:
@@ -159,6 +153,8 @@ def _sum_up(answer: Answer) -> None:
     cost = f", {answer.cost:.4f} $" if answer.cost is not None else ""
     tokens = f"{about}{answer.tokens.input} + {answer.tokens.output} tokens"
     click.echo(file=answers())
+    if answer.stop != "end":
+        click.secho(STOPPED[answer.stop], fg="yellow", err=True)
     click.secho(
         f"{answer.provider} {answer.model} · {tokens}{cost} · session {answer.session}",
         dim=True,

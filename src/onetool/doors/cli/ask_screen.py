@@ -1,5 +1,8 @@
 """What a person sees while a model works: its words as they come, each call as one line."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
@@ -22,10 +25,24 @@ class AskScreen:
         self._verbose = verbose
         self._console = Console(file=answers(), highlight=False)
         self._is_mid_line = False
+        self._held: list[Event] | None = None
+
+    @contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Show nothing while a question waits: what a tool says could pass for another question."""
+        self._held = []
+        try:
+            yield
+        finally:
+            held, self._held = self._held, None
+            for event in held:
+                self.tell(event)
 
     def tell(self, event: Event) -> None:
-        """Show what happens."""
-        if isinstance(event, TextPiece):
+        """Show what happens, now or when a question has been answered."""
+        if self._held is not None:
+            self._held.append(event)
+        elif isinstance(event, TextPiece):
             self._say(event.text)
         elif isinstance(event, CallEnded):
             self._end_line()

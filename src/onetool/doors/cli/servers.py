@@ -130,7 +130,10 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
         _show(waiting)
         if not yes:
             click.confirm(f"Let these {len(waiting)} be used?", abort=True, err=True)
-        await server.approve([held.name for held in waiting])
+        try:
+            await server.approve({held.name: held.new.pin for held in waiting})
+        except ValueError as error:
+            raise click.ClickException(masked(str(error))) from None
         return len(waiting)
 
     number = with_runtime(decide)

@@ -7,7 +7,6 @@ from onetool.domain.caller import Caller
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.tool import ToolSpec
 from onetool.domain.wire_names import wire_names
-from onetool.domain.yaml_text import to_yaml
 from onetool.runtime import Runtime
 
 RUN = """\
@@ -140,7 +139,7 @@ async def answer(runtime: Runtime, name: str, args: Mapping[str, Any], caller: C
     result = await runtime.call(runtime.new_call(name, args, "mcp"), caller)
     if result.error is not None:
         return Said(f"Error: {result.error.message.removeprefix('Error: ')}", True)
-    return Said(await runtime.shortened(to_yaml(result.data), name), False)
+    return Said(await runtime.text_of_data(result.data, name), False)
 
 
 def _shown(spec: ToolSpec, wire: str) -> Shown:

@@ -1,7 +1,7 @@
 """What is known of a server without asking it: its last listing, and what a person has approved of it."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from onetool.domain.manifest import Definition, HeldBack, Manifest, approve
 from onetool.ports import ManifestStore
@@ -49,20 +49,24 @@ class Known:
             self.manifest = manifest
         return manifest
 
-    async def approve(self, names: Iterable[str] | None) -> None:
-        """Pin tools as they are listed now.
+    async def approve(self, seen: Mapping[str, str]) -> None:
+        """Pin tools as somebody has seen them; the server may have listed others meanwhile.
 
-        Raises ValueError for a tool that is not listed.
+        Raises ValueError for a tool that is not listed, or that has changed since.
         """
-        await self.be_read()
-        manifest = self.manifest or Manifest(listed_at=0.0, tools=(), pins={})
-        chosen = None if names is None else list(names)
-        listed = {tool.name for tool in manifest.tools}
-        if unknown := [name for name in chosen or () if name not in listed]:
-            held = ", ".join(sorted(name for name, why in self.offered.held.items() if why)) or "nothing"
-            raise ValueError(f"{self._server!r} lists no tool {unknown[0]!r}. Held back: {held}.")
-        if listed:
-            await self.change(lambda known: approve(known or manifest, chosen))
+
+        def pinned(known: Manifest | None) -> Manifest:
+            manifest = known or Manifest(listed_at=0.0, tools=(), pins={})
+            for name, pin in seen.items():
+                tool = manifest.find(name)
+                if tool is None:
+                    raise ValueError(f"{self._server!r} lists no tool {name!r}.")
+                if tool.pin != pin:
+                    raise ValueError(f"{name!r} has changed again while you looked at it: look once more.")
+            return approve(manifest, seen)
+
+        if seen:
+            await self.change(pinned)
 
     def held_back(self) -> list[HeldBack]:
         """Return the tools that wait for approval, as they were and as they are."""

@@ -139,12 +139,12 @@ class McpServer:
         await self._known.be_read()
         return self._known.held_back()
 
-    async def approve(self, names: Collection[str] | None = None) -> None:
-        """Let tools be used as they are listed now: those that the server calls so, or all.
+    async def approve(self, seen: Mapping[str, str]) -> None:
+        """Let tools be used as somebody has seen them: the pin of each, by its name at the server.
 
-        Raises ValueError for a tool that is not listed.
+        Raises ValueError for a tool that is not listed, or that has changed since.
         """
-        await self._known.approve(names)
+        await self._known.approve(seen)
 
     async def leave(self) -> None:
         """Close when the calls that are under way have ended; cancelled, at once."""
