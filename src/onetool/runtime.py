@@ -24,8 +24,8 @@ from onetool.domain.invocation import Invocation
 from onetool.domain.readable import readable
 from onetool.domain.stored import Shown, preview
 from onetool.domain.usage import Tally
-from onetool.files.atomic import write_atomic
-from onetool.files.stamp import Stamp, stamp
+from onetool.files.bell import Bell
+from onetool.files.stamp import Stamp
 from onetool.network.client import HttpClients
 from onetool.pipeline.code import CodeResult, CodeRuns, code_text
 from onetool.pipeline.host import CodeHost
@@ -40,9 +40,6 @@ from onetool.version import __version__
 __all__ = ["CodeResult", "Health", "Runtime", "Scope", "State", "current"]
 
 log = logging.getLogger(__name__)
-
-PROBE_S = 5.0
-"""Seconds that another server has to answer when its health is asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +109,10 @@ class Runtime:
         self.threads = threads
         """Where what blocks is done."""
         self._now = now
-        self._reload_file = str(reload_file) if reload_file else None
+        self._bell = Bell(reload_file)
         self._new_id = new_id
         self._state: State
         self.loop: asyncio.AbstractEventLoop
-        self._reloaded: Stamp = None
         self._reloading = asyncio.Lock()
         self._following: asyncio.Task[None] | None = None
         self._savings = Savings(recorder, new_id(), now)
@@ -124,7 +120,7 @@ class Runtime:
     async def start(self, configuration: Configuration) -> None:
         """Take the first state."""
         self.loop = asyncio.get_running_loop()
-        self._reloaded = self._reload_stamp()
+        self._bell.hear(self._bell.now())
         self._state = await self._build(configuration, self)
 
     @property
@@ -210,7 +206,7 @@ class Runtime:
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Answer a call: the only way in, for every door."""
-        if caller.depth == 0 and self._is_behind():
+        if caller.depth == 0 and self._bell.has_rung:
             await self._follow_reload()
         return await self._state.pipeline.run(call, caller)
 
@@ -232,7 +228,7 @@ class Runtime:
 
     async def follow(self) -> None:
         """Take what another process has reloaded, as every call does by itself."""
-        if self._is_behind():
+        if self._bell.has_rung:
             await self._follow_reload()
 
     async def reload(self) -> None:
@@ -241,9 +237,8 @@ class Runtime:
         Raises SettingsError and keeps the old state when a file is broken.
         """
         async with self._reloading:
-            if self._reload_file is not None:
-                await self.threads.run(_stamp_reload, Path(self._reload_file))
-            await self._take(self._reload_stamp())
+            await self.threads.run(self._bell.ring)
+            await self._take(self._bell.now())
 
     async def flush(self) -> None:
         """Return when every finished call is remembered.
@@ -271,36 +266,13 @@ class Runtime:
             failures=dict(self.catalog.failures),
             held_back=self.configuration.held_back,
             abandoned=self.threads.abandoned,
-            servers=await self._probe_servers(),
+            servers=await self.servers.answers(),
         )
 
     def enter(self, invocation: Invocation) -> Callable[[], None]:
         """Make a call the current one for the code that runs from here on; return what undoes that."""
         token = _current.set((self, invocation))
         return lambda: _current.reset(token)
-
-    async def _probe_servers(self) -> dict[str, bool]:
-        configured = self.configuration.settings.servers
-        enabled = [name for name, server in configured.items() if server.enabled]
-        answers = await asyncio.gather(*(self._probe(name) for name in enabled))
-        return dict(zip(enabled, answers, strict=True))
-
-    async def _probe(self, name: str) -> bool:
-        server = self._state.servers.get(name)
-        if server is None:
-            return False
-        try:
-            async with asyncio.timeout(PROBE_S):
-                return await server.probe()
-        except Exception as error:  # noqa: BLE001 - one bad server never harms the others
-            log.warning("server %s does not answer: %s: %s", name, type(error).__name__, error)
-            return False
-
-    def _is_behind(self) -> bool:
-        return self._reload_file is not None and stamp(self._reload_file) != self._reloaded
-
-    def _reload_stamp(self) -> Stamp:
-        return stamp(self._reload_file) if self._reload_file is not None else None
 
     async def _follow_reload(self) -> None:
         """Another process has reloaded: do the same, or keep the old state if that fails here."""
@@ -310,24 +282,17 @@ class Runtime:
 
     async def _follow(self) -> None:
         async with self._reloading:
-            asked_for = self._reload_stamp()
-            if asked_for == self._reloaded:
+            if not self._bell.has_rung:
                 return
+            asked_for = self._bell.now()
             try:
                 await self._take(asked_for)
             except Exception as error:  # noqa: BLE001 - the root of a background task: the old state stands
-                self._reloaded = asked_for
+                self._bell.hear(asked_for)
                 log.error("the old configuration stays: %s", error)
 
     async def _take(self, asked_for: Stamp) -> None:
         """Read and build everything anew; the stamp was taken before, so that no later one is missed."""
         configuration = await self.threads.run(self._read)
         self._state = await self._build(configuration, self)
-        self._reloaded = asked_for
-
-
-def _stamp_reload(file: Path) -> None:
-    try:
-        write_atomic(file, b"")
-    except OSError as error:
-        log.warning("other processes cannot be told of the reload: %s", error)
+        self._bell.hear(asked_for)

@@ -1,5 +1,7 @@
 """Other MCP servers: which there are, how they are, and what comes of trying one."""
 
+import asyncio
+import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -7,6 +9,10 @@ from typing import Any
 from onetool.ports import ServerSource
 from onetool.settings.schema import Server
 
+log = logging.getLogger(__name__)
+
+PROBE_S = 5.0
+"""Seconds that a server has to answer when the health of all is asked for."""
 PATIENCE = 30.0
 """Seconds that somebody who tries a server out will wait: the first start may download it."""
 
@@ -46,6 +52,23 @@ class Servers(Mapping[str, ServerSource]):
         reason = server.reason or ("" if ok else "it does not answer")
         waiting = f"{held} tools are held back. Look at them: onetool servers approve {name}" if held else ""
         return {"name": name, "ok": ok, "tools": tools, "seconds": took, "reason": reason or waiting}
+
+    async def answers(self) -> dict[str, bool]:
+        """Ask all that are switched on, at once, whether they answer."""
+        enabled = [name for name, server in self._configured.items() if server.enabled]
+        answers = await asyncio.gather(*(self._answers(name) for name in enabled))
+        return dict(zip(enabled, answers, strict=True))
+
+    async def _answers(self, name: str) -> bool:
+        server = self.get(name)
+        if server is None:
+            return False
+        try:
+            async with asyncio.timeout(PROBE_S):
+                return await server.probe()
+        except Exception as error:  # noqa: BLE001 - one bad server never harms the others
+            log.warning("server %s does not answer: %s: %s", name, type(error).__name__, error)
+            return False
 
     async def _describe(self, name: str) -> dict[str, Any]:
         server, written = self.get(name), self._configured.get(name, Server())
