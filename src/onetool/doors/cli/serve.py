@@ -1,4 +1,4 @@
-"""`onetool serve`: the REST door."""
+"""`onetool serve`: the REST door, and the screens."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ BACKLOG = 2048
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name of this server.")
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
 def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) -> None:
-    """Serve tools over REST, to this machine alone unless you say otherwise.
+    """Serve tools over REST and as web screens, to this machine alone unless you say otherwise.
 
     The token comes from ONETOOL_TOKEN, or is made at the first start, kept in a file and shown once.
 
@@ -40,7 +40,7 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
       onetool serve --port 9000
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
-    token = _token(find())
+    token, where = _token(find())
     own = f"[{host}]" if ":" in host else host
     names = (*hosts, *([] if host in ("0.0.0.0", "::") else [own]))  # noqa: S104 - compared, not bound
 
@@ -48,19 +48,23 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
         from onetool.doors.mcp.server import create_server
         from onetool.doors.mcp.transports import http_app
         from onetool.doors.rest.app import create_app
+        from onetool.doors.web.static import Screens
 
         server = create_server(runtime, runtime.configuration.settings.expose)
         reaping = asyncio.get_running_loop().create_task(_reap(runtime, reap_interval))
         try:
             async with http_app(server) as mcp:
-                await _listen(create_app(runtime, token=token, hosts=names, others={"/mcp": mcp}), host, port)
+                beside: dict[str, Any] = {"others": {"/mcp": mcp}, "screens": Screens()}
+                app = create_app(runtime, token=token, hosts=names, **beside)
+                await _listen(app, host, port, where)
         finally:
             reaping.cancel()
 
     with_runtime(run)
 
 
-async def _listen(app: Any, host: str, port: int) -> None:
+async def _listen(app: Any, host: str, port: int, token: str) -> None:
+    """Serve until a signal comes; `token` says where the token is, never what it is."""
     from onetool.doors.rest.listening import make_server
 
     server = make_server(app)
@@ -73,6 +77,7 @@ async def _listen(app: Any, host: str, port: int) -> None:
         with _unsupported():
             loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
     click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
+    click.echo(f"Screens: http://{shown}:{bound}/ (log in with the token {token})", file=answers())
     answers().flush()
     await server.serve(sockets=[listening])
 
@@ -104,20 +109,21 @@ async def _reap(runtime: Runtime, interval: float) -> None:
             click.echo(f"Deleted bundles could not be removed: {error}", err=True)
 
 
-def _token(places: Places) -> str:
+def _token(places: Places) -> tuple[str, str]:
+    """The token, and where it is kept."""
     given = os.environ.get("ONETOOL_TOKEN", "").strip()
     if given:
-        return given  # the operator's own choice, however short
+        return given, "in ONETOOL_TOKEN"  # the operator's own choice, however short
     file: Path = places.state / "token"
     made = secrets.token_urlsafe(32)
     if write_new(file, made.encode()):
         click.echo(f"Your token, shown only now and kept in {file}:\n  {made}", err=True)
-        return made
+        return made, f"in {file}"
     kept = file.read_text(encoding="ascii").strip()
     if len(kept) < SHORTEST_TOKEN:
         click.echo(f"Error: {file} holds no token. Remove it, and a new one is made.", err=True)
         raise SystemExit(1)
-    return kept
+    return kept, f"in {file}"
 
 
 @contextmanager

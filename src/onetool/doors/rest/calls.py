@@ -17,8 +17,8 @@ from onetool.runtime import Runtime
 from .problems import STATUS_OF_REASON, documented, failed_call, status_of
 from .queries import BundleID, Slug, Version
 from .shapes import CallAnswer, CallBody, InvokeBody
+from .streams import STREAM, event
 
-STREAM = "text/event-stream"
 PROGRESS_KEPT = 1_000
 """How many messages wait for a slow reader; further ones are left out."""
 ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -95,9 +95,9 @@ async def _events(runtime: Runtime, name: str, args: Mapping[str, Any]) -> Async
     caller = Caller(door="rest", approve=grant, progress=progress)
     running = loop.create_task(runtime.call(runtime.new_call(name, args, "rest"), caller))
     try:
-        async for event in _until(running, told):
-            yield _event("progress", encode(runtime.masked(event)))
-        yield _event("result", encode(_body(await running)))
+        async for step in _until(running, told):
+            yield event("progress", encode(runtime.masked(step)))
+        yield event("result", encode(_body(await running)))
     finally:
         running.cancel()
 
@@ -118,7 +118,3 @@ async def _until(
             break
     while not told.empty():
         yield told.get_nowait()
-
-
-def _event(kind: str, data: bytes) -> bytes:
-    return f"event: {kind}\ndata: ".encode() + data + b"\n\n"

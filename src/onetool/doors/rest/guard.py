@@ -1,27 +1,35 @@
 """Who may talk to the REST door: whoever has the token, from no foreign page, in requests of a sane size."""
 
-import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .credentials import Credentials
 from .problems import problem
 
-OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-"""Answered without a token: they tell nothing but that we live."""
+OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
+"""Answered without a token: they tell nothing but that we live, or ask for the token themselves."""
+ONLY_READS = frozenset({"GET", "HEAD"})
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MOST_BYTES = 64 * 2**20
+Refusal = tuple[int, str]
+"""Status and words."""
 
 
 class Guard:
-    """Checks Host, Origin, token and size before anything else sees a request."""
+    """Checks Host, Origin, size and token or cookie before anything else sees a request."""
 
-    def __init__(self, app: ASGIApp, *, token: str, hosts: Sequence[str]) -> None:
-        if not token:
-            raise ValueError("a server needs a token")
-        self._app, self._token = app, token.encode()
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        token: str,
+        hosts: Sequence[str],
+        is_open: Callable[[Scope], bool] = lambda scope: False,
+    ) -> None:
+        self._app, self._known, self._is_open = app, Credentials(token), is_open
         self._hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,16 +37,18 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})  # nothing here speaks anything else
             return
-        refusal = self._refusal(scope["path"], Headers(scope=scope))
+        headers = Headers(scope=scope)
+        refusal = self._foreign(headers) or self._unknown(scope, headers)
         if refusal is None:
             body = _Counted(receive)
             await self._app(scope, body, _Answer(scope, body, send))
         else:
             status, detail = refusal
-            headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-            await problem(status, detail, headers=headers)(scope, receive, send)
+            more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+            await problem(status, detail, headers=more)(scope, receive, send)
 
-    def _refusal(self, path: str, headers: Headers) -> tuple[int, str] | None:
+    def _foreign(self, headers: Headers) -> Refusal | None:
+        """Whether a request is not meant for this server, comes from elsewhere or is too large."""
         host = headers.get("host", "")
         if _name(host) not in self._hosts:
             return (
@@ -48,22 +58,34 @@ class Guard:
         origin = headers.get("origin")
         if origin is not None and _netloc(origin) != host.lower():
             return 403, f"Pages from {origin[:100]!r} may not call this server."
-        if (
-            not headers.get("content-length", "0").isdigit()
-            or int(headers.get("content-length", "0")) > MOST_BYTES
-        ):
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MOST_BYTES:
             return 413, _too_large()
-        if path not in OPEN_PATHS and not self._has_token(headers.get("authorization", "")):
-            return (
-                401,
-                "A token is needed: Authorization: Bearer <token>. `onetool serve` says where it is kept.",
-            )
         return None
 
-    def _has_token(self, authorization: str) -> bool:
-        scheme, _, given = authorization.partition(" ")
-        is_same = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token)
-        return scheme.lower() == "bearer" and is_same
+    def _unknown(self, scope: Scope, headers: Headers) -> Refusal | None:
+        """Whether nobody knows who sends this."""
+        if scope["path"] in OPEN_PATHS or self._known.has_token(headers) or self._is_open(scope):
+            return None
+        if self._known.has_cookie(headers):
+            return _by_another_page(scope["method"], headers)
+        return (
+            401,
+            "A token is needed: Authorization: Bearer <token>. `onetool serve` says where it is kept.",
+        )
+
+
+def _by_another_page(method: str, headers: Headers) -> Refusal | None:
+    """A browser sends the cookie along whoever asks: only our own pages can say so, and where they are from.
+
+    Pages of other ports of this machine are the same site to a browser.
+    """
+    if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        return 403, "Only pages of this server may use its cookie."
+    is_ours = headers.get("x-onetool") == "1" and headers.get("origin") is not None
+    if method in ONLY_READS or is_ours:
+        return None
+    return 403, "With the cookie, this needs the headers Origin and X-OneTool: 1."
 
 
 class _Counted:
@@ -90,9 +112,18 @@ class _Answer:
 
     async def __call__(self, message: Message) -> None:
         if not self._body.is_over:
-            await self._send(message)
+            await self._send(_unsniffed(message))
         elif message["type"] == "http.response.start":
             await problem(413, _too_large())(self._scope, self._body.receive, self._send)
+
+
+def _unsniffed(message: Message) -> Message:
+    """What a tool or a person wrote is never taken for a page, nor kept by a browser or a proxy."""
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(scope=message)
+        headers["x-content-type-options"] = "nosniff"
+        headers.setdefault("cache-control", "no-store")
+    return message
 
 
 def _netloc(origin: str) -> str:

@@ -49,6 +49,14 @@ class Problem(BaseModel):
     detail: str = Field(examples=["slug 'a_b' holds '_'. Allowed: letters, digits and dashes."])
 
 
+class Failed(Exception):
+    """A request that cannot be answered as it stands: with which status, and why."""
+
+    def __init__(self, status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.headers = status, headers
+
+
 def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
     """Answer with a problem."""
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump()
@@ -82,6 +90,10 @@ def add_handlers(app: FastAPI, masked: Callable[[str], str]) -> None:
     @app.exception_handler(BundleError)
     async def bundle_error(request: Request, error: BundleError) -> JSONResponse:
         return problem(status_of(error), masked(str(error)))
+
+    @app.exception_handler(Failed)
+    async def failed(request: Request, error: Failed) -> JSONResponse:
+        return problem(error.status, masked(str(error)), headers=error.headers)
 
     @app.exception_handler(TimeoutError)
     @app.exception_handler(sqlite3.OperationalError)

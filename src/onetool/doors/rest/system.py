@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz`, `/metrics`: how the server is, for whoever watches over it."""
+"""`/healthz`, `/readyz`, `/health`, `/metrics`: how the server is, for whoever watches over it."""
 
 import time
 from typing import Any
@@ -6,11 +6,13 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 
+from onetool.domain.json_text import jsonable
 from onetool.domain.usage import Tally
 from onetool.runtime import Runtime
 
 from .problems import documented
 from .queries import reply
+from .screen_shapes import HealthAnswer, camel
 
 OPEN: dict[str, Any] = {"security": []}
 """No token is needed."""
@@ -42,6 +44,13 @@ def system_routes(runtime: Runtime) -> APIRouter:
             known.is_broken = bool(health.failures) or not all(health.servers.values())
             known.at = time.monotonic()
         return reply({"status": "degraded" if known.is_broken else "ok"}, 503 if known.is_broken else 200)
+
+    @routes.get("/health", response_model=HealthAnswer, responses=documented())
+    async def health() -> Any:
+        """Tell how every part is, what is wrong, and what would mend it; other servers are asked too."""
+        found = await runtime.health()
+        problems = [problem._asdict() for problem in found.problems()]
+        return reply(runtime.masked(camel(jsonable(found)) | {"problems": problems}))
 
     @routes.get(
         "/metrics",

@@ -1,0 +1,29 @@
+"""The end of a file: whole lines only, and nothing where there is none."""
+
+from onetool.doors.rest.server_log import read_log
+from onetool.files.tail import read_tail
+
+
+def test_only_whole_lines_of_the_end(tmp_path):
+    """What is cut through at the beginning is left out."""
+    file = tmp_path / "log"
+    assert read_tail(file, 10) == b""
+    file.write_bytes(b"one\ntwo\nthree\n")
+    assert read_tail(file, 100) == b"one\ntwo\nthree\n"
+    assert read_tail(file, 14) == b"one\ntwo\nthree\n"
+    assert read_tail(file, 8) == b"three\n"
+    assert read_tail(file, 3) == b""
+
+
+def test_the_lines_of_one_logger(tmp_path):
+    """Over a rotation, the newest at the end; torn lines and other loggers are passed over."""
+    line = '{"at": "t%d", "level": "info", "logger": "onetool.servers.a", "message": "m%d"}\n'
+    (tmp_path / "log.1.jsonl").write_text(line % (1, 1))
+    other = '{"logger": "onetool.servers.ab", "message": "\\"onetool.servers.a\\""}\n'
+    quoting = '{"logger": "x", "message": "", "about": "onetool.servers.a"}\n["onetool.servers.a"]\n'
+    torn = '{"logger": "onetool.servers.a", "mess\n'
+    (tmp_path / "log.jsonl").write_text(other + quoting + torn + line % (2, 2) + line % (3, 3))
+    found = read_log(tmp_path / "log.jsonl", "onetool.servers.a", 2)
+    assert [one["message"] for one in found] == ["m2", "m3"]
+    assert len(read_log(tmp_path / "log.jsonl", "onetool.servers.a", 9)) == 3
+    assert found[0] == {"at": "t2", "level": "info", "message": "m2"}
