@@ -73,3 +73,16 @@ async def test_a_server_that_does_not_answer_and_does_not_say_why():
     assert (await Servers([mute], {}).try_out("s"))["reason"] == "it does not answer"
     with pytest.raises(KeyError):
         await Servers([], CONFIGURED).try_out("off")
+
+
+@pytest.mark.parametrize(
+    ("server", "where"),
+    [
+        (Server(url="https://me:pw@far.test/mcp?token=abcdefgh#x"), "https://far.test/mcp"),
+        (Server(command="npx", args=("-y", "s", "--api-key", "sk-0123456789abcdef")), "npx ..."),
+    ],
+)
+async def test_where_a_server_is_says_no_secret(server, where):
+    """What is shown on a screen may be seen by anybody."""
+    (described,) = await Servers([], {"s": server}).describe()
+    assert described["where"] == where

@@ -2,7 +2,7 @@
 
 import pytest
 
-from onetool.domain.client_servers import NotAdopted, adopt, looks_secret
+from onetool.domain.client_servers import NotAdopted, adopt
 
 KEY = "ghp_0123456789abcdef"
 
@@ -54,6 +54,16 @@ def test_names_that_are_taken_are_left_to_those_who_have_them():
         ({"command": "x", "url": "http://a"}, "or both"),
         ({"type": "sse", "url": "http://a"}, "SSE"),
         ({"command": ["x"]}, "no text"),
+        ({"url": "http://a", "httpUrl": "http://b"}, "or both"),
+        ({"command": "", "url": None}, "neither"),
+        ({"command": "x", "type": "ws"}, "its type 'ws'.* Valid: stdio, http"),
+        ({"command": "x", "type": {"a": 1}}, "no text"),
+        ({"command": "x", "cwd": "/srv"}, "no setting for its 'cwd'"),
+        ({"command": "x", "envFile": ".env"}, "'envFile'"),
+        ({"command": "x", "headers": {"A": "b"}}, "'headers'"),
+        ({"url": "http://a", "bearer_token_env_var": "T"}, "'bearer_token_env_var'"),
+        ({"url": "http://a", "env": {"A": "b"}}, "'env'"),
+        ({"command": "x", "disabledTools": "echo"}, "disabledTools are not a list"),
         ({"command": "x", "args": "y"}, "not a list"),
         ({"command": "x", "env": ["A"]}, "not a map"),
         ({"command": "x", "env": {"A": None}}, "no text"),
@@ -66,19 +76,42 @@ def test_what_cannot_be_taken_over_says_why(said, why):
         adopt("x", said)
 
 
+def test_what_is_about_the_client_alone_is_left_to_it():
+    """A server is not refused for its icon, nor for what its client allows it or how long it waits."""
+    about = {"name": "a", "description": "b", "icon": "c", "gallery": True, "version": "1", "timeout": 9}
+    more = {
+        "alwaysAllow": ["x"],
+        "autoApprove": [],
+        "startup_timeout_sec": 9,
+        "enabled": True,
+        "disabled": False,
+    }
+    for kind in ("http", "streamable-http", "streamableHttp"):
+        found = adopt("x", {"url": "http://a", "type": kind, **about, **more, "env": {}, "args": []})
+        assert (found.server, found.notes) == ({"url": "http://a"}, ())
+
+
+@pytest.mark.parametrize("shown", ["enabled_tools", "enabledTools"])
+@pytest.mark.parametrize("hidden", ["disabled_tools", "disabledTools"])
+def test_the_choice_of_tools_moves_in_too(shown, hidden):
+    """Nobody gets more tools of a server than before, least of all those who had none."""
+    found = adopt("x", {"command": "x", shown: ["a", "b"], hidden: ["b"]})
+    assert found.server == {"command": "x", "include": ["a", "b"], "exclude": ["b"]}
+    assert adopt("x", {"command": "x", shown: [], hidden: []}).server == {"command": "x", "include": []}
+
+
 @pytest.mark.parametrize(
-    ("name", "value", "is_secret"),
+    ("said", "note"),
     [
-        ("API_KEY", KEY, True),
-        ("Authorization", "Bearer x-1234", True),
-        ("DB_PASSWORD", "hunter22", True),
-        ("KEY_FILE", "/etc/key.pem", False),
-        ("AUTH_URL", "https://login.example", False),
-        ("TOKEN_URL", "https://user:pw@login.example", True),
-        ("KEY_COUNT", "12", False),
-        ("HOME", KEY, False),
+        (
+            {"command": "x", "args": ["--api-key", KEY]},
+            "its argument --api-key stays readable in onetool.yaml",
+        ),
+        ({"url": f"https://a/mcp?token={KEY}"}, "token in its url stays readable in onetool.yaml"),
+        ({"url": "https://me:hunter22@a/mcp"}, "the login in its url stays readable in onetool.yaml"),
     ],
 )
-def test_what_looks_secret(name, value, is_secret):
-    """Places, numbers and switches are no secrets, whatever they are called."""
-    assert looks_secret(name, value) is is_secret
+def test_what_cannot_be_set_apart_is_said(said, note):
+    """Arguments and addresses have no place for a secret's name: their owner is told."""
+    found = adopt("x", said)
+    assert (found.server, found.notes) == (said, (note,))

@@ -75,6 +75,49 @@ def test_what_cannot_be_taken_over_is_named_and_the_rest_is_taken(home, cursor):
     assert "Took over 1 servers" in done.stdout
 
 
+def test_every_move_keeps_the_file_as_it_was(home, cursor):
+    """The second backup replaces no first one, and the one that is named is the one that was written."""
+    file = cursor({"one": entry()})
+    for number, name in enumerate(("one", "two", "three"), start=1):
+        before = cursor({name: entry()}).read_text()
+        done = onetool("servers", "import", "cursor", "--move", "--yes", env=cursor.env)
+        backup = file.with_name("mcp.json.before-onetool" + (f"-{number}" if number > 1 else ""))
+        assert f"The file as it was: {backup}\n" in done.stdout, done.stderr
+        assert backup.read_text() == before
+
+
+def test_a_server_that_would_lose_something_stays_where_it_is(home, cursor):
+    """What OneTool has no setting for is named; with --move the client keeps such a server."""
+    file = cursor({"here": entry(cwd="/srv"), "good": entry(disabledTools=["fail"])})
+    done = onetool("servers", "import", "cursor", "--move", "--yes", env=cursor.env)
+    assert done.returncode == 1
+    assert "left   here: OneTool has no setting for its 'cwd'" in done.stderr
+    assert list(json.loads(file.read_text())["mcpServers"]) == ["here", "onetool"]
+    assert yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"]["good"]["exclude"] == [
+        "fail"
+    ]
+
+
+def test_a_secret_that_stays_readable_is_said(home, cursor):
+    """Of an argument only its name, both when it is moved in and when it is added by hand."""
+    cursor({"s": {"command": "x", "args": ["--api-key", KEY]}})
+    done = onetool("servers", "import", "cursor", "--yes", env=cursor.env)
+    assert "note   s: its argument --api-key stays readable in onetool.yaml" in done.stderr
+    added = onetool("servers", "add", "t", "--url", f"https://a.example/?token={KEY}")
+    assert "note   t: token in its url stays readable in onetool.yaml" in added.stderr
+    assert KEY not in done.stdout + done.stderr + added.stdout + added.stderr
+
+
+def test_no_secret_is_kept_for_servers_that_cannot_be(home, cursor):
+    """Settings that cannot be edited are found out before the first file is written."""
+    cursor({"s": entry(env={"API_KEY": KEY})})
+    settings = home.write("onetool.yaml", "servers: {a: {command: x}}\n")
+    done = onetool("servers", "import", "cursor", "--yes", env=cursor.env)
+    assert (done.returncode, "cannot be edited for you" in done.stderr) == (2, True)
+    assert settings.read_text() == "servers: {a: {command: x}}\n"
+    assert not (home.config / "secrets.yaml").exists()
+
+
 def test_nothing_is_written_before_somebody_says_yes(home, cursor):
     """Declined means untouched."""
     file = cursor({"good": entry(env={"API_KEY": KEY})})
@@ -110,7 +153,16 @@ def test_servers_are_added_tested_listed_and_removed(home):
         (("add", "s", "--url", "http://a/", "--", "x"), "either a command"),
         (("add", "fs", "--", "x"), "a pack 'fs' already"),
         (("add", "a-b", "--", "x"), "a Python name"),
-        (("add", "s", "--env", "A", "--", "x"), "is not NAME=VALUE"),
+        (("add", "s", "--env", "A", "--", "x"), "--env takes NAME=VALUE"),
+        (
+            ("add", "s", "--header", f"Authorization: Bearer {KEY}", "--url", "http://a/"),
+            "--header takes NAME=",
+        ),
+        (
+            ("add", "s", "--header", f"Authorization: Basic {KEY}=", "--url", "http://a/"),
+            "--header takes NAME=",
+        ),
+        (("add", "s", "--env", f"DB_URL=postgres://u:{KEY}@h/", "--", "x"), "looks like a secret"),
         (("add", "s", "--header", f"Authorization={KEY}", "--url", "http://a/"), "looks like a secret"),
         (("remove", "s"), "there is no 's'"),
         (("test", "githbu"), "Did you mean github"),
@@ -127,6 +179,7 @@ def test_what_was_asked_wrongly_is_said_and_nothing_changes(home, args, says):
     assert done.returncode != 0
     assert says in done.stderr
     assert KEY not in done.stderr
+    assert "the settings cannot be used" not in done.stderr
     assert (home.config / "onetool.yaml").read_text() == before
 
 

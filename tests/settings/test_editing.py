@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onetool.domain.errors import SettingsError
-from onetool.settings.editing import add_entries, remove_entry
+from onetool.settings.editing import add_entries, remove_entry, set_secret
 from onetool.settings.yaml_file import parse_yaml
 
 FILE = Path("onetool.yaml")
@@ -80,6 +80,8 @@ def test_removing_the_last_entry_leaves_an_empty_map():
         ("{log: {level: info}}\n", "cannot be edited"),
         ("log: {}\n...\n", "cannot be edited"),
         ("servers:\n  github: {command: x}\n", "there already"),
+        ("servers: [one]\n", "servers: not a map"),
+        ("servers: one\n", "servers: not a map"),
         ("- a\n", "not a map"),
         ("a: [\n", "not valid YAML"),
     ],
@@ -88,6 +90,36 @@ def test_what_the_editor_does_not_understand_is_left_alone(text, says):
     """A file is refused rather than damaged."""
     with pytest.raises(SettingsError, match=says):
         add_entries(FILE, text, "servers", NEW)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("servers: {one: {command: a}}\n", "cannot be edited"),
+        ("servers: {one: {command: a}, two: {command: b}}\nlog: {}\n", "cannot be edited"),
+        ("servers: [one]\n", "servers: not a map"),
+        ("servers: one\n", "servers: not a map"),
+        ("servers:\n", "there is no 'one'"),
+    ],
+)
+def test_what_cannot_be_taken_out_is_left_alone(text, says):
+    """However a map is written, the answer is a sentence."""
+    with pytest.raises(SettingsError, match=says):
+        remove_entry(FILE, text, "servers", "one")
+
+
+@pytest.mark.parametrize("text", ["\n", "# mine\nlog: {}", COMMENTED])
+def test_lines_end_as_they_did(text):
+    """A file from Windows stays one, also in what is added to it."""
+
+    def windows(text):
+        return text.replace("\n", "\r\n")
+
+    added = add_entries(FILE, text, "servers", NEW)
+    assert add_entries(FILE, windows(text), "servers", NEW) == windows(added)
+    without = remove_entry(FILE, added, "servers", "github")
+    assert remove_entry(FILE, windows(added), "servers", "github") == windows(without)
+    assert set_secret(FILE, windows(text), "KEY", "x") == windows(set_secret(FILE, text, "KEY", "x"))
 
 
 def test_removing_what_is_not_there_says_so():
@@ -113,3 +145,43 @@ def test_whatever_is_added_can_be_read_and_removed_again(found):
     for name in found:
         text = remove_entry(FILE, text, "servers", name)
     assert value(text) == {"log": {}, "servers": {}}
+
+
+SECRETS = """\
+# mine
+A: one
+KEY:   # of the work
+  hosts: [a.example, b.example]
+  value: old
+B: two
+"""
+
+
+def test_a_secret_keeps_its_hosts():
+    """A new value is sent to no more hosts than the old one was."""
+    new = set_secret(FILE, SECRETS, "KEY", "new")
+    assert new.endswith('KEY: {"value": "new", "hosts": ["a.example", "b.example"]}\n')
+    assert value(new) == {
+        "A": "one",
+        "B": "two",
+        "KEY": {"value": "new", "hosts": ["a.example", "b.example"]},
+    }
+    assert value(set_secret(FILE, new, "KEY", "newer"))["KEY"]["value"] == "newer"
+    assert value(set_secret(FILE, new, "KEY", None)) == {"A": "one", "B": "two"}
+    assert value(set_secret(FILE, SECRETS, "A", "new"))["A"] == "new"
+
+
+def test_a_secret_that_is_no_text_yaml_can_hold_is_refused_unseen():
+    """Half a character cannot be kept, nor can a date beside a value; the error repeats neither."""
+    for text, secret in (("", "half \ud83d"), ("KEY: {value: x, since: 2024-01-01}\n", "s3cr3t")):
+        with pytest.raises(SettingsError, match="Change it by hand") as caught:
+            set_secret(FILE, text, "KEY", secret)
+        assert "half" not in str(caught.value)
+        assert "s3cr3t" not in str(caught.value)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+@example("key \N{OLD KEY}\x7f\x85\u2028\ufeff\uffff\0\n")
+def test_any_text_is_kept_as_a_secret(secret):
+    """Emoji, controls and separators come out as they went in."""
+    assert value(set_secret(FILE, "A: b\n", "KEY", secret)) == {"A": "b", "KEY": secret}

@@ -5,7 +5,9 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
+from onetool.domain.secrecy import secret_arguments
 from onetool.ports import ServerSource
 from onetool.settings.schema import Server
 
@@ -78,5 +80,13 @@ class Servers(Mapping[str, ServerSource]):
             known |= {"state": server.state, "reason": server.reason}
             known["tools"] = None if server.state == "configured" else await server.count()
             known["heldBack"] = len(await server.held_back())
-        where = written.url or " ".join([written.command or "", *written.args])
-        return known | {"where": where}
+        return known | {"where": _where(written)}
+
+
+def _where(server: Server) -> str:
+    """Where a server is, without what nobody should read over a shoulder."""
+    if server.url is not None:
+        url = urlsplit(server.url)
+        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    args = ["..."] if any(secret_arguments(server.args)) else server.args
+    return " ".join([server.command or "", *args])

@@ -5,6 +5,7 @@ refused, never damaged.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from onetool.domain.errors import SettingsError
 from .yaml_file import parse_yaml
 
 INDENT = "  "
+UNWRITABLE = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Signs that JSON allows in a text, and YAML only as escapes."""
 
 
 def add_entries(file: Path, text: str, key: str, entries: Mapping[str, Any]) -> str:
@@ -24,7 +27,7 @@ def add_entries(file: Path, text: str, key: str, entries: Mapping[str, Any]) -> 
     Raises SettingsError where an entry is there already, or the file is written in a way we cannot edit.
     """
     meant = _value(file, text)
-    known = meant.get(key) or {}
+    known = _map(file, meant, key)
     if taken := [name for name in entries if name in known]:
         raise SettingsError(f"{file}: {key}: {taken[0]!r} is there already.")
     meant[key] = {**known, **entries}
@@ -37,9 +40,10 @@ def remove_entry(file: Path, text: str, key: str, name: str) -> str:
     Raises SettingsError where it is not there, or the file is written in a way we cannot edit.
     """
     meant = _value(file, text)
-    if name not in (meant.get(key) or {}):
+    known = _map(file, meant, key)
+    if name not in known:
         raise SettingsError(f"{file}: {key}: there is no {name!r}.")
-    del meant[key][name]
+    meant[key] = {other: value for other, value in known.items() if other != name}
     return _checked(file, _Editor(text, key).remove(name), meant, key)
 
 
@@ -51,12 +55,12 @@ def set_secret(file: Path, text: str, name: str, value: str | None) -> str:
     meant = _value(file, text, quote=False)
     editor = _Editor(text, name)
     without = editor.drop() if name in meant else editor.text
-    meant.pop(name, None)
+    before = meant.pop(name, None)
     if value is None:
         return _checked(file, without, meant, name, quote=False)
-    return _checked(
-        file, f"{without}{name}: {json.dumps(value)}\n", {**meant, name: value}, name, quote=False
-    )
+    after = {"value": value, **_others(before)} if isinstance(before, dict) else value
+    line = f"{name}: {_quoted(after)}{editor.end}"
+    return _checked(file, without + line, {**meant, name: after}, name, quote=False)
 
 
 def _value(file: Path, text: str, *, quote: bool = True) -> dict[str, Any]:
@@ -64,6 +68,23 @@ def _value(file: Path, text: str, *, quote: bool = True) -> dict[str, Any]:
     if not isinstance(value, dict | None):
         raise SettingsError(f"{file}:1: not a map.")
     return value or {}
+
+
+def _map(file: Path, meant: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = meant.get(key)
+    if not isinstance(found, dict | None):
+        raise SettingsError(f"{file}: {key}: not a map of names. Change it by hand.")
+    return found or {}
+
+
+def _others(secret: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in secret.items() if key != "value"}
+
+
+def _quoted(value: Any) -> str:
+    """A text, or a map of a secret, on one line."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return UNWRITABLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def _checked(file: Path, text: str, meant: Mapping[str, Any], key: str, *, quote: bool = True) -> str:
@@ -79,12 +100,13 @@ def _checked(file: Path, text: str, meant: Mapping[str, Any], key: str, *, quote
 
 
 class _Editor:
-    """The lines of a file, and where one of its maps stands among them."""
+    """The lines of a file, how they end, and where one of its maps stands among them."""
 
     def __init__(self, text: str, key: str) -> None:
+        self.end = "\r\n" if "\r\n" in text else "\n"
         self._lines = text.splitlines(keepends=True)
         if self._lines and not self._lines[-1].endswith("\n"):
-            self._lines[-1] += "\n"
+            self._lines[-1] += self.end
         self._key = key
         root = yaml.compose(text, yaml.CSafeLoader)
         pairs = root.value if isinstance(root, yaml.MappingNode) else []
@@ -105,7 +127,7 @@ class _Editor:
 
     def add(self, entries: Mapping[str, Any]) -> str:
         if self._name is None or self._map is None:
-            return "".join([*self._lines, f"{self._key}:\n", *_block(entries, INDENT)])
+            return "".join([*self._lines, f"{self._key}:{self.end}", *self._block(entries, INDENT)])
         indent, at = INDENT, self._name.start_mark.line
         if isinstance(self._map, yaml.MappingNode) and self._map.value:
             indent = " " * self._map.value[0][0].start_mark.column
@@ -113,21 +135,22 @@ class _Editor:
             start, end = self._map.start_mark, self._map.end_mark
             line = self._lines[at]
             self._lines[at] = line[: start.column] + line[end.column :] if start.line == at else line
-        return "".join([*self._lines[: at + 1], *_block(entries, indent), *self._lines[at + 1 :]])
+        return "".join([*self._lines[: at + 1], *self._block(entries, indent), *self._lines[at + 1 :]])
 
     def remove(self, name: str) -> str:
         pairs = self._map.value if isinstance(self._map, yaml.MappingNode) else []
         key, value = next((key, value) for key, value in pairs if key.value == name)
+        if self._name is None or key.start_mark.line == self._name.start_mark.line:
+            return self.text  # all on one line: refused by whoever checks it
         del self._lines[key.start_mark.line : _last_line(value) + 1]
-        if len(pairs) == 1 and self._name is not None:
+        if len(pairs) == 1:
             at = self._name.start_mark.line
             self._lines[at] = self._lines[at].replace(":", ": {}", 1)
         return self.text
 
-
-def _block(entries: Mapping[str, Any], indent: str) -> list[str]:
-    text = yaml.safe_dump(dict(entries), sort_keys=False, allow_unicode=True, width=1_000)
-    return [indent + line for line in text.splitlines(keepends=True)]
+    def _block(self, entries: Mapping[str, Any], indent: str) -> list[str]:
+        text = yaml.safe_dump(dict(entries), sort_keys=False, allow_unicode=True, width=1_000)
+        return [indent + line + self.end for line in text.removesuffix("\n").split("\n")]
 
 
 def _last_line(node: yaml.Node) -> int:

@@ -44,6 +44,8 @@ def login(provider: str) -> None:
     key = click.prompt(f"Key of {provider}", hide_input=True) if asks else sys.stdin.read()
     if not (key := key.strip()):
         raise click.UsageError("The key is empty.")
+    if len(key.splitlines()) > 1:
+        raise click.UsageError("The key has more than one line: give only its first.")
     edit_secrets({name: key})
     click.echo(
         f"Kept as {name} in {find().config / SECRETS_FILE}. Try it: onetool ask --provider {provider} hi"

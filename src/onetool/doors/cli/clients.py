@@ -6,10 +6,11 @@ import sys
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from onetool.files.atomic import write_atomic
+from onetool.files.atomic import write_atomic, write_new
 
 NAME = "onetool"
 
@@ -74,14 +75,16 @@ class Client:
         return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
 
     def write(self, text: str) -> Path | None:
-        """Replace the file; return where the old one was copied to."""
-        backup = None
-        if self.file.exists():
-            backup = self.file.with_name(f"{self.file.name}.before-onetool")
-            if not backup.exists():
-                write_atomic(backup, self.file.read_bytes())
+        """Replace the file; return where the old one was copied to, beside all earlier ones."""
+        backup = self._back_up() if self.file.exists() else None
         write_atomic(self.file, text.encode())
         return backup
+
+    def _back_up(self) -> Path:
+        content, name = self.file.read_bytes(), f"{self.file.name}.before-onetool"
+        numbered = (f"{name}-{number}" for number in count(2))
+        backups = (self.file.with_name(one) for one in chain([name], numbered))
+        return next(backup for backup in backups if write_new(backup, content))
 
 
 def known_clients(env: Mapping[str, str] | None = None, platform: str = sys.platform) -> dict[str, Client]:

@@ -26,6 +26,7 @@ COMMANDS = {
     "servers": ("onetool.doors.cli.servers:servers", "Put other MCP servers behind OneTool."),
     "serve": ("onetool.doors.cli.serve:serve", "Serve tools over REST."),
     "scaffold": ("onetool.doors.cli.scaffold:scaffold", "Write the beginning of a pack."),
+    "doctor": ("onetool.doors.cli.doctor:doctor", "Try every part, and say what would mend it."),
     "init": ("onetool.doors.cli.init:init", "Write a first configuration."),
     "config": ("onetool.doors.cli.config:config", "Show and check the settings."),
     "trust": ("onetool.doors.cli.trust:trust", "Let this project's settings and packs be used."),
@@ -93,6 +94,17 @@ def main() -> None:
         cli.main(prog_name="onetool", standalone_mode=True)
     except SystemExit as end:
         _leave(end.code if isinstance(end.code, int) else 1)
+    except (OSError, UnicodeDecodeError) as error:  # not a broken pipe: click has ended on that
+        click.echo(f"Error: {_sentence(error)}", err=True)
+        _leave(1)
+
+
+def _sentence(error: OSError | UnicodeDecodeError) -> str:
+    """What the system has refused, in one line, without the bytes that it was about."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not {error.encoding.upper()} text (byte {error.start})."
+    where = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, str | bytes) else ""
+    return f"{where}{error.strerror or str(error) or type(error).__name__}."
 
 
 def _leave(status: int) -> None:

@@ -1,28 +1,32 @@
 """`onetool servers add | remove | import`: servers written into the user's settings, and out of them."""
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
 
-from onetool.domain.client_servers import Adopted, NotAdopted, adopt, looks_secret
+from onetool.domain.client_servers import Adopted, NotAdopted, adopt, notes_on
+from onetool.domain.secrecy import looks_secret
 from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
 from onetool.settings.editing import add_entries, remove_entry
 
 from .clients import NAME, Client, Unreadable, known_clients
-from .edits import edit_secrets, edit_settings
+from .edits import edit_settings
 from .session import answers, find, load, masked, with_runtime
 
 MAP = "servers"
+PAIR = re.compile(r"([^\s:=]+)=(.*)", re.DOTALL)
 CLIENTS = ("claude", "cursor", "vscode", "codex")
 
 
 def _pairs(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-    pairs = [value.partition("=") for value in values]
-    if wrong := [key for key, sign, _ in pairs if not sign or not key]:
-        raise click.BadParameter(f"{wrong[0]!r} is not NAME=VALUE.")
-    return {key: value for key, _, value in pairs}
+    """Read NAME=VALUE; what is written otherwise may be a secret, and is not repeated."""
+    pairs = [PAIR.fullmatch(value) for value in values]
+    if not all(pairs):
+        raise click.UsageError(f"{option.opts[0]} takes NAME=VALUE.", context)
+    return {pair[1]: pair[2] for pair in pairs if pair}
 
 
 @click.command()
@@ -60,6 +64,7 @@ def add(name: str, command: tuple[str, ...], url: str | None, **more: Any) -> No
     written = {key: value for key, value in entry.items() if value}
     _check_free([name])
     edit_settings(lambda file, text: add_entries(file, text, MAP, {name: written}))
+    _note(name, notes_on(written))
     _say(f"Added {name}. Try it: onetool servers test {name}")
 
 
@@ -99,9 +104,9 @@ def import_servers(client: str, move: bool, yes: bool) -> None:
         raise SystemExit(1 if left else 0)
     if not yes:
         click.confirm(f"Write these {len(adopted)} servers into {find().config / SETTINGS_FILE}?", abort=True)
-    edit_secrets({key: value for one in adopted.values() for key, value in one.secrets.items()})
+    secrets = {key: value for one in adopted.values() for key, value in one.secrets.items()}
     entries = {one.name: one.server for one in adopted.values()}
-    edit_settings(lambda file, text: add_entries(file, text, MAP, entries))
+    edit_settings(lambda file, text: add_entries(file, text, MAP, entries), secrets)
     _say(f"Took over {len(adopted)} servers. Try them: onetool servers test")
     if move:
         _move(chosen, set(adopted))
@@ -111,6 +116,11 @@ def import_servers(client: str, move: bool, yes: bool) -> None:
 
 def _say(text: str) -> None:
     click.echo(masked(text), file=answers())
+
+
+def _note(name: str, notes: Iterable[str]) -> None:
+    for note in notes:
+        click.echo(masked(f"  note   {name}: {note}"), err=True)
 
 
 def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
@@ -135,6 +145,7 @@ def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
         secrets |= one.secrets.keys()
         moved = f"  (secrets: {', '.join(one.secrets)})" if one.secrets else ""
         click.echo(masked(f"  take   {name} as {one.name}{moved}"), err=True)
+        _note(name, one.notes)
     return adopted, left
 
 

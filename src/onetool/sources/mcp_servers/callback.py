@@ -19,10 +19,11 @@ SHOWN = 200
 TORN = (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError)
 CLOSE = "You can close this window."
 REFUSED = f"You were not logged in. {CLOSE}"
+STRANGE = f"This is not the answer to the login that goes on here. {CLOSE}"
 
 
 class Callback:
-    """Listens while its block lasts; a page that guesses the port gets nothing without the state."""
+    """Listens while its block lasts; a page that guesses the port gets and ends nothing without the state."""
 
     def __init__(self) -> None:
         self._state = ""
@@ -53,17 +54,13 @@ class Callback:
     async def answer(self) -> dict[str, str]:
         """Wait for the browser; return `code`, `state` and what else came with them.
 
-        Raises Down when it was refused, is not the answer to our question, or does not come in time.
+        Raises Down when it was refused, or does not come in time.
         """
         try:
             async with asyncio.timeout(LIMIT):
                 params = await self._params
         except TimeoutError:
             raise Down(f"nobody has logged in within {LIMIT:g} s") from None
-        if not self._is_ours(params):
-            raise Down(
-                "the browser came back with the answer to another login (its state is wrong). Try again"
-            )
         if "code" not in params:
             said = ": ".join(params[name] for name in ("error", "error_description") if name in params)
             raise Down(
@@ -81,7 +78,7 @@ class Callback:
                     params = self._read(head.decode("latin-1"))
                     writer.write(self._page(params))
                     await writer.drain()
-                if params is not None and not self._params.done():
+                if params is not None and self._is_ours(params) and not self._params.done():
                     self._params.set_result(params)
         finally:
             writer.close()
@@ -108,7 +105,9 @@ class Callback:
     def _page(self, params: dict[str, str] | None) -> bytes:
         if params is None:
             return _response("404 Not Found", "There is nothing here.")
-        if not self._is_ours(params) or "code" not in params:
+        if not self._is_ours(params):
+            return _response("400 Bad Request", STRANGE)
+        if "code" not in params:
             return _response("400 Bad Request", REFUSED)
         return _response("200 OK", CLOSE)
 

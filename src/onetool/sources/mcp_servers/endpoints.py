@@ -1,6 +1,7 @@
 """Asks the addresses that a server names for logging in: a stranger's words, each checked and bounded."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from ipaddress import ip_address
@@ -17,6 +18,7 @@ from .failure import Down, describe
 LIMIT = 10.0
 """Seconds from a request to the end of its answer."""
 LARGEST = 2**20
+ERROR = re.compile(r"[a-z_]{1,40}")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -56,6 +58,16 @@ def check_scheme(address: str) -> Url:
     if url.scheme != "https" and not _is_loopback(url.host):
         raise Down(f"{_origin(url)!r} can be overheard. Valid: https, or http on this machine")
     return url
+
+
+def error_code(response: httpx2.Response) -> str:
+    """The code of the OAuth error that an answer holds, or nothing; the rest of it may hold tokens."""
+    try:
+        body = response.json()
+    except (ValueError, RecursionError):
+        return ""
+    code = body.get("error") if isinstance(body, dict) else None
+    return code if isinstance(code, str) and ERROR.fullmatch(code) else ""
 
 
 class _Guard(httpx2.AsyncBaseTransport):

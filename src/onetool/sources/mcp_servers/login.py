@@ -1,7 +1,6 @@
 """Logs a person in to a server through a browser, and keeps what that brings."""
 
 import asyncio
-import re
 from collections.abc import Callable
 from contextlib import aclosing
 from urllib.parse import parse_qs, urlsplit
@@ -17,14 +16,13 @@ from onetool.version import __version__
 
 from .account import Account
 from .callback import Callback
-from .endpoints import check_page, check_scheme, open_client
+from .endpoints import check_page, check_scheme, error_code, open_client
 from .failure import Down, take_note
 from .grant import Grant, Kept, end_of, make_provider
 
 UNAUTHORIZED, BROKEN = 401, 500
 PKCE = "S256"
 SHOWN = 300
-ERROR = re.compile(r"[a-z_]{1,40}")
 Show = Callable[[str], None]
 OpenBrowser = Callable[[str], bool]
 
@@ -103,9 +101,9 @@ class _Login:
         if metadata.registration_endpoint is None:
             why = "its authorization server registers no program by itself"
             raise Down(f"{why}. Give the server a header Authorization instead")
-        methods = metadata.code_challenge_methods_supported
-        if methods is not None and PKCE not in methods:
-            raise Down(f"its authorization server does not protect logins by PKCE with {PKCE}")
+        if PKCE not in (metadata.code_challenge_methods_supported or ()):
+            why = f"its authorization server does not say that it protects logins by PKCE with {PKCE}"
+            raise Down(f"{why}, which MCP demands")
 
     def _metadata(self) -> OAuthMetadata:
         if (found := self._provider.context.oauth_metadata) is None:
@@ -143,13 +141,8 @@ class _Login:
 
     def _said(self) -> str:
         """The status and the code of an error: nothing else of an answer that may hold tokens."""
-        try:
-            body = self._last.json()
-        except ValueError:
-            body = None
-        code = body.get("error") if isinstance(body, dict) else None
-        is_code = isinstance(code, str) and ERROR.fullmatch(code)
-        return f": HTTP status {self._last.status_code}" + (f", {code!r}" if is_code else "")
+        code = error_code(self._last)
+        return f": HTTP status {self._last.status_code}" + (f", {code!r}" if code else "")
 
 
 def _first_request(url: str) -> httpx2.Request:

@@ -9,12 +9,13 @@ import httpx2
 from mcp_types import LATEST_PROTOCOL_VERSION
 
 from .account import Account
-from .endpoints import open_client
+from .endpoints import error_code, open_client
 from .failure import Down, take_note
 from .grant import Grant, Kept, make_provider
 
 LONG_AGO = 1.0
-REFUSED = (400, 401)
+REFUSED = ("invalid_grant", "invalid_client", "unauthorized_client")
+"""What an authorization server says of a login that is over; all else may pass."""
 LIMIT = 25.0
 """Seconds for one renewal, with all redirects."""
 
@@ -109,18 +110,19 @@ async def renew(grant: Grant, account: Account) -> Grant | None:
     provider.context.protected_resource_metadata = grant.resource
     provider.context.token_expiry_time = LONG_AGO
     request = httpx2.Request("POST", grant.url, headers={"MCP-Protocol-Version": LATEST_PROTOCOL_VERSION})
-    status = 0
+    response = httpx2.Response(0)
     try:
         async with open_client(account) as client, aclosing(provider.async_auth_flow(request)) as flow:
             outgoing = await anext(flow)
             while outgoing is not request:
                 response = await client.send(outgoing)
-                status = response.status_code
                 outgoing = await flow.asend(response)
         if kept.tokens is not None and kept.tokens is not grant.tokens:
             return grant.with_tokens(kept.tokens)
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ArithmeticError) as error:
         raise Down(f"its login cannot be renewed ({type(error).__name__})") from None
-    if status in REFUSED:
+    code = error_code(response)
+    if response.is_client_error and code in REFUSED:
         return None
-    raise Down(f"its login cannot be renewed: the authorization server answers with HTTP status {status}")
+    said = f"HTTP status {response.status_code}" + (f", {code!r}" if code else "")
+    raise Down(f"its login cannot be renewed: the authorization server answers with {said}")
