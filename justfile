@@ -25,6 +25,10 @@ types:
 spec:
     pytest -q --no-header --spec
 
+# The web screens: types from our own document, checks, unit tests, and the files that the package carries.
+web:
+    cd web && npm ci --no-audit --no-fund && npm run types && npm run check && npm test && npm run build
+
 # What CI runs.
 check: lint types
     pytest -q --cov --cov-report=

@@ -122,12 +122,138 @@ async def test_what_models_read():
                 "Give the message back exactly as it came, to check that calls get through.",
                 {"message": "Any JSON value."},
             ),
+            "brave.search": (
+                "Search the web; read what is found with web.fetch.",
+                {
+                    "query": "What to look for.",
+                    "count": "How many results, 20 at most.",
+                    "country": "Prefer results from this country, by its two letters such as `de`.",
+                    "freshness": "Only pages of the last `day`, `week`, `month` or `year`.",
+                },
+            ),
+            "brave.news": (
+                "Search the news.",
+                {
+                    "query": "What to look for.",
+                    "count": "How many articles, 50 at most.",
+                    "country": "Prefer articles from this country, by its two letters such as `de`.",
+                    "freshness": "Only articles of the last `day`, `week`, `month` or `year`.",
+                },
+            ),
+            "db.query": (
+                "Ask a database with SQL; it is opened for reading only.",
+                {
+                    "sql": "One statement that reads. Values stand as ? in SQLite and as $1, $2 in PostgreSQL.",
+                    "database": "A SQLite file, or the name of a secret that holds a postgresql:// URL.",
+                    "params": "The values, in their order.",
+                    "max_rows": "How many rows at most, up to 1000.",
+                },
+            ),
+            "db.tables": (
+                "List the tables and views of a database.",
+                {"database": "A SQLite file, or the name of a secret that holds a postgresql:// URL."},
+            ),
+            "db.describe": (
+                "List the columns of a table or view.",
+                {
+                    "table": "Its name; in PostgreSQL also schema.name.",
+                    "database": "A SQLite file, or the name of a secret that holds a postgresql:// URL.",
+                },
+            ),
+            "file.read": (
+                "Show lines of a file by their numbers.",
+                {
+                    "path": "The file, absolute or relative to the working directory.",
+                    "start_line": "The first line, from 1 on; -20 for the last 20.",
+                    "lines": "How many lines at most.",
+                },
+            ),
+            "file.search": (
+                "Find the lines of one file that contain a text; ripgrep.search looks through many files.",
+                {
+                    "path": "The file, absolute or relative to the working directory.",
+                    "text": "What to look for, literally.",
+                    "ignore_case": "Whether upper and lower case are the same.",
+                    "max_results": "How many lines at most.",
+                },
+            ),
+            "file.edit": (
+                "Replace a piece of text in a file; it must stand there exactly once.",
+                {
+                    "path": "The file, absolute or relative to the working directory.",
+                    "old": "The text as it stands, with its white space; enough of it to be found once.",
+                    "new": "What to put in its place; empty to delete.",
+                },
+            ),
+            "file.write": (
+                "Write a text file as a whole.",
+                {
+                    "path": "The file, absolute or relative to the working directory; its directory must be there.",
+                    "content": "The text.",
+                    "overwrite": "Whether a file that is there may be replaced.",
+                },
+            ),
+            "file.diff": (
+                "Compare two text files.",
+                {
+                    "path": "The one file, absolute or relative to the working directory.",
+                    "other": "The other file.",
+                },
+            ),
             "llm.transform": (
                 "Let a language model rewrite, extract, translate or summarise something.",
                 {
                     "input": "A text, or any JSON value.",
                     "prompt": "What to do with it.",
                     "model": "Which model; empty for the usual one.",
+                },
+            ),
+            "package.versions": (
+                "Tell the newest version of packages, when it was released, and where their homepages are.",
+                {
+                    "names": "Names of packages, such as `requests` or `@types/node`; 100 at most.",
+                    "index": "`pypi` for Python, `npm` for JavaScript.",
+                },
+            ),
+            "package.outdated": (
+                "Find the requirements that keep a newer version out.",
+                {
+                    "requirements_text": "Lines as in requirements.txt; options, URLs and comments are passed over."
+                },
+            ),
+            "ripgrep.search": (
+                "Find lines that match a pattern in files; hidden, binary and ignored (.gitignore) files are left out.",
+                {
+                    "pattern": "A regular expression in ripgrep's syntax; escape what is meant literally.",
+                    "path": "Directory or file, absolute or relative to the working directory.",
+                    "glob": "Only files that match, such as `*.py`; `!*.md` for all but these.",
+                    "ignore_case": "Whether upper and lower case are the same.",
+                    "context": "How many lines before and after each match to show too.",
+                    "max_results": "How many matches at most; as many as that means that there may be more.",
+                },
+            ),
+            "ripgrep.files": (
+                "List the files of a directory and all below it; hidden and ignored (.gitignore) ones are left out.",
+                {
+                    "path": "The directory, absolute or relative to the working directory.",
+                    "glob": "Only files that match, such as `**/test_*.py`.",
+                    "max_results": "How many at most; as many as that means that there may be more.",
+                },
+            ),
+            "web.fetch": (
+                "Read a web page: its main content as Markdown, without navigation, scripts and styles.",
+                {
+                    "url": "An http or https address; other schemes and private addresses are refused.",
+                    "format": "`markdown`, `text` without marks and links, or `html` as it came; other text stays as it is.",
+                    "max_chars": "Longest text to return; the rest is cut off and counted.",
+                },
+            ),
+            "web.fetch_all": (
+                "Read several web pages at once, each under its address; one that fails says why and stops no other.",
+                {
+                    "urls": "The addresses, 50 at most.",
+                    "format": "As for web.fetch.",
+                    "max_chars": "Longest text to return of each page.",
                 },
             ),
         }

@@ -9,7 +9,9 @@ from .calls import call_tool, call_tool_async
 from .declare import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
 from .discovery import find_tools, instructions, list_tools, show_snippet
+from .fetching import Fetched, fetch_url
 from .http import http_client, safe_request
+from .markdown import html_to_markdown
 from .models import ask_model
 from .notes import publish
 from .packs import get_pack
@@ -22,6 +24,7 @@ from .state import get_config, health, query_result, reload, usage
 __all__ = [
     "Context",
     "ErrorText",
+    "Fetched",
     "LogSpan",
     "YamlList",
     "YamlMap",
@@ -32,11 +35,13 @@ __all__ = [
     "call_tool",
     "call_tool_async",
     "check_deps",
+    "fetch_url",
     "find_tools",
     "get_config",
     "get_pack",
     "get_secret",
     "health",
+    "html_to_markdown",
     "http_client",
     "instructions",
     "lazy_client",

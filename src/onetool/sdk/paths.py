@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from onetool.files.atomic import write_atomic
+from onetool.files.atomic import PRIVATE, write_atomic
 from onetool.runtime import current
 from onetool.settings.places import PROJECT_DIR
 
@@ -43,18 +43,27 @@ def open_allowed(path: str) -> BinaryIO:
         raise
 
 
-def write_allowed(path: str, content: bytes, *, may_replace: Callable[[bytes], bool]) -> Path:
+def write_allowed(
+    path: str, content: bytes, *, may_replace: Callable[[bytes], bool], mode: int = PRIVATE
+) -> Path:
     """Write a file whole, if `allowed_path` lets it pass; return where it is.
 
     may_replace: told how an existing file begins, says whether that may go.
+    mode: who may open a new file, less what the umask takes; one that is replaced keeps its own.
     Raises PermissionError, or what writing a file raises.
     """
     real = allowed_path(path)
+    kept = None
     if real.parent.is_dir() and real.exists():
         with open_allowed(path) as file:
             if not may_replace(file.read(HEAD)):
                 raise FileExistsError(errno.EEXIST, "a file is there that OneTool has not written")
-    write_atomic(real, content, make_parents=False)
+            kept = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+        if not os.access(real, os.W_OK):
+            raise PermissionError(f"{path!r} is read-only.")
+    write_atomic(real, content, mode=mode if kept is None else PRIVATE, make_parents=False)
+    if kept is not None:
+        real.chmod(kept)
     return real
 
 

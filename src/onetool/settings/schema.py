@@ -157,6 +157,7 @@ class Settings:
     aliases: dict[str, str] = setting(dict, "Short names of tools.", keys=IDENTIFIER, values=TOOL_NAME)
     snippets: dict[str, Snippet] = setting(dict, "Named pieces of code.", keys=IDENTIFIER)
     servers: dict[str, Server] = setting(dict, "Other MCP servers.", keys=IDENTIFIER)
+    packs: dict[str, dict[str, Any]] = setting(dict, "What packs are told, by pack.", keys=IDENTIFIER)
     topics: tuple[Topic, ...] = setting((), "Files that notes go to.")
     stats: Stats = setting(Stats, "Statistics of calls.")
     output: Output = setting(Output, "What becomes of a result.")

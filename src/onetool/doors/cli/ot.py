@@ -54,7 +54,7 @@ def snippets(pattern: str, full: bool, as_json: bool) -> None:
 def check(name: str | None, as_json: bool) -> None:
     """Check what tools need: programs, libraries, secrets. NAME is a pack or a tool.
 
-    Exits with 1 when something is missing.
+    With a NAME it exits with 1 when something is missing.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def check(name: str | None, as_json: bool) -> None:
     found = _ask("ot.check", tool=name)
     columns = ("status", "tool", "kind", "name", "version", "install")
     _answer(found, as_json, lambda needs: _table(needs, columns, "Nothing is needed: all tools can run."))
-    if any(need["status"] != "ok" for need in found):
+    if name and any(need["status"] != "ok" for need in found):
         raise SystemExit(1)
 
 

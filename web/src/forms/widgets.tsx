@@ -1,0 +1,91 @@
+// The inputs of a form that is made from a schema.
+import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { enumOptionsIndexForValue, enumOptionsValueForIndex, type FieldProps, type WidgetProps } from '@rjsf/utils';
+import { useState } from 'react';
+import { useWords } from '~/i18n';
+
+const told = (props: WidgetProps) => ({
+  id: props.id,
+  label: props.label || props.name,
+  withAsterisk: props.required,
+  description: props.schema.description,
+  error: props.rawErrors?.join(' '),
+  disabled: props.disabled,
+  placeholder: props.placeholder,
+});
+
+const emptied = (value: string) => (value === '' ? undefined : value);
+
+/** Texts and numbers. */
+export function Input(props: WidgetProps) {
+  const { schema, value, onChange } = props;
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return (
+      <NumberInput
+        {...told(props)}
+        value={value ?? ''}
+        allowDecimal={schema.type === 'number'}
+        onChange={(given) => onChange(given === '' || Number.isNaN(Number(given)) ? undefined : Number(given))}
+      />
+    );
+  }
+  return <TextInput {...told(props)} value={value ?? ''} onChange={(event) => onChange(emptied(event.currentTarget.value))} />;
+}
+
+export function LongText(props: WidgetProps) {
+  return <Textarea {...told(props)} autosize minRows={3} value={props.value ?? ''} onChange={(event) => props.onChange(emptied(event.currentTarget.value))} />;
+}
+
+export function Check(props: WidgetProps) {
+  const { placeholder: _none, withAsterisk: _star, ...rest } = told(props);
+  const checked = (props.value ?? props.options.fallback) === true;
+  return <Checkbox {...rest} checked={checked} onChange={(event) => props.onChange(event.currentTarget.checked)} />;
+}
+
+export function Choice(props: WidgetProps) {
+  const words = useWords();
+  const options = props.options.enumOptions ?? [];
+  const chosen = enumOptionsIndexForValue(props.value, options);
+  return (
+    <Select
+      {...told(props)}
+      placeholder={props.placeholder || words.tester.form.choose}
+      data={options.map((option, at) => ({ value: String(at), label: String(option.label) }))}
+      value={typeof chosen === 'string' ? chosen : null}
+      clearable={!props.required}
+      clearButtonProps={{ 'aria-label': words.common.remove }}
+      onChange={(at) => props.onChange(at === null ? undefined : enumOptionsValueForIndex(at, options))}
+    />
+  );
+}
+
+/** Anything that has no input of its own, as JSON. */
+export function JsonField({ schema, name, formData, onChange, required, rawErrors, fieldPathId, disabled }: FieldProps) {
+  const words = useWords();
+  const [text, setText] = useState(() => (formData === undefined ? '' : JSON.stringify(formData, null, 2)));
+  const [isBad, setBad] = useState(false);
+  const take = (given: string) => {
+    setText(given);
+    try {
+      onChange(given.trim() === '' ? undefined : JSON.parse(given), fieldPathId.path);
+      setBad(false);
+    } catch {
+      setBad(true);
+    }
+  };
+  return (
+    <Textarea
+      id={fieldPathId.$id}
+      label={`${schema.title ?? name} (JSON)`}
+      description={schema.description}
+      withAsterisk={required}
+      disabled={disabled}
+      error={isBad ? words.tester.badJson : rawErrors?.join(' ')}
+      styles={{ input: { fontFamily: 'var(--mono)', fontSize: 13 } }}
+      autosize
+      minRows={2}
+      value={text}
+      onChange={(event) => take(event.currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,68 @@
+// One conversation: what it holds, and the question that is being answered.
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { type ChatBody, type Decision, decide, readSession } from '~/api/chat';
+import { messageOf } from '~/api/problem';
+import { post } from '~/api/stream';
+import { useWords } from '~/i18n';
+import { add, entriesOf, type Entry, update } from './thread';
+
+export function useChat(session: string | undefined, onSession: (id: string) => void) {
+  const words = useWords();
+  const queries = useQueryClient();
+  const [entries, setEntries] = useState<Entry[]>([]);
+  const [isBusy, setBusy] = useState(false);
+  const [isLoading, setLoading] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  const stopping = useRef<AbortController>(null);
+  const current = useRef<string | undefined>(undefined);
+
+  useEffect(() => {
+    if (session === current.current) return;
+    stopping.current?.abort();
+    current.current = session;
+    setEntries([]);
+    setError(null);
+    if (session === undefined) return;
+    setLoading(true);
+    readSession(session)
+      .then((kept) => current.current === session && setEntries(entriesOf(kept.messages)))
+      .catch((problem: unknown) => current.current === session && setError(problem))
+      .finally(() => setLoading(false));
+  }, [session]);
+  useEffect(() => () => stopping.current?.abort(), []);
+
+  const ask = useCallback(
+    async (body: ChatBody) => {
+      const stop = new AbortController();
+      stopping.current = stop;
+      setBusy(true);
+      setEntries((before) => [...before, { kind: 'user', text: body.text }]);
+      try {
+        for await (const event of post('/chat', { ...body, session: current.current }, stop.signal)) {
+          if (event.event === 'session') {
+            const { id } = event.data as { id: string };
+            current.current = id;
+            onSession(id);
+          }
+          setEntries((before) => add(before, event));
+        }
+      } catch (problem) {
+        const text = stop.signal.aborted ? words.chat.stopped : messageOf(problem);
+        if (stopping.current === stop) setEntries((before) => [...before, { kind: 'failed', text }]);
+      } finally {
+        if (stopping.current === stop) setBusy(false);
+        void queries.invalidateQueries({ queryKey: ['sessions'] });
+      }
+    },
+    [onSession, queries, words],
+  );
+
+  const answer = useCallback(async (approval: string, decision: Decision) => {
+    const part = decision === 'discard' ? { approval: undefined, state: 'discarded' as const } : { approval: undefined };
+    setEntries((before) => update(before, (call) => call.approval === approval, part));
+    await decide(approval, decision).catch((problem: unknown) => setEntries((before) => [...before, { kind: 'failed', text: messageOf(problem) }]));
+  }, []);
+
+  return { entries, isBusy, isLoading, error, ask, answer, stop: () => stopping.current?.abort() };
+}

@@ -1,0 +1,164 @@
+// The live tester: fill in, run, watch, read.
+import { Button, Progress as Bar, SegmentedControl } from '@mantine/core';
+import { lazy, Suspense, useId, useState } from 'react';
+import { invokePath, type Tool } from '~/api/tools';
+import { useWords } from '~/i18n';
+import { Icon } from '~/parts/Icon';
+import { Card, Copy, Loading, Note, Pre, Tag } from '~/parts/parts';
+import { Result } from './Result';
+import { asCurl, asPython, asRun, requestOf } from './snippets';
+import css from './tester.module.css';
+import { type Args, type Made, useCall } from './useCall';
+
+const SchemaForm = lazy(() => import('~/forms/SchemaForm'));
+const Editor = lazy(() => import('~/parts/Editor'));
+
+export function Tester({ tool }: { tool: Tool }) {
+  const words = useWords();
+  const id = useId();
+  const [args, setArgs] = useState<Args>({});
+  const calling = useCall(invokePath(tool));
+  const again = (made: Made) => {
+    setArgs(made.args);
+    calling.show(made);
+  };
+  return (
+    <div className={css.columns}>
+      <Card>
+        <Suspense fallback={<Loading />}>
+          <Arguments id={id} tool={tool} args={args} onArgs={setArgs} onRun={() => void calling.run(args)} />
+        </Suspense>
+        <div className={css.buttons}>
+          {/* Keys keep these two apart: a Stop that turned into Run under the pointer would submit the form. */}
+          {calling.isRunning ? (
+            <Button key="stop" color="red" variant="light" leftSection={<Icon name="stop" size={15} />} onClick={calling.stop}>
+              {words.tester.cancel}
+            </Button>
+          ) : (
+            <Button key="run" type="submit" form={id} leftSection={<Icon name="play" size={15} />}>
+              {words.tester.run}
+            </Button>
+          )}
+        </div>
+        <Snippets tool={tool} args={args} />
+      </Card>
+      <Card>
+        <h2 className={css.heading}>{words.tester.result}</h2>
+        {calling.isRunning && <Running progress={calling.progress} />}
+        {calling.made && <Result key={calling.made.id} answer={calling.made.answer} ms={calling.made.ms} />}
+        {!calling.made && !calling.isRunning && <p className={css.soft}>{words.tester.nothing}</p>}
+        <Recent recent={calling.recent} onPick={again} />
+      </Card>
+    </div>
+  );
+}
+
+interface ArgumentsProps {
+  id: string;
+  tool: Tool;
+  args: Args;
+  onArgs: (args: Args) => void;
+  onRun: () => void;
+}
+
+function Arguments({ id, tool, args, onArgs, onRun }: ArgumentsProps) {
+  const words = useWords();
+  const [text, setText] = useState<string | null>(null);
+  const [isBad, setBad] = useState(false);
+  const take = (given: string) => {
+    setText(given);
+    try {
+      const read: unknown = JSON.parse(given || '{}');
+      onArgs(read as Args);
+      setBad(false);
+    } catch {
+      setBad(true);
+    }
+  };
+  const turn = (to: string) => setText(to === 'json' ? JSON.stringify(args, null, 2) : null);
+  const submit = () => !isBad && onRun();
+  return (
+    <>
+      <div className={css.line}>
+        <h2 className={css.heading}>{words.tester.args}</h2>
+        <span className={css.spring} />
+        <SegmentedControl
+          size="xs"
+          aria-label={words.tester.args}
+          value={text === null ? 'form' : 'json'}
+          data={[
+            { value: 'form', label: words.tester.asForm },
+            { value: 'json', label: words.tester.asJson },
+          ]}
+          onChange={turn}
+        />
+      </div>
+      {text === null ? (
+        <SchemaForm id={id} schema={tool.argSchema} value={args} onChange={onArgs} onSubmit={onRun}>
+          <span />
+        </SchemaForm>
+      ) : (
+        <form
+          id={id}
+          onSubmit={(event) => {
+            event.preventDefault();
+            submit();
+          }}
+        >
+          <Editor label={words.tester.asJson} language="json" value={text} onChange={take} onRun={submit} minHeight={140} />
+          {isBad && <Note mood="warn">{words.tester.badJson}</Note>}
+        </form>
+      )}
+    </>
+  );
+}
+
+function Running({ progress }: { progress: ReturnType<typeof useCall>['progress'] }) {
+  const words = useWords();
+  const share = progress?.total ? (100 * progress.done) / progress.total : 100;
+  return (
+    <div className={css.running} role="status">
+      <Bar value={share} animated={!progress?.total} aria-label={words.tester.progress} />
+      <span className={css.soft}>{progress?.message || words.tester.running}</span>
+    </div>
+  );
+}
+
+function Snippets({ tool, args }: { tool: Tool; args: Args }) {
+  const words = useWords();
+  const request = requestOf(tool, args);
+  return (
+    <div className={css.snippets}>
+      {request && (
+        <>
+          <h3>{words.tester.request}</h3>
+          <Pre label={words.tester.request}>{request}</Pre>
+          <p className={css.soft}>{words.tester.requestHint}</p>
+        </>
+      )}
+      <div className={css.line}>
+        <span className={css.soft}>{words.tester.copyAs}</span>
+        <Copy text={asCurl(tool, args)}>{words.tester.curl}</Copy>
+        <Copy text={asRun(tool, args)}>{words.tester.cli}</Copy>
+        <Copy text={asPython(tool, args)}>{words.tester.python}</Copy>
+      </div>
+    </div>
+  );
+}
+
+function Recent({ recent, onPick }: { recent: Made[]; onPick: (made: Made) => void }) {
+  const words = useWords();
+  return (
+    <section className={css.recent}>
+      <h3>{words.tester.recent}</h3>
+      {recent.length === 0 && <p className={css.soft}>{words.tester.recentNone}</p>}
+      {recent.map((made) => (
+        <button key={made.id} type="button" className={css.past} title={words.tester.again} onClick={() => onPick(made)}>
+          <Tag mood={made.answer === null ? 'plain' : made.answer.ok ? 'good' : 'bad'}>{words.common.ms(made.ms)}</Tag>
+          <code>{JSON.stringify(made.args)}</code>
+          <span className={css.soft}>{made.at.toLocaleTimeString()}</span>
+        </button>
+      ))}
+    </section>
+  );
+}

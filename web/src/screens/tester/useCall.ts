@@ -1,0 +1,56 @@
+// One call at a time: started, watched, stopped, and remembered.
+import { useQueryClient } from '@tanstack/react-query';
+import { useCallback, useRef, useState } from 'react';
+import { call, type CallAnswer, type Progress } from '~/api/calls';
+import { messageOf } from '~/api/problem';
+
+export type Args = Record<string, unknown>;
+
+/** A call that was made here; a call that was stopped has no answer. */
+export interface Made {
+  id: number;
+  at: Date;
+  args: Args;
+  ms: number;
+  answer: CallAnswer | null;
+}
+
+const MOST_KEPT = 20;
+let lastId = 0;
+const remembered = new Map<string, Made[]>();
+
+export function useCall(path: string) {
+  const [progress, setProgress] = useState<Progress | null>(null);
+  const [isRunning, setRunning] = useState(false);
+  const [made, setMade] = useState<Made | null>(null);
+  const [recent, setRecent] = useState(() => remembered.get(path) ?? []);
+  const stopping = useRef<AbortController>(null);
+  const queries = useQueryClient();
+  const run = useCallback(
+    async (args: Args) => {
+      const stop = new AbortController();
+      stopping.current = stop;
+      setRunning(true);
+      setProgress(null);
+      setMade(null);
+      const begun = performance.now();
+      const answer = await call(path, { args } as never, { signal: stop.signal, onProgress: setProgress }).catch((error: unknown) =>
+        stop.signal.aborted ? null : failed(error),
+      );
+      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta.durationMs ?? performance.now() - begun, answer };
+      const kept = [done, ...(remembered.get(path) ?? [])].slice(0, MOST_KEPT);
+      remembered.set(path, kept);
+      setRecent(kept);
+      setMade(done);
+      setRunning(false);
+      void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }); // its counters have moved
+      return done;
+    },
+    [path, queries],
+  );
+  return { run, stop: () => stopping.current?.abort(), progress, isRunning, made, recent, show: setMade };
+}
+
+function failed(error: unknown): CallAnswer {
+  return { ok: false, error: { tool: '', code: '', message: messageOf(error) }, meta: {} };
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { simplify } from '~/forms/simplify';
+import { mistakesIn } from '~/forms/validator';
+
+test('an argument that may be null is shown as what it is otherwise', () => {
+  const { schema } = simplify({ properties: { limit: { anyOf: [{ type: 'integer' }, { type: 'null' }], description: 'How many' } } });
+  expect(schema.properties?.limit).toMatchObject({ type: 'integer', description: 'How many' });
+});
+
+test('references inside the document are followed, those outside are not', () => {
+  const { schema, ui } = simplify({ properties: { a: { $ref: '#/$defs/A' }, b: { $ref: 'https://example.com/b' } }, $defs: { A: { type: 'string' } } });
+  expect(schema.properties?.a).toMatchObject({ type: 'string' });
+  expect(ui.b).toEqual({ 'ui:field': 'json' });
+});
+
+test('a schema that refers to itself comes to an end', () => {
+  const tree = { properties: { child: { $ref: '#' } }, type: 'object' };
+  expect(() => simplify(tree)).not.toThrow();
+});
+
+test('what a form cannot show is entered as JSON', () => {
+  const { ui } = simplify({ properties: { any: {}, free: { type: 'object' }, list: { type: 'array' }, either: { anyOf: [{ type: 'string' }, { type: 'integer' }] } } });
+  expect(Object.values(ui).filter((one) => (one as { 'ui:field'?: string })['ui:field'] === 'json')).toHaveLength(4);
+});
+
+test('a mistake is told at its field', () => {
+  const schema = { type: 'object', properties: { a: { type: 'object', properties: { n: { type: 'integer' } } } }, required: ['b'] };
+  expect(mistakesIn(schema, { a: { n: 'x' } }).map((one) => one.path.join('.'))).toEqual(['b', 'a.n']);
+});

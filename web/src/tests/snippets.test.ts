@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import type { Tool } from '~/api/tools';
+import { asRun, keywords, literal, quoted, requestOf } from '~/screens/tester/snippets';
+
+const TOOL = {
+  name: 'weather.rain',
+  argSchema: { properties: { city: {} } },
+  httpImpl: { request: { method: 'GET', urlTemplate: 'https://a.example/rain/${city}', query: { key: '${API_KEY}' }, auth: { type: 'bearer', token: '${TOKEN}' } } },
+} as unknown as Tool;
+
+test('values are written as Python writes them', () => {
+  expect(literal({ a: [true, null, 'x"y'] })).toBe('{"a": [True, None, "x\\"y"]}');
+});
+
+test('names that Python does not take go in as a dictionary', () => {
+  expect(keywords({ city: 'Oslo', class: 1, 'a-b': 2 })).toBe('city="Oslo", **{"class": 1, "a-b": 2}');
+});
+
+test('a quote in a value does not end the shell word', () => {
+  expect(quoted("it's")).toBe(`'it'\\''s'`);
+  expect(asRun(TOOL, { city: "O'Hare" })).toBe(`onetool run 'weather.rain(city="O'\\''Hare")'`);
+});
+
+test('the request is shown with its arguments and without its secrets', () => {
+  expect(requestOf(TOOL, { city: 'São Paulo' })).toBe('GET https://a.example/rain/S%C3%A3o%20Paulo?key=•••\nAuthorization: ••• (bearer)');
+});
