@@ -1,12 +1,18 @@
 """Options and fixtures that every test may use."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import onetool.packs
+import onetool.starters
 from homes import Home
+from onetool.sources.python_packs.index import PackIndex
+from onetool.sources.python_packs.python_packs import describe_shipped
+from onetool.threads import Threads
 from spec_rows import SpecRows
 
 settings.register_profile("check", max_examples=60, deadline=None)
@@ -29,12 +35,24 @@ def size(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
     return lambda small, large: large if request.config.getoption("--torture") else small
 
 
+@pytest.fixture(scope="session")
+def known_packs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is known of the shipped packs after a first start, which every test would make again otherwise."""
+    file = tmp_path_factory.mktemp("known") / "packs.json"
+    index = PackIndex(file)
+    for package in (onetool.packs, onetool.starters):
+        describe_shipped(package.__name__, Path(package.__path__[0]), index=index, threads=Threads())
+    return file
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
-    """A fresh user: empty config, data and state directories, standing in an empty working directory."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known_packs: Path) -> Home:
+    """A fresh user: empty config and data directories, standing in an empty working directory."""
     found = Home(tmp_path / "home", tmp_path / "work")
     found.cwd.mkdir()
     found.config.mkdir(parents=True)
+    found.state.mkdir(parents=True, mode=0o700)
+    shutil.copy(known_packs, found.state / "packs.json")
     for name, value in found.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(found.cwd)

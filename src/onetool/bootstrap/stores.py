@@ -29,6 +29,9 @@ from onetool.storage.memory_sessions import MemorySessions
 from onetool.storage.memory_tokens import MemoryTokens
 from onetool.storage.sqlite_counters import SqliteCounters
 
+IN_MEMORY = PackIndex(None)
+"""What is known of pack files, by their content: the same for every OneTool in this process."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
@@ -57,7 +60,7 @@ def memory_stores(configuration: Configuration) -> Stores:
         manifests=MemoryManifests(),
         tokens=MemoryTokens(),
         sessions=MemorySessions(),
-        packs=PackIndex(None),
+        packs=IN_MEMORY,
         has_files=False,
     )
 
