@@ -22,3 +22,10 @@ async def test_what_nothing_fits_finds_nothing():
     """A search does not invent."""
     async with memory_runtime() as ot:
         assert await ot.runtime.bundles.search("qqqq zzzz", Filter()) == []
+
+
+async def test_of_very_many_tools_only_the_words_are_looked_for(monkeypatch):
+    """An index of a hundred thousand tools is not made for one search."""
+    monkeypatch.setattr("onetool.catalog.discovery.MOST_SEARCHED", 0)
+    async with memory_runtime(packs={"travel": [book]}) as ot:
+        assert await ot.runtime.bundles.search("I need rooms tonight", Filter()) == []

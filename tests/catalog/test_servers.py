@@ -86,3 +86,8 @@ async def test_where_a_server_is_says_no_secret(server, where):
     """What is shown on a screen may be seen by anybody."""
     (described,) = await Servers([], {"s": server}).describe()
     assert described["where"] == where
+
+
+async def test_a_server_that_nobody_made_does_not_answer():
+    """What the settings name and nothing stands for is said to be silent."""
+    assert await Servers([], CONFIGURED).answers() == {"near": False, "far": False}

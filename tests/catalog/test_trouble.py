@@ -2,6 +2,7 @@
 
 import pytest
 
+from onetool.domain.caller import Caller
 from onetool.domain.shelf import bundle_id_of
 from onetool.testing import ProxyTool, memory_runtime, proxy_server
 
@@ -35,3 +36,24 @@ async def test_code_that_names_a_pack_that_is_switched_off_is_told_so():
         await ot.runtime.bundles.switch_bundle(bundle_id_of("brave"), False)
         result = await ot.run("brave.search()")
         assert "'brave' cannot be used: it is disabled" in result.error.message
+
+
+async def test_code_that_names_a_pack_of_which_it_may_call_nothing_is_told_so():
+    """A list of allowed tools that names none of a pack leaves nothing of it to call."""
+
+    def search() -> str:
+        """Search."""
+        return ""
+
+    narrow = Caller(door="python", allowed=frozenset({"brave.other"}))
+    async with memory_runtime(packs={"brave": [search]}, caller=narrow) as ot:
+        result = await ot.run("brave.search()")
+        assert result.error.message == "line 1: 'brave' cannot be used: it has no tools that you may call"
+
+
+async def test_several_servers_are_listed_beside_each_other():
+    """A listing has the tools of all of them."""
+    servers = [proxy_server(name, [TOOL]) for name in ("github", "gitlab")]
+    async with memory_runtime(servers=servers) as ot:
+        names = [tool["name"] for tool in (await ot.call("ot.tools", pattern=".search")).data]
+        assert {"github.search", "gitlab.search"} <= set(names)

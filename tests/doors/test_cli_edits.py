@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 
@@ -63,6 +64,7 @@ def test_a_file_that_is_no_text_is_left_alone(home):
 
 def test_what_the_system_refuses_is_one_line(home):
     """A file where a directory should be, or input that is no text: said, not traced."""
+    shutil.rmtree(home.state)
     home.state.write_text("a file")
     done = onetool("servers", "remove", "s")
     assert done.returncode == 1
@@ -79,7 +81,6 @@ def test_what_the_system_refuses_is_one_line(home):
 def test_who_waits_too_long_for_another_command_is_told(home, monkeypatch):
     """The settings are changed by one command at a time."""
     monkeypatch.setattr("onetool.doors.cli.edits.PATIENCE", 0.05)
-    home.state.mkdir(parents=True)
     with (home.state / "settings.lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(TimeoutError, match=r"another command has held the settings for 0\.05 s"):

@@ -128,3 +128,9 @@ def test_calls_are_told_apart_by_tool_version_and_arguments():
         call_key("a.b", "current", {}),
     ]
     assert key not in others
+
+
+def test_a_record_that_makes_no_sense_is_passed_over():
+    """One line of a later version, or of an editor's, does not take the conversation with it."""
+    odd = [{"type": "message", "role": "robot", "text": "x"}, {"type": "message", "role": "user", "text": 1}]
+    assert [message.text for message in add_up([*odd, {"type": ["x"]}, user("one")]).messages] == ["one"]
