@@ -29,7 +29,7 @@ async def test_generated_requests_are_answered_as_documented(size, tmp_path):
             "run",
             f"{str(client.base_url).rstrip('/')}/openapi.json",
             f"--header=Authorization: Bearer {TOKEN}",
-            f"--max-examples={size(8, 200)}",
+            f"--max-examples={size(3, 200)}",
             f"--phases={PHASES[size(0, 1) == 1]}",
             "--checks=all",
             f"--exclude-checks={NOT_ASKED}",
