@@ -5,14 +5,13 @@ import os
 import pty
 import re
 import select
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
+from commands import onetool, start_command
 from homes import Home
 from onetool.domain.wire_names import names_by_wire, wire_names
 from onetool.testing import Reply, Request, ScriptedLLM
@@ -22,12 +21,6 @@ MEMBERS = {
     *("session", "provider", "model", "tokens", "cost", "error"),
 }
 PATIENCE = 30.0
-
-
-def onetool(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a command as a program would: its output is no terminal."""
-    command = [sys.executable, "-m", "onetool", *words]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=60)
 
 
 def ask(question: str, *options: str, provider: str = "fake", status: int = 0) -> dict[str, Any]:
@@ -108,8 +101,7 @@ class Terminal:
     def __init__(self, *words: str) -> None:
         self._mine, theirs = pty.openpty()
         env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
-        command = [sys.executable, "-m", "onetool", *words]
-        self._child = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+        self._child = start_command(words, (theirs, theirs, theirs), env)
         os.close(theirs)
         self.seen = ""
 

@@ -1,11 +1,10 @@
 """A secret goes where a tool sends it, and nowhere else."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from commands import onetool
 from onetool import onetool_runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.places import find_places
@@ -66,12 +65,7 @@ def test_no_reply_error_or_log_shows_the_secret(armed, name):
     with onetool_runtime() as ot:
         result = ot.call(f"mine.{name}")
     assert not leaks(repr(result) + str(result.to_json()))
-    done = subprocess.run(
-        [sys.executable, "-m", "onetool", "--log-level", "debug", "tools", "invoke", f"mine.{name}"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = onetool("--log-level", "debug", "tools", "invoke", f"mine.{name}")
     assert not leaks(done.stdout + done.stderr)
     assert done.stdout
     assert armed.log()
@@ -84,9 +78,7 @@ def test_a_secret_in_a_definition_is_masked_in_listings(armed, monkeypatch):
     code = "import os\ndef f(token: str = os.environ.get('MY_TOKEN', 'none')) -> str:\n    return 'x'\n"
     armed.write("tools/leaky.py", code)
     for args in (["list"], ["info", "leaky.f"], ["export", "--format", "openai"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "onetool", "tools", *args], capture_output=True, text=True, timeout=60
-        )
+        done = onetool("tools", *args)
         assert "leaky" in done.stdout
         assert "[secret]" in done.stdout
         assert not leaks(done.stdout + done.stderr)
@@ -103,8 +95,6 @@ def test_no_listing_and_no_repr_shows_the_secret(armed):
     configuration = load_configuration(find_places(armed.env, armed.cwd), {})
     assert not leaks(repr(configuration))
     for args in (["config", "show"], ["tools", "list"], ["tools", "info", "mine.give"], ["config", "path"]):
-        done = subprocess.run(
-            [sys.executable, "-m", "onetool", *args], capture_output=True, text=True, timeout=60
-        )
+        done = onetool(*args)
         assert not leaks(done.stdout + done.stderr)
         assert done.returncode == 0

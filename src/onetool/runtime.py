@@ -200,6 +200,10 @@ class Runtime:
         """The guarded HTTP client."""
         return self._state.http
 
+    def new_id(self) -> str:
+        """A name that nothing else has."""
+        return self._new_id()
+
     def new_call(self, name: str, args: Mapping[str, Any], source: Door) -> ToolCall:
         """Make a call with an id of its own."""
         return ToolCall(id=self._new_id(), name=name, args=args, source=source)

@@ -12,21 +12,16 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from commands import onetool, start_command
 from onetool.doors.cli.clients import known_clients
 from openapi_documents import PETSTORE
-
-
-def onetool(*args: str, **more) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "onetool", *args], capture_output=True, text=True, timeout=60, **more
-    )
 
 
 def on_a_terminal(*args: str) -> str:
     """Run the command with a terminal as its output, and return what a person would see."""
     seen, shown = pty.openpty()
     env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
-    child = subprocess.Popen([sys.executable, "-m", "onetool", *args], stdout=shown, stderr=shown, env=env)
+    child = start_command(args, (shown, shown, shown), env)
     os.close(shown)
     text = b""
     while True:
@@ -205,7 +200,7 @@ def test_code_is_run_from_the_command_line(home):
     assert onetool("run", "print('so'); 'far'").stdout == "so\nfar\n"
     assert json.loads(onetool("run", "[tools.echo(message=n) for n in range(2)]").stdout) == [0, 1]
     assert onetool("run", "x = 1").stdout == ""
-    assert onetool("run", "-", input="'from stdin'").stdout == "from stdin\n"
+    assert onetool("run", "-", stdin="'from stdin'").stdout == "from stdin\n"
     (home.cwd / "code.py").write_text("'from a file'")
     assert onetool("run", "-f", "code.py").stdout == "from a file\n"
     assert json.loads(onetool("run", "--json", "1 + 1").stdout) == {"ok": True, "data": 2}
@@ -397,7 +392,7 @@ def test_a_client_gets_to_know_onetool(home, tmp_path, client):
         else json.dumps({chosen.key: {"other": {}}, "a": 1})
     )
     chosen.file.write_text(other)
-    declined = onetool("mcp", "install", client, env=env, input="n\n")
+    declined = onetool("mcp", "install", client, env=env, stdin="n\n")
     assert (declined.returncode, chosen.file.read_text()) == (1, other)
     assert "+" in declined.stdout
     done = onetool("mcp", "install", client, "--yes", env=env)

@@ -9,26 +9,22 @@ import sys
 import pytest
 import yaml
 
+from commands import onetool
 from onetool.doors.cli.edits import edit_secrets
 
 KEY = "sk-0123456789abcdef"
 
 
-def onetool(*args, **more):
-    command = [sys.executable, "-m", "onetool", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
-
-
 def test_a_new_key_keeps_the_hosts_of_the_old_one(home):
     """A secret that may go to one host only is not sent elsewhere after it was renewed."""
     file = home.write("secrets.yaml", "OPENAI_API_KEY: {value: old, hosts: [api.openai.com]}\n")
-    assert onetool("auth", "login", "openai", input=f"{KEY}\n").returncode == 0
+    assert onetool("auth", "login", "openai", stdin=f"{KEY}\n").returncode == 0
     assert yaml.safe_load(file.read_text()) == {"OPENAI_API_KEY": {"value": KEY, "hosts": ["api.openai.com"]}}
 
 
 def test_a_key_of_several_lines_is_refused_at_once(home):
     """It could be sent in no header; the error repeats none of it."""
-    done = onetool("auth", "login", "openai", input=f"{KEY}\nlogin: me\n")
+    done = onetool("auth", "login", "openai", stdin=f"{KEY}\nlogin: me\n")
     assert (done.returncode, "The key has more than one line: give only its first." in done.stderr) == (
         2,
         True,

@@ -3,20 +3,16 @@
 import json
 import os
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from commands import onetool
+
 SCRIPTS = Path(__file__).parents[1] / "mcp_servers"
 KEY = "BSA-1234567890"
-
-
-def onetool(*args, **more):
-    command = [sys.executable, "-m", "onetool", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **more)
 
 
 def program(mode="good", *more, script="by_hand.py"):
@@ -122,7 +118,7 @@ def test_nothing_is_written_before_somebody_says_yes(home, cursor):
     """Declined means untouched."""
     file = cursor({"good": entry(env={"API_KEY": KEY})})
     before = file.read_text()
-    assert onetool("servers", "import", "cursor", "--move", input="n\n", env=cursor.env).returncode == 1
+    assert onetool("servers", "import", "cursor", "--move", stdin="n\n", env=cursor.env).returncode == 1
     assert file.read_text() == before
     assert not list(home.config.iterdir())
 
@@ -194,7 +190,7 @@ def test_a_changed_tool_is_shown_and_approved(home, tmp_path):
     held = json.loads(onetool("servers", "test").stdout)[0]
     assert "onetool servers approve s" in held["reason"]
     assert "changed since you approved it" in onetool("run", "s.echo()").stderr
-    declined = onetool("servers", "approve", "s", input="n\n")
+    declined = onetool("servers", "approve", "s", stdin="n\n")
     assert "Says it again." in declined.stdout
     assert "Says it louder." in declined.stdout
     assert "Approved 1 tools" in onetool("servers", "approve", "s", "--yes").stdout

@@ -1,13 +1,12 @@
 """`onetool doctor`: every part tried, and what would mend it."""
 
 import json
-import subprocess
-import sys
+
+from commands import onetool
 
 
 def doctor():
-    command = [sys.executable, "-m", "onetool", "doctor"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return onetool("doctor")
 
 
 def by_part(done):

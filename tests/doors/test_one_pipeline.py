@@ -5,8 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing, contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 import pytest
 
 from call_table import ALL, CASES, SETTINGS, Case, furnish
+from commands import onetool
 from mcp_door import door as open_door
 from mcp_door import new_home, over_http, over_stdio, own_env
 from onetool import onetool_runtime
@@ -73,10 +72,10 @@ async def through_cli(cases: Iterable[Case]) -> Answers:
 
 
 def invoke(case: Case) -> dict[str, Any]:
-    command = [sys.executable, "-m", "onetool", "tools", "invoke", case.tool, "--args", json.dumps(case.args)]
+    command = ["tools", "invoke", case.tool, "--args", json.dumps(case.args)]
     if case.allowed is not None:
         command += ["--tool-allow", ",".join(case.allowed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=os.environ)
+    done = onetool(*command)
     assert done.returncode == (1 if case.code else 0), done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer

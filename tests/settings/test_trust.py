@@ -1,11 +1,10 @@
 """Trust: a hostile repository does nothing because OneTool was started in it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from commands import onetool
 from onetool.settings.trust import load_trust, save_trust
 
 PACK = """
@@ -26,13 +25,8 @@ tools:
 """
 
 
-def onetool(home, *args: str, **more) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "onetool", *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=home.cwd, **more)
-
-
 def tools(home) -> list[str]:
-    return [tool["name"] for tool in json.loads(onetool(home, "tools", "list").stdout)]
+    return [tool["name"] for tool in json.loads(onetool("tools", "list").stdout)]
 
 
 @pytest.fixture
@@ -48,13 +42,13 @@ def hostile(home):
 
 def test_nothing_of_an_untrusted_project_is_used(hostile):
     """No command, no code, no host, no root; one line says so."""
-    listed = onetool(hostile, "tools", "list")
+    listed = onetool("tools", "list")
     names = [tool["name"] for tool in json.loads(listed.stdout)]
     assert not {"evil", "evil.boo"} & set(names)
     assert listed.stderr.strip().splitlines() == [
         "2 files of this project are held back until you look at them with: onetool trust"
     ]
-    shown = json.loads(onetool(hostile, "config", "show", "--json").stdout)
+    shown = json.loads(onetool("config", "show", "--json").stdout)
     assert shown["fs"]["roots"] == [str(hostile.cwd)]
     assert (shown["servers"], shown["allowedHosts"], shown["aliases"]) == ({}, [], {})
     assert not (hostile.cwd / "owned").exists()
@@ -63,32 +57,32 @@ def test_nothing_of_an_untrusted_project_is_used(hostile):
 def test_a_module_of_the_working_directory_is_never_imported(hostile):
     """Also when a pack of the user's is looked into by the child process."""
     hostile.write("tools/mine.py", "import yaml\n\ndef safe() -> str:\n    return yaml.__name__\n")
-    answer = onetool(hostile, "tools", "invoke", "mine.safe")
+    answer = onetool("tools", "invoke", "mine.safe")
     assert json.loads(answer.stdout)["data"] == "yaml"
     assert not (hostile.cwd / "owned").exists()
 
 
 def test_trust_shows_the_files_and_asks(hostile):
     """No answer is no; yes pins exactly what was shown."""
-    refused = onetool(hostile, "trust", input="n\n")
+    refused = onetool("trust", stdin="n\n")
     assert refused.returncode == 1
     assert "onetool.yaml" in refused.stdout
     assert "tools/evil.py" in refused.stdout
     assert "evil" not in tools(hostile)
-    assert onetool(hostile, "trust", input="y\n").returncode == 0
+    assert onetool("trust", stdin="y\n").returncode == 0
     assert {"evil", "evil.boo"} <= set(tools(hostile))
-    assert "trusted  onetool.yaml" in onetool(hostile, "trust", "--yes").stdout
+    assert "trusted  onetool.yaml" in onetool("trust", "--yes").stdout
 
 
 def test_a_changed_file_is_held_back_again(hostile):
     """A later change waits for a new yes, file by file."""
-    onetool(hostile, "trust", "--yes")
+    onetool("trust", "--yes")
     pack = hostile.cwd / ".onetool" / "tools" / "evil.py"
     pack.write_text(PACK + "\n# changed\n")
     (hostile.cwd / ".onetool" / "tools" / "new.py").write_text("def more() -> int:\n    return 1\n")
     assert "evil" in tools(hostile)
     assert not {"evil.boo", "new.more"} & set(tools(hostile))
-    shown = onetool(hostile, "trust", "--yes").stdout
+    shown = onetool("trust", "--yes").stdout
     assert "changed  tools/evil.py" in shown
     assert "new      tools/new.py" in shown
     assert {"evil.boo", "new.more"} <= set(tools(hostile))
@@ -97,15 +91,15 @@ def test_a_changed_file_is_held_back_again(hostile):
 def test_a_project_cannot_name_other_directories_of_packs(hostile):
     """Code outside of what trust covers is refused even in a trusted project."""
     (hostile.cwd / ".onetool" / "onetool.yaml").write_text("tools_dirs: [../packs]\n")
-    onetool(hostile, "trust", "--yes")
-    failed = onetool(hostile, "tools", "list")
+    onetool("trust", "--yes")
+    failed = onetool("tools", "list")
     assert failed.returncode == 2
     assert "tools_dirs cannot be set by a project" in failed.stderr
 
 
 def test_there_may_be_nothing_to_trust(home):
     """Outside of a project the command says so and fails."""
-    answer = onetool(home, "trust", "--yes")
+    answer = onetool("trust", "--yes")
     assert answer.returncode == 1
     assert "nothing to trust" in answer.stderr
 

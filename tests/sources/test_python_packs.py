@@ -1,13 +1,12 @@
 """Python files in a tools directory become tools; a bad file harms no other."""
 
 import json
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from commands import onetool
 from onetool.sources.python_packs.index import RETRY_AFTER, PackIndex
 from onetool.sources.python_packs.inspector import Inspector
 from onetool.sources.python_packs.python_packs import PackDirectory
@@ -100,21 +99,7 @@ async def test_every_public_function_is_a_tool(tmp_path, caplog):
 async def test_arguments_arrive_in_the_annotated_types(home):
     """A Path is a Path, an enum an enum, and ctx keeps the raw JSON."""
     home.write("tools/x.py", GOOD)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "onetool",
-            "tools",
-            "invoke",
-            "good.paint",
-            "--args",
-            '{"path": "a/b", "n": 1}',
-        ],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = onetool("tools", "invoke", "good.paint", "--args", '{"path": "a/b", "n": 1}')
     assert json.loads(done.stdout)["data"] == "PosixPath RED {'n': 1} a/b"
 
 

@@ -5,7 +5,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +15,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
+from commands import onetool
 from onetool import onetool_runtime
 from onetool.domain import Caller, ToolCall, ToolResult, ToolSpec
 from onetool.domain.caller import grant, refuse
@@ -33,8 +33,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 def cli(home: Any, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "onetool", "tools", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=cwd or home.cwd)
+    return onetool("tools", *words, cwd=cwd or home.cwd)
 
 
 def failed(result: ToolResult, code: str, hint: str = "") -> str:

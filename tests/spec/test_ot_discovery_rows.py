@@ -1,13 +1,12 @@
 """`ot.tools`, `ot.packs`, `ot.aliases` and `ot.snippets`: what there is, at three levels of detail."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
 
+from commands import onetool
 from onetool import testing
 from onetool.domain.yaml_text import to_yaml
 
@@ -395,10 +394,9 @@ async def test_full_pack_information_has_the_configured_instructions():
 def test_instructions_come_from_the_prompts_file(home):
     """What prompts.yaml says about a pack is read with the pack."""
     home.write("tools/excel.py", EXCEL)
-    command = [sys.executable, "-m", "onetool", "run", "ot.packs(pattern='excel', info='full')"]
 
     def shown() -> str:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        done = onetool("run", "ot.packs(pattern='excel', info='full')")
         assert done.returncode == 0, done.stderr
         return done.stdout
 

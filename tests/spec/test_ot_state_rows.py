@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import subprocess
 import sys
 from functools import reduce
 from importlib.metadata import version
@@ -15,6 +14,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from commands import onetool
 from onetool import onetool_runtime, testing
 from onetool.domain.usage import CallEvent
 from onetool.domain.yaml_text import to_yaml
@@ -119,8 +119,7 @@ def assert_faithful(value: Any) -> str:
 
 def printed(code: str) -> str:
     """What the command prints for this code."""
-    command = [sys.executable, "-m", "onetool", "run", code]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = onetool("run", code)
     assert done.returncode == 0, done.stderr
     return done.stdout.removesuffix("\n")
 

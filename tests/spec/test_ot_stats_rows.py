@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from commands import onetool
 from onetool.domain.caller import Caller, grant
 from onetool.domain.usage import CallEvent
 from onetool.storage.memory import MemoryUsage
@@ -56,9 +57,7 @@ def as_session(name: str) -> Caller:
 
 
 def cli(*words: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-m", "onetool", *words], capture_output=True, text=True, timeout=60
-    )
+    done = onetool(*words)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -375,9 +374,7 @@ async def test_disabled_statistics_say_so_and_count_nothing(tmp_path):
 def test_the_settings_file_disables_statistics(home):
     """What onetool.yaml says holds for the command line."""
     home.write("onetool.yaml", "stats: {enabled: false}\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "onetool", "run", "ot.stats()"], capture_output=True, text=True, timeout=60
-    )
+    done = onetool("run", "ot.stats()")
     assert re.search(r"Error: .*disabled", done.stdout + done.stderr)
 
 

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from timeit import timeit
@@ -17,6 +15,7 @@ from hypothesis.strategies import lists, text
 from openai.types.chat import ChatCompletionFunctionToolParam
 from pydantic import TypeAdapter
 
+from commands import onetool
 from onetool import onetool_runtime
 from onetool.domain import Registry, Tool, ToolSpec
 from onetool.domain.errors import InvalidTool
@@ -122,11 +121,6 @@ def errors(home: Any) -> list[str]:
     return [record["message"] for record in home.log() if record["level"] == "error"]
 
 
-def cli(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "onetool", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-
-
 @pytest.mark.spec("REG-01")
 def test_docs_say_what_the_registry_is_for() -> None:
     """The project's own pages say that its tools are there for language models to call."""
@@ -143,7 +137,7 @@ async def test_configured_tools_are_there_right_after_start(home: Any) -> None:
         for name in ("first", "pair.second", "config.first"):
             assert (await ot.call(name)).data == "pong"
     assert errors(home) == []
-    names = [entry["name"] for entry in json.loads(cli("tools", "list").stdout)]
+    names = [entry["name"] for entry in json.loads(onetool("tools", "list").stdout)]
     assert [name for name in names if "first" in name or "second" in name] == ["first", "pair.second"]
 
 
@@ -177,7 +171,7 @@ def test_duplicate_in_configuration_is_an_error_and_the_first_answers(home: Any)
     with onetool_runtime() as ot:
         assert [ot.call("twin").data, ot.call("other").data] == ["pong", "pong"]
     assert ["twin" in message for message in errors(home)] == [True]
-    assert json.loads(cli("tools", "info", "twin").stdout)["description"] == "Earlier."
+    assert json.loads(onetool("tools", "info", "twin").stdout)["description"] == "Earlier."
 
 
 @pytest.mark.spec("REG-05", "REG-06")
@@ -344,7 +338,7 @@ def test_gemini_format_of_a_branching_recursion_fits_a_request() -> None:
 def test_each_provider_gets_the_allowed_tools_in_registered_order(home: Any, provider: str) -> None:
     """Without a filter all tools are given, with one only those in it, in the order of registration."""
     configure(home, *map(definition, "abc"))
-    exported = cli("tools", "export", "--format", provider, "--tool-allow", "b,a,zzz").stdout
+    exported = onetool("tools", "export", "--format", provider, "--tool-allow", "b,a,zzz").stdout
     assert re.findall(r'"name": "(.*?)"', exported) == ["a", "b"]
     specs = [spec(name) for name in "abc"]
     assert len(to_provider(provider, specs)) == 3
@@ -360,7 +354,7 @@ def test_unknown_provider_is_an_error(home: Any, provider: str) -> None:
         with pytest.raises(ValueError, match=r"(?i)not supported") as caught:
             to_provider(provider, specs)
         assert provider in str(caught.value)
-    asked = cli("tools", "export", "--format", provider)
+    asked = onetool("tools", "export", "--format", provider)
     assert (asked.returncode != 0, "not supported" in asked.stderr, asked.stdout) == (True, True, "")
 
 
@@ -399,7 +393,7 @@ def test_mock_answers_with_any_json_value_verbatim(home: Any, answer: Any) -> No
             assert (result.ok, result.meta.mock, json.dumps(result.data)) == (True, True, json.dumps(answer))
             if isinstance(result.data, (dict, list)):
                 result.data.clear()
-    printed = json.loads(cli("tools", "invoke", "sample", "--args", "{}").stdout)
+    printed = json.loads(onetool("tools", "invoke", "sample", "--args", "{}").stdout)
     assert json.dumps(printed["data"]) == json.dumps(answer)
 
 
@@ -444,6 +438,6 @@ def test_http_tool_is_in_no_list_and_leaves_its_name_free(home: Any) -> None:
     with onetool_runtime() as ot:
         assert [ot.call("web").error.code, ot.call("free").data] == ["tool_not_found", "pong"]
     assert any("web" in message and HTTP_REFUSED in message for message in errors(home))
-    for listing in (cli("tools", "list"), cli("tools", "export", "--format", "openai")):
+    for listing in (onetool("tools", "list"), onetool("tools", "export", "--format", "openai")):
         assert (listing.returncode, '"web"' in listing.stdout, '"free"' in listing.stdout) == (0, False, True)
     assert register([Definition("file:1", definition("web", **http))], HANDLERS).get("web") is None

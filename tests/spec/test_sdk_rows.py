@@ -4,8 +4,6 @@ import importlib.util
 import inspect
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from commands import onetool
 from onetool import onetool_runtime, sdk
 from onetool.domain import Caller
 from onetool.domain.caller import grant
@@ -418,8 +417,7 @@ def test_the_needs_of_a_pack_file_are_listed_and_checked(home: Any) -> None:
     """`tools info` and check_deps name the program and the library that the decorators in a file declare."""
     needs = "@requires_cli('rg')\n@requires_lib('pandas')\ndef search(): ...\n"
     home.write("tools/ripgrep.py", f"{HEAD}{needs}def report(): return check_deps('ripgrep')\n")
-    command = [sys.executable, "-m", "onetool", "tools", "info", "ripgrep.search"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = onetool("tools", "info", "ripgrep.search")
     with onetool_runtime() as ot:
         report = ot.call("ripgrep.report").data
     assert {entry["tool"] for entry in report} == {"ripgrep.search"}

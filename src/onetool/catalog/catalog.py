@@ -7,7 +7,7 @@ from onetool.domain.caller import Caller
 from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.paging import Page
-from onetool.domain.tool import Tool, ToolSpec
+from onetool.domain.tool import Tool, ToolSpec, any_matches
 from onetool.ports import ToolSource
 
 from .sources import Sources
@@ -24,6 +24,15 @@ class Resolved:
 
     tool: Tool
     worker: Tool
+
+    @property
+    def changes(self) -> bool:
+        """Whether a call may change things."""
+        return self.tool.spec.changes or self.worker.spec.changes
+
+    def fits(self, patterns: Sequence[str]) -> bool:
+        """Whether a pattern names the tool, or the one that does its work."""
+        return any_matches(patterns, (*self.tool.spec.names, self.worker.spec.name))
 
 
 class Catalog:

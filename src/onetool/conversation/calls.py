@@ -3,16 +3,15 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from onetool.catalog.catalog import Resolved
 from onetool.domain.call import Meta, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.chat import Message, ToolCallRequest
-from onetool.domain.errors import Reason
+from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.json_text import is_json
-from onetool.domain.tool import ToolSpec
 from onetool.domain.transcript import Kept, call_key
 from onetool.runtime import Runtime
 
@@ -38,7 +37,11 @@ class _Planned(NamedTuple):
     call: ToolCall
     problem: str
     """Why it cannot be made."""
-    spec: ToolSpec | None
+    tool: Resolved | None
+
+    @property
+    def is_parallel(self) -> bool:
+        return self.tool is not None and self.tool.tool.spec.parallel
 
 
 class Calls:
@@ -50,7 +53,7 @@ class Calls:
     async def make(self, requests: Sequence[ToolCallRequest], kept: dict[str, Kept]) -> AsyncIterator[Done]:
         """Make all calls of a turn; one that fails keeps none of the others back."""
         planned = [await self._plan(request, number) for number, request in enumerate(requests)]
-        for is_parallel, group in groupby(planned, lambda one: one.spec is not None and one.spec.parallel):
+        for is_parallel, group in groupby(planned, lambda one: one.is_parallel):
             if is_parallel:
                 for done in await asyncio.gather(*(self._make(one, kept) for one in group)):
                     yield done
@@ -63,17 +66,17 @@ class Calls:
         if number >= MOST_CALLS:
             problem = f"more than {MOST_CALLS} calls in one turn: ask for the others in the next."
         call = ToolCall(id=request.id, name=request.name, args=args, source="ask")
-        tool = await self._runtime.catalog.find(request.name)
-        return _Planned(request, call, problem, tool.spec if tool else None)
+        return _Planned(request, call, problem, await self._resolve(request.name))
+
+    async def _resolve(self, name: str) -> Resolved | None:
+        try:
+            return await self._runtime.catalog.resolve(name, self._caller)
+        except ToolNotFound:  # said when it is called; a name may also be one of the offering's own
+            return None
 
     async def _make(self, planned: _Planned, kept: dict[str, Kept]) -> Done:
-        call, spec = planned.call, planned.spec
+        call, key = planned.call, self._key(planned)
         self._tell(CallStarted(call))
-        key = ""
-        if spec is not None and self._may_be_kept(spec):
-            key = call_key(
-                spec.qualified_name, spec.version, call.args, str(self._runtime.configuration.places.cwd)
-            )
         if planned.problem:
             result = failure(call, Reason.BAD_ARGS, planned.problem)
         elif key in kept:
@@ -87,15 +90,15 @@ class Calls:
         message = Message(role="tool", text=text, call_id=call.id, name=call.name, failed=not result.ok)
         return Done(call, result, message, key if result.ok and not result.meta.cached else "")
 
-    def _may_be_kept(self, spec: ToolSpec) -> bool:
-        """Whether a result may be used again: of a tool that only looks, and that may be called now."""
-        denied = self._runtime.configuration.settings.approval.deny
-        return (
-            spec.cacheable
-            and not spec.changes
-            and self._runtime.catalog.is_visible(spec, self._caller)
-            and not any(fnmatchcase(spec.qualified_name, pattern) for pattern in denied)
-        )
+    def _key(self, planned: _Planned) -> str:
+        """Under which a result may be used again: of a tool that only looks, and that may be called now."""
+        if planned.tool is None:
+            return ""
+        spec, configuration = planned.tool.tool.spec, self._runtime.configuration
+        denied = configuration.settings.approval.deny
+        if not spec.cacheable or planned.tool.changes or planned.tool.fits(denied):
+            return ""
+        return call_key(spec.qualified_name, spec.version, planned.call.args, str(configuration.places.cwd))
 
     async def _text(self, result: ToolResult) -> str:
         """What the model reads: large results as a preview and a handle."""

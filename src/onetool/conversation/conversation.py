@@ -58,16 +58,14 @@ class Conversation:
 
         Raises BadSession where there cannot be one of this name, and OSError where it cannot be kept.
         """
-        transcript = add_up(await self._in_thread(self._runtime.sessions.read, self._session))
+        transcript = await self._in_thread(self._read)
         allowed = transcript.allowed if question.allowed is None else question.allowed
         if not question.with_tools:
             allowed = frozenset()  # a model may name a tool that it was not offered
         caller = Caller(door="ask", session=self._session, allowed=allowed, approve=question.approve)
         offering = await self._offering(question, caller)
-        answer = self._new_answer()
-        asking = _Asking(
-            self, transcript, offering, Calls(self._runtime, offering, caller, question.tell), answer
-        )
+        answer, calls = self._new_answer(), Calls(self._runtime, offering, caller, question.tell)
+        asking = _Asking(self, transcript, offering, calls, answer)
         await asking.begin(question)
         try:
             await asking.go_on(question.tell)
@@ -86,10 +84,16 @@ class Conversation:
             return AllTools(self._runtime, ())
         return await offer_tools(self._runtime, caller, question.choice)
 
+    def _read(self) -> Transcript:
+        return add_up(self._runtime.sessions.read(self._session))
+
+    @property
+    def _provider(self) -> Provider:
+        return self._runtime.configuration.settings.providers.get(self._model.name) or Provider()
+
     def _new_answer(self) -> Answer:
-        provider = self._runtime.configuration.settings.providers.get(self._model.name)
-        prices = None
-        if provider and provider.price_in is not None and provider.price_out is not None:
+        provider, prices = self._provider, None
+        if provider.price_in is not None and provider.price_out is not None:
             prices = (provider.price_in, provider.price_out)
         return Answer(
             session=self._session, provider=self._model.name, model=self._model.model, prices=prices
@@ -97,7 +101,7 @@ class Conversation:
 
     def new_id(self) -> str:
         """A name for one question."""
-        return self._runtime.new_call("", {}, "ask").id
+        return self._runtime.new_id()
 
     async def keep(self, records: Sequence[Record]) -> None:
         """Add to the session; on return it is on the disk."""
@@ -113,13 +117,11 @@ class Conversation:
 
     async def reply(self, messages: Sequence[Message], offers: Sequence[Offer], tell: Tell) -> Reply:
         """Let the model speak."""
-        provider = self._runtime.configuration.settings.providers.get(self._model.name)
-        patience = (provider or Provider()).timeout_s
         return await self._model.reply(
             messages,
             offers,
             on_text=lambda piece: tell(TextPiece(piece)),
-            deadline=time.monotonic() + patience,
+            deadline=time.monotonic() + self._provider.timeout_s,
         )
 
 

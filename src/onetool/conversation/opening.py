@@ -36,4 +36,4 @@ async def open_conversation(
 
 def new_session(runtime: Runtime) -> str:
     """Make a name for a session that nobody has named."""
-    return runtime.new_call("", {}, "ask").id
+    return runtime.new_id()

@@ -25,7 +25,7 @@ def to_provider(
     """
     if provider not in FORMATS:
         raise ProviderNotSupported(f"Provider not supported: {provider}. Supported: {', '.join(FORMATS)}.")
-    chosen = [spec for spec in specs if allowed is None or {spec.name, spec.qualified_name} & set(allowed)]
+    chosen = [spec for spec in specs if allowed is None or not set(allowed).isdisjoint(spec.names)]
     names = wire_names(spec.name for spec in chosen)
     return [FORMATS[provider](names[spec.name], spec) for spec in chosen]
 

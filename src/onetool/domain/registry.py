@@ -19,7 +19,7 @@ class Registry:
 
         Raises DuplicateTool when its name is taken; the first one stays.
         """
-        names = {tool.spec.name, tool.spec.qualified_name}
+        names = set(tool.spec.names)
         if taken := names & self._tools.keys():
             raise DuplicateTool(f"Tool {min(taken)!r} is registered already; the first one stays.")
         self._tools.update(dict.fromkeys(names, tool))

@@ -1,8 +1,9 @@
 """What a tool is: the spec that everybody may read, and the runner that only dispatch touches."""
 
 import math
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from .invocation import Invocation
@@ -16,6 +17,12 @@ Origin = Literal["builtin", "pack", "config", "bundle", "proxy"]
 
 CURRENT = "current"
 """Version label of every tool that is not a stored, versioned one."""
+
+
+def any_matches(patterns: Iterable[str], names: Iterable[str]) -> bool:
+    """Whether a pattern of the operator's (`notes.*`) fits one of the names."""
+    names = tuple(names)
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +64,11 @@ class ToolSpec:
     def qualified_name(self) -> str:
         """`pack.func`; a configured tool without a dot lives in the pack `config`."""
         return self.name if "." in self.name else f"config.{self.name}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name under which lists and patterns may mean it."""
+        return self.name, self.qualified_name
 
     @property
     def pack(self) -> str:

@@ -3,12 +3,12 @@
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from onetool.catalog.catalog import Resolved
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.tool import any_matches
 
 log = logging.getLogger(__name__)
 
@@ -25,13 +25,13 @@ class Approval:
 
         Raises ExecutionError that names the setting which would allow it.
         """
-        spec, worker = resolved.tool.spec, resolved.worker.spec
+        spec = resolved.tool.spec
         name = spec.name
-        if self.deny and _any_matches(self.deny, {name, spec.qualified_name, worker.name}):
+        if self.deny and resolved.fits(self.deny):
             raise ExecutionError(
                 Reason.NEEDS_APPROVAL, f"{name} is refused by approval.deny in the settings."
             )
-        if not (spec.changes or worker.changes) or _any_matches(self.allow, {name, spec.qualified_name}):
+        if not resolved.changes or any_matches(self.allow, spec.names):
             return False
         if not await _ask(caller, name, args):
             message = (
@@ -48,7 +48,3 @@ async def _ask(caller: Caller, name: str, args: Mapping[str, Any]) -> bool:
     except Exception:  # whoever cannot be asked has not said yes
         log.exception("approval of %s could not be asked for", name)
         return False
-
-
-def _any_matches(patterns: Sequence[str], names: set[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

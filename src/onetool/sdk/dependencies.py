@@ -42,7 +42,7 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
     """
     scope = current()
     specs = wait_for(scope, scope.runtime.catalog.specs(), "check_deps()")
-    chosen = [spec for spec in specs if tool in (None, spec.pack, spec.name, spec.qualified_name)]
+    chosen = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
     if not chosen:
         names = {name for spec in specs for name in (spec.pack, spec.name)}
         raise ValueError(f"Tool not found: {tool!r}.{did_you_mean(str(tool), names)}")

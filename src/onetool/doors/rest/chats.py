@@ -81,7 +81,7 @@ class _Talk:
             with_tools=body.withTools,
             allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
             choice=body.tools,
-            approve=approvals.asking(session, lambda shown: self._put("approval", shown)),
+            approve=approvals.asking(session, lambda shown: self._put("approval", self._masked(shown))),
             tell=self._tell,
         )
 
@@ -102,7 +102,9 @@ class _Talk:
     def end(self) -> None:
         """Tell the whole answer, if there is one, and that this is the end."""
         if self._answer is not None:
-            self._put("done", self._answer.to_json())
+            answer = self._answer.to_json()
+            results = {"toolResults": answer.pop("toolResults")}
+            self._put("done", self._masked(answer) | results)
         self.told.put_nowait(None)
 
     async def _ask(self, talk: Conversation) -> Answer:
@@ -117,12 +119,17 @@ class _Talk:
 
     def _tell(self, happened: Event) -> None:
         if isinstance(happened, TextPiece):
-            self._put("text", {"text": happened.text})
+            self._put("text", self._masked({"text": happened.text}))
         elif isinstance(happened, CallStarted):
             call = happened.call
-            self._put("call", {"id": call.id, "name": call.name, "args": call.args})
+            self._put("call", self._masked({"id": call.id, "name": call.name, "args": call.args}))
         elif isinstance(happened, CallEnded):
             self._put("result", {"id": happened.call.id} | happened.result.to_json())
 
+    def _masked(self, data: dict[str, Any]) -> dict[str, Any]:
+        """What a model wrote, without secrets; results come masked from the pipeline, and may be large."""
+        masked: dict[str, Any] = self._runtime.masked(jsonable(data))
+        return masked
+
     def _put(self, kind: str, data: dict[str, Any]) -> None:
-        self.told.put_nowait(event(kind, encode(self._runtime.masked(jsonable(data)))))
+        self.told.put_nowait(event(kind, encode(jsonable(data))))
