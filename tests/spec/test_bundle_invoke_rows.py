@@ -705,6 +705,21 @@ def test_a_stream_tells_while_the_tool_runs(server: Server, tmp_path: Path) -> N
     assert [kind for kind, _ in seen].count("result") == 1
 
 
+def test_a_stream_tells_what_was_sent(server: Server, upstream: Upstream, web: Any) -> None:
+    """Every request of a stored tool as it went out, with a mask where a secret stood."""
+    path = upstream.script(Answer(body="{}"))
+    request = {"method": "POST", "headers": {"X-Key": "${API_KEY}"}, "body": {"city": "${city}"}}
+    tool = web(path, "city", request=request)
+    ask: dict[str, Any] = {"json": {"args": {"city": "Oslo"}}, "headers": {"Accept": "text/event-stream"}}
+    with server.client.stream("POST", f"{server.url_of(tool)}/invoke", **ask) as response:
+        ((kind, sent), _) = events(response.iter_lines())
+    assert kind == "request"
+    first, *headers = sent["text"].splitlines()
+    assert first == f"POST {upstream.url}{path}"
+    assert {"X-Key: [secret]", '{"city":"Oslo"}'} <= set(headers)
+    assert KEY not in sent["text"]
+
+
 @pytest.mark.spec("BND-67")
 def test_a_stream_ends_with_the_error(server: Server) -> None:
     """A tool that fails ends its stream with {ok: false, error}; asked for JSON it answers in JSON."""

@@ -10,6 +10,9 @@ Approve = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
 Progress = Callable[[float, float | None, str], None]
 """Told how much is done, of how much if known, and what is going on."""
 
+Sent = Callable[[str], None]
+"""Told of a request that a stored tool sends: as text, without secrets."""
+
 
 async def refuse(tool: str, args: Mapping[str, Any]) -> bool:
     """Answer no: nobody is there to be asked."""
@@ -37,6 +40,8 @@ class Caller:
     """On the monotonic clock, in seconds."""
     approve: Approve = refuse
     progress: Progress = ignore
+    sent: Sent | None = None
+    """None: nobody wants to know."""
     depth: int = 0
 
     def allows(self, name: str) -> bool:

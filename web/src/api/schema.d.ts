@@ -195,7 +195,8 @@ export interface paths {
         put?: never;
         /**
          * Invoke
-         * @description Call a version of a tool. `Accept: text/event-stream` streams its progress, then the answer.
+         * @description Call a version of a tool. `Accept: text/event-stream` streams its progress and the requests
+         *     that it sends, then the answer.
          */
         post: operations["invoke_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post"];
         delete?: never;

@@ -125,7 +125,6 @@ export const zh: Messages = {
     text: '文本',
     nothing: '填写表单并点击“运行”，结果会显示在这里。',
     request: '发送的请求',
-    requestHint: '密钥由服务器填入，这里从不显示。',
     copyAs: '复制为',
     curl: 'curl',
     cli: 'onetool run',

@@ -19,8 +19,10 @@ from .queries import BundleID, Slug, Version
 from .shapes import CallAnswer, CallBody, InvokeBody
 from .streams import STREAM, event
 
-PROGRESS_KEPT = 1_000
+STEPS_KEPT = 1_000
 """How many messages wait for a slow reader; further ones are left out."""
+Step = tuple[str, dict[str, Any]]
+"""What is told on the way: the kind of event, and its data."""
 ANSWERS: dict[int | str, dict[str, Any]] = {
     **{status: {"model": CallAnswer} for status in (400, 403, 404, 409, 429)},
     200: {"content": {STREAM: {}}, "model": CallAnswer},
@@ -44,7 +46,8 @@ def call_routes(runtime: Runtime) -> APIRouter:
         body: InvokeBody,
         request: Request,
     ) -> Response:
-        """Call a version of a tool. `Accept: text/event-stream` streams its progress, then the answer."""
+        """Call a version of a tool. `Accept: text/event-stream` streams its progress and the requests
+        that it sends, then the answer."""
         try:
             name = await runtime.bundles.name_of((bundle_id, slug, version))
         except BundleError as error:
@@ -81,30 +84,32 @@ def _body(result: ToolResult) -> dict[str, Any]:
 
 
 async def _events(runtime: Runtime, name: str, args: Mapping[str, Any]) -> AsyncIterator[bytes]:
-    """Progress as it is reported, then the result; a reader that leaves ends the call."""
+    """Progress and requests as they are reported, then the result; a reader that leaves ends the call."""
     loop = asyncio.get_running_loop()
-    told: asyncio.Queue[dict[str, Any]] = asyncio.Queue(PROGRESS_KEPT)
+    told: asyncio.Queue[Step] = asyncio.Queue(STEPS_KEPT)
 
-    def put(event: dict[str, Any]) -> None:
+    def put(kind: str, step: dict[str, Any]) -> None:
         if not told.full():
-            told.put_nowait(event)
+            told.put_nowait((kind, step))
 
     def progress(done: float, total: float | None, message: str) -> None:
-        loop.call_soon_threadsafe(put, {"done": done, "total": total, "message": message})
+        step = {"done": done, "total": total, "message": message}
+        loop.call_soon_threadsafe(put, "progress", step)
 
-    caller = Caller(door="rest", approve=grant, progress=progress)
+    def sent(request: str) -> None:
+        loop.call_soon_threadsafe(put, "request", {"text": request})
+
+    caller = Caller(door="rest", approve=grant, progress=progress, sent=sent)
     running = loop.create_task(runtime.call(runtime.new_call(name, args, "rest"), caller))
     try:
-        async for step in _until(running, told):
-            yield event("progress", encode(runtime.masked(step)))
+        async for kind, step in _until(running, told):
+            yield event(kind, encode(runtime.masked(step)))
         yield event("result", encode(_body(await running)))
     finally:
         running.cancel()
 
 
-async def _until(
-    running: "asyncio.Task[ToolResult]", told: "asyncio.Queue[dict[str, Any]]"
-) -> AsyncIterator[dict[str, Any]]:
+async def _until(running: "asyncio.Task[ToolResult]", told: "asyncio.Queue[Step]") -> AsyncIterator[Step]:
     """What is told until the call is over, the last words included."""
     while True:
         next_one = asyncio.ensure_future(told.get())

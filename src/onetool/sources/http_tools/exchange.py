@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from onetool.domain.caller import Sent
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.hosts import is_listed
 from onetool.network.client import HttpClients
@@ -40,8 +41,9 @@ class Exchange:
         attempts: int,
         max_sent: int | None,
         max_read: int,
+        sent: Sent | None = None,
     ) -> None:
-        self._http, self._values, self._pace = http, values, pace
+        self._http, self._values, self._pace, self._sent = http, values, pace, sent
         self._allowed_hosts, self._attempts = allowed_hosts, attempts
         self._max_sent, self._max_read = max_sent, max_read
         self.deadline = 0.0
@@ -96,6 +98,8 @@ class Exchange:
         import httpx2
 
         self._check_host(outgoing)
+        if self._sent is not None:
+            self._sent(self._values.redact(outgoing.text()))
         request = httpx2.Request(
             outgoing.method,
             str(outgoing.url),

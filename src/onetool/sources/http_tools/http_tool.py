@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from onetool.domain.caller import Sent
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.hosts import BadUrl
 from onetool.domain.invocation import Invocation
@@ -51,7 +52,7 @@ class HttpTool:
         Raises ExecutionError.
         """
         values = Values(args, self._arg_schema, self._secrets)
-        exchange = self._exchange(values)
+        exchange = self._exchange(values, invocation.caller.sent)
         end = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
         value: Any = None
         for request in self._requests:
@@ -63,7 +64,7 @@ class HttpTool:
             values.steps.append(value)
         return value
 
-    def _exchange(self, values: Values) -> Exchange:
+    def _exchange(self, values: Values, sent: Sent | None) -> Exchange:
         retries, most = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")
         return Exchange(
             self._http,
@@ -73,6 +74,7 @@ class HttpTool:
             attempts=1 + (RETRIES if retries is None else retries),
             max_sent=self._limits.get("maxSentBytes"),
             max_read=MAX_READ if most is None else most,
+            sent=sent,
         )
 
     async def _send(

@@ -23,6 +23,7 @@ from onetool.domain.placeholders import (
     names_in,
     percent,
 )
+from onetool.domain.redaction import MASK
 from onetool.domain.templates import content_type_of, is_json_type, split_template
 from onetool.domain.texts import cut
 
@@ -32,6 +33,7 @@ CREDENTIALS = frozenset({"authorization", "cookie"})
 FORM = "application/x-www-form-urlencoded"
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 LONGEST_SHOWN = 200
+LONGEST_BODY = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,14 @@ class Outgoing:
         pair = f"{percent(name)}={percent(value)}"
         query = f"{self.url.query}&{pair}" if self.url.query else pair
         return replace(self, url=replace(self.url, query=query))
+
+    def text(self) -> str:
+        """The request as a person reads it, without the headers that hold a secret."""
+        lines = [f"{self.method} {self.url}"]
+        for name, value in self.headers.items():
+            lines.append(f"{name}: {MASK if name.lower() in self.private else value}")
+        body = cut(self.body.decode("utf-8", "replace"), LONGEST_BODY)
+        return "\n".join([*lines, "", body] if body else lines)
 
     @property
     def size(self) -> int:

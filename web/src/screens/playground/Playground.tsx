@@ -1,7 +1,7 @@
 // Code that calls tools: write it, run it, see everything that came of it.
 import { Button, Kbd } from '@mantine/core';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { useRun, useSignatures } from '~/api/system';
+import { usePacks, useRun, useSignatures } from '~/api/system';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { Card, Failed, Head, Loading } from '~/parts/parts';
@@ -18,7 +18,7 @@ export default function Playground() {
   const signatures = useSignatures();
   const running = useRun();
   const [code, setCode] = useState(() => sessionStorage.getItem(KEPT) ?? '');
-  const packs = useMemo(() => signatures.data?.packs ?? {}, [signatures.data]);
+  const packs = usePacks();
   const complete = useMemo(() => completerOf(packs), [packs]);
   const write = (text: string) => {
     setCode(text);
@@ -48,7 +48,7 @@ export default function Playground() {
             {running.isIdle && <p className={css.soft}>{words.playground.nothing}</p>}
           </Card>
         </div>
-        <Packs packs={packs} onInsert={(text) => write(code ? `${code.trimEnd()}\n${text}` : text)} />
+        <Packs packs={signatures.data?.packs ?? {}} onInsert={(text) => write(code ? `${code.trimEnd()}\n${text}` : text)} />
       </div>
     </>
   );

@@ -4,12 +4,12 @@ import type { Schemas } from '~/api/client';
 
 type Packs = Schemas['Signatures']['packs'];
 
-/** Complete `pack` and `pack.function`. */
-export function completerOf(packs: Packs) {
-  return (context: CompletionContext): CompletionResult | null => {
+/** Complete `pack` and `pack.function`; whoever types before the packs are known gets them when they are. */
+export function completerOf(packs: () => Promise<Packs>) {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
     const word = context.matchBefore(/[\w.]+/);
     if (!word && !context.explicit) return null;
-    return optionsFor(packs, word?.text ?? '', word?.from ?? context.pos);
+    return optionsFor(await packs(), word?.text ?? '', word?.from ?? context.pos);
   };
 }
 

@@ -1,6 +1,6 @@
 // Tools that a server has changed: what is different, and whether that is all right.
 import { Button } from '@mantine/core';
-import { type Server, useApprove, useHeldBack } from '~/api/system';
+import { type HeldBackTool, type Server, useApprove, useHeldBack } from '~/api/system';
 import { useWords } from '~/i18n';
 import { tell } from '~/parts/notify';
 import { Failed, Note, Shown } from '~/parts/parts';
@@ -10,7 +10,10 @@ export function HeldBack({ server }: { server: Server }) {
   const words = useWords();
   const held = useHeldBack(server.name, true);
   const approving = useApprove(server.name);
-  const approve = (names: string[]) => approving.mutate(names, { onSuccess: () => tell(words.servers.approved(names.join(', '))) });
+  const approve = (tools: HeldBackTool[]) => {
+    const seen = Object.fromEntries(tools.map((tool) => [tool.name, tool.pin]));
+    approving.mutate(seen, { onSuccess: () => tell(words.servers.approved(Object.keys(seen).join(', '))) });
+  };
   return (
     <>
       <Note mood="warn">{words.servers.heldBackHint}</Note>
@@ -24,7 +27,7 @@ export function HeldBack({ server }: { server: Server }) {
                   <h3>{tool.name}</h3>
                   <span className={css.soft}>{tool.reason}</span>
                   <span className={css.spring} />
-                  <Button size="compact-sm" loading={approving.isPending} onClick={() => approve([tool.name])}>
+                  <Button size="compact-sm" loading={approving.isPending} onClick={() => approve([tool])}>
                     {words.servers.approve}
                   </Button>
                 </div>
@@ -32,7 +35,7 @@ export function HeldBack({ server }: { server: Server }) {
               </article>
             ))}
             {tools.length > 1 && (
-              <Button size="compact-sm" variant="default" onClick={() => approve(tools.map((tool) => tool.name))}>
+              <Button size="compact-sm" variant="default" onClick={() => approve(tools)}>
                 {words.servers.approveAll}
               </Button>
             )}

@@ -6,7 +6,7 @@ import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { Card, Copy, Loading, Note, Pre, Tag } from '~/parts/parts';
 import { Result } from './Result';
-import { asCurl, asPython, asRun, requestOf } from './snippets';
+import { asCurl, asPython, asRun } from './snippets';
 import css from './tester.module.css';
 import { type Args, type Made, useCall } from './useCall';
 
@@ -27,25 +27,26 @@ export function Tester({ tool }: { tool: Tool }) {
       <Card>
         <Suspense fallback={<Loading />}>
           <Arguments id={id} tool={tool} args={args} onArgs={setArgs} onRun={() => void calling.run(args)} />
+          <div className={css.buttons}>
+            {/* Keys keep these two apart: a Stop that turned into Run under the pointer would submit the form. */}
+            {calling.isRunning ? (
+              <Button key="stop" color="red" variant="light" leftSection={<Icon name="stop" size={15} />} onClick={calling.stop}>
+                {words.tester.cancel}
+              </Button>
+            ) : (
+              <Button key="run" type="submit" form={id} leftSection={<Icon name="play" size={15} />}>
+                {words.tester.run}
+              </Button>
+            )}
+          </div>
         </Suspense>
-        <div className={css.buttons}>
-          {/* Keys keep these two apart: a Stop that turned into Run under the pointer would submit the form. */}
-          {calling.isRunning ? (
-            <Button key="stop" color="red" variant="light" leftSection={<Icon name="stop" size={15} />} onClick={calling.stop}>
-              {words.tester.cancel}
-            </Button>
-          ) : (
-            <Button key="run" type="submit" form={id} leftSection={<Icon name="play" size={15} />}>
-              {words.tester.run}
-            </Button>
-          )}
-        </div>
         <Snippets tool={tool} args={args} />
       </Card>
       <Card>
         <h2 className={css.heading}>{words.tester.result}</h2>
         {calling.isRunning && <Running progress={calling.progress} />}
         {calling.made && <Result key={calling.made.id} answer={calling.made.answer} ms={calling.made.ms} />}
+        {calling.made && <Requests sent={calling.made.requests} />}
         {!calling.made && !calling.isRunning && <p className={css.soft}>{words.tester.nothing}</p>}
         <Recent recent={calling.recent} onPick={again} />
       </Card>
@@ -126,16 +127,8 @@ function Running({ progress }: { progress: ReturnType<typeof useCall>['progress'
 
 function Snippets({ tool, args }: { tool: Tool; args: Args }) {
   const words = useWords();
-  const request = requestOf(tool, args);
   return (
     <div className={css.snippets}>
-      {request && (
-        <>
-          <h3>{words.tester.request}</h3>
-          <Pre label={words.tester.request}>{request}</Pre>
-          <p className={css.soft}>{words.tester.requestHint}</p>
-        </>
-      )}
       <div className={css.line}>
         <span className={css.soft}>{words.tester.copyAs}</span>
         <Copy text={asCurl(tool, args)}>{words.tester.curl}</Copy>
@@ -143,6 +136,21 @@ function Snippets({ tool, args }: { tool: Tool; args: Args }) {
         <Copy text={asPython(tool, args)}>{words.tester.python}</Copy>
       </div>
     </div>
+  );
+}
+
+function Requests({ sent }: { sent: string[] }) {
+  const words = useWords();
+  if (sent.length === 0) return null;
+  return (
+    <section>
+      <h3>{words.tester.request}</h3>
+      {sent.map((text, at) => (
+        <Pre key={at} label={words.tester.request}>
+          {text}
+        </Pre>
+      ))}
+    </section>
   );
 }
 

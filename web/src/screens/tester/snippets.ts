@@ -47,24 +47,3 @@ export function asPython(tool: Tool, args: Args): string {
   const given = keywords(args);
   return `from onetool import onetool_runtime\n\nwith onetool_runtime() as ot:\n    print(ot.call(${[JSON.stringify(name), given].filter(Boolean).join(', ')}))\n`;
 }
-
-/** The request that a tool of type `http` sends, as far as it can be known here: secrets stay names. */
-export function requestOf(tool: Tool, args: Args): string | null {
-  const request = tool.httpImpl?.request;
-  if (!request) return null;
-  const known = tool.argSchema.properties as Record<string, unknown> | undefined;
-  const filled = (text: string, write: (value: string) => string = String) =>
-    text.replace(/\$\{([^}]+)\}/g, (whole, name: string) => {
-      if (!known || !Object.hasOwn(known, name)) return '•••';
-      const value = args[name];
-      return value === undefined ? whole : write(typeof value === 'object' ? JSON.stringify(value) : String(value));
-    });
-  const url = filled(request.urlTemplate, encodeURIComponent);
-  const query = Object.entries(request.query ?? {}).map(([name, value]) => `${encodeURIComponent(name)}=${filled(String(value), encodeURIComponent)}`);
-  const lines = [`${request.method ?? 'GET'} ${url}${query.length ? (url.includes('?') ? '&' : '?') + query.join('&') : ''}`];
-  for (const [name, value] of Object.entries(request.headers ?? {})) lines.push(`${name}: ${filled(value)}`);
-  if (request.auth) lines.push(`Authorization: ••• (${request.auth.type})`);
-  const body: unknown = request.body;
-  if (body !== null && body !== undefined) lines.push('', filled(typeof body === 'string' ? body : JSON.stringify(body, null, 2)));
-  return lines.join('\n');
-}

@@ -13,6 +13,8 @@ export interface Made {
   args: Args;
   ms: number;
   answer: CallAnswer | null;
+  /** What was sent to other servers, secrets masked. */
+  requests: string[];
 }
 
 const MOST_KEPT = 20;
@@ -34,10 +36,10 @@ export function useCall(path: string) {
       setProgress(null);
       setMade(null);
       const begun = performance.now();
-      const answer = await call(path, { args } as never, { signal: stop.signal, onProgress: setProgress }).catch((error: unknown) =>
-        stop.signal.aborted ? null : failed(error),
-      );
-      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta.durationMs ?? performance.now() - begun, answer };
+      const requests: string[] = [];
+      const told = { signal: stop.signal, onProgress: setProgress, onRequest: (text: string) => void requests.push(text) };
+      const answer = await call(path, { args } as never, told).catch((error: unknown) => (stop.signal.aborted ? null : failed(error)));
+      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta.durationMs ?? performance.now() - begun, answer, requests };
       const kept = [done, ...(remembered.get(path) ?? [])].slice(0, MOST_KEPT);
       remembered.set(path, kept);
       setRecent(kept);
