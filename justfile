@@ -47,6 +47,13 @@ bench:
 bench-context data="../shared/data":
     python -m benchmarks.context --data {{data}}
 
-# Write the pages that are made from the code.
+# What an installed OneTool consists of: dist/sbom.json (CycloneDX) and dist/licences.md.
+sbom:
+    mkdir -p dist
+    uv export --preview-features sbom-export --frozen --no-dev --no-default-groups --format cyclonedx1.5 --quiet --output-file dist/sbom.json
+    python deploy/licences.py > dist/licences.md
+
+# Write the pages that are made from the code, and build the site; a warning is an error.
 docs:
     python docs/generate.py
+    NO_MKDOCS_2_WARNING=1 mkdocs build --strict

@@ -1,53 +1,47 @@
-"""Write docs/settings.md from the settings' own definition: `just docs`."""
+"""Write the pages of the reference that are made from the code: `just docs`."""
 
-from dataclasses import MISSING, Field, fields, is_dataclass
+import asyncio
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from onetool.domain.json_text import encode
-from onetool.settings.schema import Settings
+from generators import cli, decisions, errors, rest, sdk, settings, tools
+from onetool.domain.tool import ToolSpec
+from onetool.doors.rest.app import create_api
+from onetool.testing import memory_runtime
 
-PAGE = Path(__file__).parent / "settings.md"
-HEAD = """# Settings
-
-Written in `onetool.yaml`, in the config directory that `onetool config path` shows. A trusted project's
-`.onetool/onetool.yaml` goes over it: maps merge by key, lists replace. Everything is optional. An unknown key
-or a wrong value is an error that names file, line and the nearest valid key.
-This page is made from the code by `just docs`.
-
-| setting | default | meaning |
-| --- | --- | --- |
-"""
+DOCS = Path(__file__).parent
+MADE = DOCS / "reference"
+"""Nothing in here is written by hand."""
 
 
-def rows(kind: Any, prefix: str = "") -> list[str]:
-    """One row for each setting, groups before what they hold."""
-    found = []
-    hints = get_type_hints(kind)
-    for one in fields(kind):
-        found.append(
-            f"| `{prefix}{one.name}` | {_default(one)} | {one.metadata.get('doc') or 'Must be given.'} |"
-        )
-        inner = [hints[one.name], *get_args(hints[one.name])]
-        for group in filter(is_dataclass, inner):
-            between = "" if group is inner[0] else ".<name>" if inner[1] is str else "[]"
-            found += rows(group, f"{prefix}{one.name}{between}.")
-    return found
+def pages() -> dict[str, str]:
+    """Every made page, by its place under docs."""
+    specs, document = asyncio.run(_asked())
+    made = settings.pages() | decisions.pages() | cli.pages() | errors.pages() | sdk.pages()
+    return made | tools.pages(specs) | rest.pages(document)
 
 
-def page() -> str:
-    """The whole page."""
-    return HEAD + "\n".join(rows(Settings)) + "\n"
+def written() -> dict[str, str]:
+    """Every page that is there, of those that are made."""
+    files = [DOCS / "settings.md", DOCS / "decisions" / "index.md", *MADE.rglob("*.md")]
+    return {file.relative_to(DOCS).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
-def _default(one: "Field[Any]") -> str:
-    if one.default_factory is not MISSING:
-        value = one.default_factory()
-        return "" if is_dataclass(value) else "`{}`"
-    if one.default is MISSING:
-        return ""
-    return f"`{encode(one.default).decode()}`"
+def write(made: dict[str, str]) -> None:
+    """Write the pages, and remove those that are made no more."""
+    for name, text in made.items():
+        file = DOCS / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for name in written().keys() - made.keys():
+        (DOCS / name).unlink()
+
+
+async def _asked() -> tuple[list[ToolSpec], dict[str, Any]]:
+    """What a OneTool without any settings offers: its tools, and the document of its routes."""
+    async with memory_runtime() as ot:
+        return await ot.runtime.catalog.specs(), create_api(ot.runtime).openapi()
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    write(pages())

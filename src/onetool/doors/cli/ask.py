@@ -15,6 +15,7 @@ from onetool.domain.errors import SettingsError
 from onetool.domain.transcript import BadSession
 from onetool.runtime import Runtime
 
+from .completion import session_names
 from .session import answers, json_option, masked, wants_json, with_runtime, write_json
 from .tools import allow_option
 
@@ -42,7 +43,12 @@ class BareSwitch(click.Command):
 @click.argument("words", nargs=-1, required=True, metavar="QUESTION")
 @click.option("--provider", metavar="NAME", help="Which chat model.  [default: see onetool auth status]")
 @click.option("--model", metavar="NAME", help="Which of its models; for scripted the script's file.")
-@click.option("--session", metavar="NAME", help="Go on with a session, or begin one of this name; or: last.")
+@click.option(
+    "--session",
+    metavar="NAME",
+    shell_complete=session_names,
+    help="Go on with a session, or begin one of this name; or: last.",
+)
 @click.option(
     "--new-session", is_flag=True, help="Begin a session; with --session, one that is not there yet."
 )

@@ -11,7 +11,8 @@ from onetool.domain.nearest import did_you_mean
 from onetool.domain.texts import first_line
 from onetool.runtime import Runtime
 
-from .session import answers, json_option, masked, wants_json, with_runtime, write_json
+from .completion import bundle_names
+from .session import answers, confirm, json_option, masked, wants_json, with_runtime, write_json
 
 T = TypeVar("T")
 PAGE = 256
@@ -46,7 +47,7 @@ def list_bundles(as_json: bool) -> None:
 
 
 @bundles.command()
-@click.argument("bundle")
+@click.argument("bundle", shell_complete=bundle_names)
 @json_option
 def show(bundle: str, as_json: bool) -> None:
     """Show a bundle and its tools.
@@ -79,7 +80,7 @@ def show(bundle: str, as_json: bool) -> None:
 
 
 @bundles.command()
-@click.argument("bundle")
+@click.argument("bundle", shell_complete=bundle_names)
 def enable(bundle: str) -> None:
     """Switch a bundle on.
 
@@ -91,7 +92,7 @@ def enable(bundle: str) -> None:
 
 
 @bundles.command()
-@click.argument("bundle")
+@click.argument("bundle", shell_complete=bundle_names)
 def disable(bundle: str) -> None:
     """Switch a bundle off, with all its tools.
 
@@ -103,7 +104,7 @@ def disable(bundle: str) -> None:
 
 
 @bundles.command()
-@click.argument("bundle")
+@click.argument("bundle", shell_complete=bundle_names)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def delete(bundle: str, yes: bool) -> None:
     """Delete a stored bundle; it is removed for good after two days if it is empty.
@@ -113,7 +114,7 @@ def delete(bundle: str, yes: bool) -> None:
       onetool bundles delete weather
     """
     if not yes:
-        click.confirm(f"Delete the bundle {bundle!r}? Its tools can no longer be called", abort=True)
+        confirm(f"Delete the bundle {bundle!r}? Its tools can no longer be called")
 
     async def remove(runtime: Runtime) -> None:
         await runtime.bundles.delete_bundle((await _find(runtime, bundle)).id)
@@ -123,7 +124,7 @@ def delete(bundle: str, yes: bool) -> None:
 
 
 @bundles.command()
-@click.argument("bundle")
+@click.argument("bundle", shell_complete=bundle_names)
 @click.argument("file", type=click.Path(dir_okay=False))
 def export(bundle: str, file: str) -> None:
     """Write a bundle with all its tools to a ZIP FILE.

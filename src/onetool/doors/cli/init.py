@@ -1,11 +1,13 @@
 """`onetool init`: a first configuration that explains itself."""
 
+import sys
+
 import click
 
 from onetool.files.atomic import write_new
-from onetool.settings.configuration import PACKS_DIR
+from onetool.settings.configuration import PACKS_DIR, SECRETS_FILE, SETTINGS_FILE
 
-from .session import find
+from .session import answers, find, load
 
 SETTINGS = """\
 # OneTool settings. Everything here is optional; `onetool config show` shows what is in force.
@@ -65,20 +67,38 @@ def greet(name: str, excited: bool = False) -> str:
 
 
 @click.command()
-def init() -> None:
+@click.option("--yes", is_flag=True, help="Do not ask anything.")
+def init(yes: bool) -> None:
     """Write a first configuration; files that exist are left as they are.
 
+    On a terminal it also offers to take over the MCP servers of other programs, and asks whether tools that
+    change things ask first.
+
     \b
-    Example:
+    Examples:
       onetool init
+      onetool init --yes
     """
     places = find()
     wanted = {
-        places.config / "onetool.yaml": SETTINGS,
-        places.config / "secrets.yaml": SECRETS,
-        places.config / PACKS_DIR / "hello.py": PACK.format(name="hello"),
+        places.config / SETTINGS_FILE: (SETTINGS, "settings, with a comment on each"),
+        places.config / SECRETS_FILE: (SECRETS, "keys and tokens, readable by you alone"),
+        places.config / PACKS_DIR / "hello.py": (PACK.format(name="hello"), "a first tool of your own"),
     }
-    for file, text in wanted.items():
+    is_asking = not yes and sys.stdin.isatty() and sys.stdout.isatty()
+    if is_asking:
+        click.echo(f"OneTool keeps its settings in {places.config}.")
+        click.echo("Three files go there, unless they are there already:")
+        for file, (_, about) in wanted.items():
+            click.echo(f"  {file.relative_to(places.config).as_posix():<16}{about}")
+        click.echo()
+    for file, (text, _) in wanted.items():
         written = write_new(file, text.encode())
         click.echo(f"{'wrote' if written else 'kept ':<5}  {file}")
-    click.echo('\nTry it:  onetool tools invoke hello.greet --args \'{"name": "Ada"}\'')
+    if is_asking:
+        from .init_questions import offer_approval, offer_servers
+
+        settings = load().settings
+        offer_servers(settings)
+        offer_approval(settings)
+    click.echo('\nTry it:  onetool tools invoke hello.greet --args \'{"name": "Ada"}\'', file=answers())

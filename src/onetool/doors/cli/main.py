@@ -29,6 +29,7 @@ COMMANDS = {
     "doctor": ("onetool.doors.cli.doctor:doctor", "Try every part, and say what would mend it."),
     "init": ("onetool.doors.cli.init:init", "Write a first configuration."),
     "config": ("onetool.doors.cli.config:config", "Show and check the settings."),
+    "completion": ("onetool.doors.cli.completion:completion", "Let the shell complete commands and names."),
     "trust": ("onetool.doors.cli.trust:trust", "Let this project's settings and packs be used."),
 }
 EXAMPLES = """
@@ -59,11 +60,20 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Name the nearest command when there is none of this name."""
-        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+        is_typed = bool(args) and not ctx.resilient_parsing  # not half a word that a shell completes
+        if is_typed and not args[0].startswith("-") and args[0] not in COMMANDS:
             from onetool.domain.nearest import did_you_mean
 
             ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete commands without importing any, and options."""
+        from click.shell_completion import CompletionItem
+
+        begun = [(name, text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=text) for name, text in begun), *options]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List commands without importing any."""

@@ -2,15 +2,20 @@
 
 import asyncio
 import difflib
+import json
 import shutil
 import signal
+from collections.abc import Collection, Mapping
 from contextlib import suppress
+from typing import Any
 
 import click
 
+from onetool.domain.client_servers import HEADERS, URLS
+from onetool.domain.secrecy import looks_secret, secret_arguments
 from onetool.runtime import Runtime
 
-from .session import answers, with_runtime
+from .session import answers, confirm, with_runtime
 
 EXPOSE = ("run", "search", "all")
 CLIENTS = ("claude", "cursor", "vscode", "codex")
@@ -73,12 +78,33 @@ def install(client: str, yes: bool) -> None:
     if before == after:
         click.echo(f"{chosen.file} has OneTool already.")
         return
-    click.echo("".join(_changes(before, after, str(chosen.file))), nl=False)
+    private = _private(chosen.servers())
+    old, new = (_without(private, text) for text in (before, after))
+    click.echo("".join(_changes(old, new, str(chosen.file))), nl=False)
     if not yes:
-        click.confirm("Write this?", abort=True)
+        confirm("Write this?")
     backup = chosen.write(after)
     click.echo(f"Wrote {chosen.file}." + (f" The file as it was: {backup}" if backup else ""))
     click.echo(f"Restart {client} to see it.")
+
+
+def _private(servers: Mapping[str, Any]) -> set[str]:
+    """What the entries of a client's file give to its servers: keys and tokens are among it."""
+    entries = [entry for entry in servers.values() if isinstance(entry, dict)]
+    given = [entry.get(key) or {} for entry in entries for key in ("env", *HEADERS)]
+    values = {str(value) for some in given if isinstance(some, dict) for value in some.values()}
+    words = [list(map(str, entry["args"])) for entry in entries if isinstance(entry.get("args"), list)]
+    urls = {str(entry[key]) for entry in entries for key in URLS if key in entry}
+    secret = {url for url in urls if looks_secret("", url)}
+    return values.union(secret, *(args for args in words if any(secret_arguments(args)))) - {""}
+
+
+def _without(private: Collection[str], text: str) -> str:
+    """A file's text for a screen."""
+    for value in private:
+        for written in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
+            text = text.replace(written, '"***"')
+    return text
 
 
 def _changes(before: str, after: str, name: str) -> list[str]:

@@ -9,6 +9,7 @@ from onetool.domain.caller import Caller, grant
 from onetool.domain.json_text import pretty
 from onetool.domain.usage import PERIODS
 
+from .completion import pack_names, tool_names
 from .session import answers, json_option, masked, wants_json, with_runtime, write_json
 from .tools import EXIT
 
@@ -49,7 +50,7 @@ def snippets(pattern: str, full: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=pack_names)
 @json_option
 def check(name: str | None, as_json: bool) -> None:
     """Check what tools need: programs, libraries, secrets. NAME is a pack or a tool.
@@ -87,7 +88,7 @@ def stats(period: str, tool: str | None, output: str | None, as_json: bool) -> N
 
 
 @click.command("help")
-@click.argument("query", nargs=-1)
+@click.argument("query", nargs=-1, shell_complete=tool_names)
 @click.option("--info", default="min", type=click.Choice(["list", "min", "full"]), help="How much to show.")
 def show_help(query: tuple[str, ...], info: str) -> None:
     """Explain a tool, a pack, a $snippet or an alias; anything else is searched for.
@@ -106,7 +107,8 @@ def _ask(name: str, **args: Any) -> Any:
     caller = Caller(door="cli", approve=grant)
     result = with_runtime(lambda runtime: runtime.call(runtime.new_call(name, args, "cli"), caller))
     if result.error is not None:
-        click.echo(f"Error: {result.error.message.removeprefix('Error: ')}", err=True)
+        said = result.error.message.removeprefix("Error: ").removeprefix("ValueError: ")
+        click.echo(f"Error: {said}", err=True)
         raise SystemExit(EXIT[result.meta.reason] if result.meta.reason else 1)
     return result.data
 

@@ -54,6 +54,10 @@ async def _run(runtime: Runtime, code: str, caller: Caller) -> tuple[CodeResult,
 def _text(code: str | None, file: str | None) -> str:
     if (code is None) == (file is None):
         raise click.UsageError("Give either CODE or --file. Example: onetool run 'time.now()'")
-    if file is not None:
-        return Path(file).read_text(encoding="utf-8")
-    return sys.stdin.read() if code == "-" else str(code)
+    if file is None and code != "-":
+        return str(code)
+    try:
+        return Path(file).read_text(encoding="utf-8") if file else sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        name = repr(file) if file else "what came through standard input"
+        raise click.ClickException(f"{name} is not UTF-8 text (byte {error.start}).") from None

@@ -88,7 +88,9 @@ def _parameters(spec: ToolSpec) -> str:
 def _parameter_row(name: str, schema: Any, is_required: bool) -> tuple[str, str, str, str]:
     known = schema if isinstance(schema, dict) else {}
     default = "required" if is_required else pretty(known["default"]) if "default" in known else ""
-    return name, str(known.get("type", "any")), default, str(known.get("description", ""))
+    choices = known.get("enum")
+    type_ = " | ".join(map(pretty, choices)) if isinstance(choices, list) else str(known.get("type", "any"))
+    return name, type_, default, str(known.get("description", ""))
 
 
 def _plain(value: Any) -> str:

@@ -26,7 +26,13 @@ BACKLOG = 2048
 
 @click.command()
 @click.option("--host", default=LOOPBACK, show_default=True, help="Address to listen on.")
-@click.option("--port", default=8765, show_default=True, help="Port to listen on; 0 for any that is free.")
+@click.option(
+    "--port",
+    default=8765,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on; 0 for any that is free.",
+)
 @click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Another name of this server.")
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
 def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) -> None:
@@ -40,6 +46,7 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
       onetool serve --port 9000
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
+    listening = _bind(host, port)  # before a token is shown that would never be seen again
     token, where = _token(find())
     own = f"[{host}]" if ":" in host else host
     names = (*hosts, *([] if host in ("0.0.0.0", "::") else [own]))  # noqa: S104 - compared, not bound
@@ -56,19 +63,18 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
             async with http_app(server) as mcp:
                 beside: dict[str, Any] = {"others": {"/mcp": mcp}, "screens": Screens()}
                 app = create_app(runtime, token=token, hosts=names, **beside)
-                await _listen(app, host, port, where)
+                await _listen(app, listening, where)
         finally:
             reaping.cancel()
 
     with_runtime(run)
 
 
-async def _listen(app: Any, host: str, port: int, token: str) -> None:
+async def _listen(app: Any, listening: socket.socket, token: str) -> None:
     """Serve until a signal comes; `token` says where the token is, never what it is."""
     from onetool.doors.rest.listening import make_server
 
     server = make_server(app)
-    listening = _bind(host, port)
     listening.listen(BACKLOG)  # whoever reads the next line may call at once
     where, bound = listening.getsockname()[:2]
     shown = f"[{where}]" if ":" in where else where

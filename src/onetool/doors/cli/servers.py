@@ -13,8 +13,9 @@ from onetool.domain.nearest import did_you_mean
 from onetool.runtime import Runtime
 from onetool.settings.schema import Server
 
+from .completion import server_names
 from .servers_edit import add, import_servers, remove
-from .session import answers, json_option, load, masked, wants_json, with_runtime, write_json
+from .session import answers, confirm, json_option, load, masked, wants_json, with_runtime, write_json
 
 
 @click.group()
@@ -65,7 +66,7 @@ def list_servers(as_json: bool) -> None:
 
 
 @servers.command()
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, shell_complete=server_names)
 @json_option
 def test(names: tuple[str, ...], as_json: bool) -> None:
     """Start servers, all at once, and say what they answer: NAMES, or all.
@@ -103,7 +104,7 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
 
 
 @servers.command()
-@click.argument("name")
+@click.argument("name", shell_complete=server_names)
 @click.argument("tools", nargs=-1)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
@@ -129,7 +130,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
             return 0
         _show(waiting)
         if not yes:
-            click.confirm(f"Let these {len(waiting)} be used?", abort=True, err=True)
+            confirm(f"Let these {len(waiting)} be used?")
         try:
             await server.approve({held.name: held.new.pin for held in waiting})
         except ValueError as error:
@@ -143,7 +144,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
 
 
 @servers.command()
-@click.argument("name")
+@click.argument("name", shell_complete=server_names)
 def login(name: str) -> None:
     """Log in to a remote server with your browser; what that brings is kept, for you alone.
 

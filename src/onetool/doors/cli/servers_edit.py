@@ -13,8 +13,9 @@ from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
 from onetool.settings.editing import add_entries, remove_entry
 
 from .clients import NAME, Client, Unreadable, known_clients
+from .completion import server_names
 from .edits import edit_settings
-from .session import answers, find, load, masked, with_runtime
+from .session import answers, confirm, find, load, masked, with_runtime
 
 MAP = "servers"
 PAIR = re.compile(r"([^\s:=]+)=(.*)", re.DOTALL)
@@ -69,7 +70,7 @@ def add(name: str, command: tuple[str, ...], url: str | None, **more: Any) -> No
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=server_names)
 def remove(name: str) -> None:
     """Take the server NAME out of the settings.
 
@@ -93,25 +94,32 @@ def import_servers(client: str, move: bool, yes: bool) -> None:
       onetool servers import claude
       onetool servers import cursor --move
     """
-    chosen = known_clients()[client]
+    if not take_over(known_clients()[client], move=move, yes=yes):
+        raise SystemExit(1)
+
+
+def take_over(client: Client, *, move: bool = False, yes: bool = False) -> bool:
+    """Write a client's servers into our settings; return whether none had to be left."""
     try:
-        found = {name: said for name, said in chosen.servers().items() if name != NAME}
+        found = {name: said for name, said in client.servers().items() if name != NAME}
     except Unreadable as error:
         raise click.ClickException(f"{error}. Nothing was changed.") from None
     adopted, left = _adopt(found)
     if not adopted:
-        _say(f"{chosen.file} has no servers to take over.")
-        raise SystemExit(1 if left else 0)
+        what = (
+            "has no servers to take over" if client.file.exists() else "does not exist: nothing to take over"
+        )
+        _say(f"{client.file} {what}.")
+        return not left
     if not yes:
-        click.confirm(f"Write these {len(adopted)} servers into {find().config / SETTINGS_FILE}?", abort=True)
+        confirm(f"Write these {len(adopted)} servers into {find().config / SETTINGS_FILE}?")
     secrets = {key: value for one in adopted.values() for key, value in one.secrets.items()}
     entries = {one.name: one.server for one in adopted.values()}
     edit_settings(lambda file, text: add_entries(file, text, MAP, entries), secrets)
     _say(f"Took over {len(adopted)} servers. Try them: onetool servers test")
     if move:
-        _move(chosen, set(adopted))
-    if left:
-        raise SystemExit(1)
+        _move(client, set(adopted))
+    return not left
 
 
 def _say(text: str) -> None:

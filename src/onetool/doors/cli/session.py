@@ -56,9 +56,27 @@ def _claim_stdout() -> None:
         os.dup2(2, 1)
 
 
+def confirm(question: str) -> None:
+    """Ask whether to go on, and end the command otherwise; where nobody can answer, say what would do."""
+    try:
+        is_agreed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise click.ClickException(
+            "nobody is there to answer. To go on without a question, add --yes."
+        ) from None
+    if not is_agreed:
+        raise click.Abort
+
+
 def find() -> Places:
     """The directories of this user, and of the project that the shell stands in."""
-    return find_places(os.environ, Path.cwd())
+    try:
+        return find_places(os.environ, Path.cwd())
+    except FileNotFoundError:
+        raise click.ClickException("the directory that you stand in is gone. Go to another: cd ~") from None
 
 
 def load() -> Configuration:

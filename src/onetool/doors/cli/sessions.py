@@ -9,6 +9,7 @@ from onetool.domain.page_tokens import LARGEST_PAGE
 from onetool.domain.transcript import BadSession, add_up
 from onetool.runtime import Runtime
 
+from .completion import session_names
 from .session import answers, json_option, masked, wants_json, with_runtime, write_json
 
 MARKS = {"user": "?", "assistant": " ", "tool": ">"}
@@ -61,7 +62,7 @@ def list_sessions(as_json: bool) -> None:
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=session_names)
 @json_option
 def show(session: str, as_json: bool) -> None:
     """Show what was said in a SESSION.
@@ -82,7 +83,7 @@ def show(session: str, as_json: bool) -> None:
 
 
 @sessions.command()
-@click.argument("session")
+@click.argument("session", shell_complete=session_names)
 def delete(session: str) -> None:
     """Remove a SESSION for good.
 

@@ -12,13 +12,18 @@ from onetool.domain.errors import Reason
 from onetool.domain.json_text import is_json
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.provider_formats import FORMATS, to_provider
+from onetool.domain.texts import cut
 from onetool.domain.tool import ToolSpec
 from onetool.runtime import Runtime
 
+from .completion import tool_names
 from .session import json_option, wants_json, with_runtime, write_json
 
 EXIT = MappingProxyType(dict.fromkeys(Reason, 1))
 """Exit code for each reason; 2 is kept for commands that were typed wrongly."""
+
+EXAMPLE = """What the tool gets is written as JSON, in quotes: --args '{"path": ".", "most": 3}'"""
+LONGEST_SHOWN = 80
 
 allow_option = click.option(
     "--tool-allow",
@@ -57,7 +62,7 @@ def list_tools(pattern: str, allow: frozenset[str] | None, as_json: bool) -> Non
 
 
 @tools.command()
-@click.argument("name")
+@click.argument("name", shell_complete=tool_names)
 @json_option
 def info(name: str, as_json: bool) -> None:
     """Show the schema and everything else that is known of a tool.
@@ -79,11 +84,12 @@ def info(name: str, as_json: bool) -> None:
 
 
 @tools.command()
-@click.argument("name")
+@click.argument("name", shell_complete=tool_names)
+@click.argument("words", nargs=-1, metavar="")
 @click.option("--args", "text", default="{}", help="The arguments as a JSON object.", metavar="JSON")
 @allow_option
 @json_option
-def invoke(name: str, text: str, allow: frozenset[str] | None, as_json: bool) -> None:
+def invoke(name: str, words: tuple[str, ...], text: str, allow: frozenset[str] | None, as_json: bool) -> None:
     """Call a tool.
 
     \b
@@ -91,6 +97,8 @@ def invoke(name: str, text: str, allow: frozenset[str] | None, as_json: bool) ->
       onetool tools invoke time.now
       onetool tools invoke fs.read_file --args '{"path": "README.md"}'
     """
+    if words:
+        raise click.UsageError(f"{words[0]!r} is one word too many. {EXAMPLE}")
     args = _parse(text)
     result = with_runtime(lambda runtime: runtime.call(runtime.new_call(name, args, "cli"), _person(allow)))
     _answer(result, as_json)
@@ -134,13 +142,14 @@ def _parse(text: str) -> dict[str, Any]:
     try:
         args = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise click.BadParameter(f"not valid JSON: {error}", param_hint="--args") from None
+        message = f"not valid JSON: {cut(text, LONGEST_SHOWN)!r}: {error}. {EXAMPLE}"
+        raise click.BadParameter(message, param_hint="--args") from None
     if not is_json(args):
         raise click.BadParameter(
             "not valid JSON: a number is out of range, or it is too deep", param_hint="--args"
         )
     if not isinstance(args, dict):
-        raise click.BadParameter('a JSON object is needed, such as \'{"path": "."}\'', param_hint="--args")
+        raise click.BadParameter(f"a JSON object is needed. {EXAMPLE}", param_hint="--args")
     return args
 
 

@@ -5,7 +5,7 @@ import click
 from onetool.files.atomic import write_atomic
 from onetool.settings.trust import digest, load_trust, project_files, read_regular, save_trust
 
-from .session import find
+from .session import confirm, find
 
 
 @click.command()
@@ -33,8 +33,8 @@ def trust(yes: bool) -> None:
         known = "trusted" if pins.get(name) == digest(content) else "changed" if name in pins else "new"
         shown = "".join(letter if letter.isprintable() else "?" for letter in name)
         click.echo(f"  {known:<8} {shown}  ({len(content)} bytes)")
-    if not yes and not click.confirm("Trust these files as they are now?"):
-        raise SystemExit(1)
+    if not yes:
+        confirm("Trust these files as they are now?")
     save_trust(places.state, places.project, contents)
     write_atomic(places.reload_file, b"")
     click.echo(f"Trusted {len(contents)} files.")

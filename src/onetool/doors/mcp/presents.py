@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 from onetool.domain.caller import Caller
 from onetool.domain.nearest import did_you_mean
 from onetool.domain.tool import ToolSpec
-from onetool.domain.wire_names import wire_names
+from onetool.domain.wire_names import names_by_wire, wire_names
 from onetool.runtime import Runtime
 
 RUN = """\
@@ -101,6 +101,8 @@ class Everything:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._known: tuple[Any, dict[str, str]] = (None, {})
+        """A state of the catalog, and its tools by their names on the wire."""
 
     async def page(self, cursor: str | None, caller: Caller) -> tuple[list[Shown], str | None]:
         """Return tools that this caller may call."""
@@ -116,8 +118,12 @@ class Everything:
         return shown, cursor
 
     async def call(self, name: str, args: Mapping[str, Any], caller: Caller) -> Said:
-        """Call the tool that a name on the wire stands for."""
-        names = {wire: tool for tool, wire in (await self._names(caller)).items()}
+        """Call the tool that a name on the wire stands for; all are listed only where they may have moved."""
+        catalog = self._runtime.catalog  # a reload brings another
+        state = (catalog, await catalog.state(), caller.allowed)
+        if state != self._known[0] or name not in self._known[1]:
+            self._known = (state, names_by_wire(await self._names(caller)))
+        names = self._known[1]
         return (
             await answer(self._runtime, names[name], args, caller) if name in names else _unknown(name, names)
         )

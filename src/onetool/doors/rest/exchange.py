@@ -12,6 +12,10 @@ from .shapes import Imported, bundle_json
 
 ZIP = "application/zip"
 BINARY = "application/octet-stream"
+BaseUrl = Annotated[
+    str | None,
+    Query(description="Where the API lies, if the description does not say so or says it wrongly."),
+]
 
 
 def exchange_routes(runtime: Runtime) -> APIRouter:
@@ -46,7 +50,7 @@ def exchange_routes(runtime: Runtime) -> APIRouter:
         responses=documented(409),
         openapi_extra=upload(BINARY),
     )
-    async def import_openapi(request: Request, baseUrl: Annotated[str | None, Query()] = None) -> Any:  # noqa: N803
+    async def import_openapi(request: Request, baseUrl: BaseUrl = None) -> Any:  # noqa: N803
         """Turn an OpenAPI description, as JSON or YAML, into a bundle; it stays switched off."""
         imported = await runtime.exchange.import_openapi(await request.body(), baseUrl)
         return reply(runtime.masked(imported | {"bundle": bundle_json(imported["bundle"])}), 201)

@@ -39,8 +39,7 @@ def session_routes(runtime: Runtime, chats: Chats) -> APIRouter:
     async def show_session(session: SessionID) -> Any:
         """Show what was said, and which tools were called."""
         found = await kept.read(session)
-        messages = [_message_json(message) for message in found.messages]
-        return reply(runtime.masked({"id": session, "title": found.title, "messages": messages}))
+        return reply(await runtime.threads.run(_shown, runtime, session, found))  # it may be long
 
     @routes.patch("/{id}", response_model=Titled, responses=documented(404))
     async def name_session(session: SessionID, body: TitleBody) -> Any:
@@ -80,12 +79,20 @@ class _Kept:
 
     async def read(self, session: str) -> Transcript:
         try:
-            records = await self._runtime.threads.run(self._runtime.sessions.read, session)
+            return await self._runtime.threads.run(self._read, session)
         except BadSession as error:
             raise Failed(400, str(error)) from None
+
+    def _read(self, session: str) -> Transcript:
+        records = self._runtime.sessions.read(session)
         if not records:
             raise Failed(404, f"There is no session {session!r}.")
         return add_up(records)
+
+
+def _shown(runtime: Runtime, session: str, found: Transcript) -> Any:
+    messages = [_message_json(message) for message in found.messages]
+    return runtime.masked({"id": session, "title": found.title, "messages": messages})
 
 
 def _message_json(message: Message) -> dict[str, Any]:
