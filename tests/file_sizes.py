@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-LIMIT = 400
+LIMIT = 300
 ROOT = Path(__file__).parent.parent
 
 

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import pty
 import subprocess
 import sys
 
@@ -91,6 +93,25 @@ print("done")
     assert child.wait(30) == 0
     child.stdout.close()
     child.stderr.close()
+
+
+def test_a_person_reads_a_sentence(tmp_path):
+    """At a terminal there is no JSON and nothing that moves the cursor; the file keeps the whole record."""
+    code = """
+import logging, sys
+from pathlib import Path
+from onetool.logs import SharedFile, open_logs
+with open_logs(stderr="warning", file=SharedFile(Path(sys.argv[1]), 10**9)):
+    logging.getLogger("onetool.test").warning("a file\x1b[2J is left out", extra={"pack": "bad"})
+"""
+    mine, theirs = pty.openpty()
+    path = tmp_path / "log.jsonl"
+    child = subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=theirs)
+    assert child.wait(30) == 0
+    os.close(theirs)
+    assert os.read(mine, 1000) == "warning: a file\ufffd[2J is left out\r\n".encode()
+    os.close(mine)
+    assert records(path)[0]["pack"] == "bad"
 
 
 def test_a_disk_that_fails_stops_nobody(tmp_path, log, capsys):

@@ -1,5 +1,7 @@
 """Logs: one JSON object a line, to stderr and to a rotated file, with the redactor in front.
 
+A person at a terminal reads a sentence instead; the file has the rest.
+
 Lines are written on a thread of their own: a full pipe or a slow disk never stops the event loop.
 """
 
@@ -7,7 +9,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 
 from onetool.domain.json_text import encode, jsonable
 from onetool.domain.redaction import Redactor
+from onetool.domain.texts import printable
 
 QUEUED = 10_000
 BATCH = 500
@@ -83,6 +86,10 @@ class JsonLog(logging.Handler):
         clean = self.redactor.clean(jsonable(members)) if self.redactor else members
         return self.redactor.redact(encode(clean).decode()) + "\n"
 
+    def sentence(self, record: logging.LogRecord) -> str:
+        """A record as a person reads it."""
+        return f"{record.levelname.lower()}: {printable(self.redactor.redact(record.getMessage()))}\n"
+
     def _safe_line(self, record: logging.LogRecord) -> str:
         try:
             return self.line(record)
@@ -98,15 +105,20 @@ class JsonLog(logging.Handler):
         while True:
             batch = self._next_batch()
             records = [record for record in batch if record is not None]
-            lines = [(record.levelno, self._safe_line(record)) for record in records]
+            lines = [self._safe_line(record) for record in records]
             with suppress(OSError, ValueError):  # a closed stderr or a full disk must not end the thread
-                loud = "".join(line for level, line in lines if level >= self._stderr_level)
-                _write_stderr(loud)
+                _write_stderr("".join(self._loud(records, lines)))
             with suppress(OSError):
                 if self._file is not None and lines:
-                    self._file.append("".join(line for _, line in lines).encode())
+                    self._file.append("".join(lines).encode())
             if len(records) < len(batch):
                 return
+
+    def _loud(self, records: Sequence[logging.LogRecord], lines: Sequence[str]) -> Iterator[str]:
+        is_seen = sys.stderr is not None and sys.stderr.isatty()
+        for record, line in zip(records, lines, strict=True):
+            if record.levelno >= self._stderr_level:
+                yield self.sentence(record) if is_seen else line
 
     def _next_batch(self) -> list[logging.LogRecord | None]:
         batch = [self._records.get()]

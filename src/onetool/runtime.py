@@ -110,7 +110,8 @@ class Runtime:
         """Where what blocks is done."""
         self._now = now
         self._bell = Bell(reload_file)
-        self._new_id = new_id
+        self.new_id = new_id
+        """Makes a name that nothing else has."""
         self._state: State
         self.loop: asyncio.AbstractEventLoop
         self._reloading = asyncio.Lock()
@@ -200,13 +201,9 @@ class Runtime:
         """The guarded HTTP client."""
         return self._state.http
 
-    def new_id(self) -> str:
-        """A name that nothing else has."""
-        return self._new_id()
-
     def new_call(self, name: str, args: Mapping[str, Any], source: Door) -> ToolCall:
         """Make a call with an id of its own."""
-        return ToolCall(id=self._new_id(), name=name, args=args, source=source)
+        return ToolCall(id=self.new_id(), name=name, args=args, source=source)
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Answer a call: the only way in, for every door."""
@@ -268,6 +265,7 @@ class Runtime:
             cwd=str(self.configuration.places.cwd),
             tool_count=await self.catalog.count_local(),
             failures=dict(self.catalog.failures),
+            left_out=dict(self.catalog.left_out),
             held_back=self.configuration.held_back,
             abandoned=self.threads.abandoned,
             servers=await self.servers.answers(),

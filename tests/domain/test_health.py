@@ -4,7 +4,7 @@ from onetool.domain.health import Health, Problem
 
 
 def health(**parts):
-    fine = {"failures": {}, "held_back": (), "abandoned": 0, "servers": {"good": True}}
+    fine = {"failures": {}, "left_out": {}, "held_back": (), "abandoned": 0, "servers": {"good": True}}
     return Health(version="1", python="3", cwd="/", tool_count=1, **(fine | parts))
 
 

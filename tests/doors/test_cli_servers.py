@@ -68,7 +68,7 @@ def test_what_cannot_be_taken_over_is_named_and_the_rest_is_taken(home, cursor):
     done = onetool("servers", "import", "cursor", "--yes", env=cursor.env)
     assert done.returncode == 1
     assert all(f"left   {name}" in done.stderr for name in odd)
-    assert "Took over 1 servers" in done.stdout
+    assert "Took over 1 server" in done.stdout
 
 
 def test_every_move_keeps_the_file_as_it_was(home, cursor):

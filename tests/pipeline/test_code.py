@@ -108,6 +108,9 @@ async def test_our_time_pack_wins_over_the_interpreters_own(code):
     [
         ("x = 1\ndemo.ad(a=1)", "line 2: there is no tool demo.ad. Did you mean demo.add?"),
         ("demo.add(c=1)", "Signature: demo.add(*, a: int, b: int = ...)"),
+        ("demo.add(a=1, bb=2)", "parameter of function `add`. Did you mean b? Signature: demo.add("),
+        ("demo.add", "The result is the tool itself. Call it: demo.add(*, a: int, b: int = ...)"),
+        ("import requests", "line 1: 'requests' cannot be imported here. Not available: "),
         ("nope.x()", "line 1: 'nope' is not defined."),
         ("dmo.add(a=1)", "line 1: 'dmo' is not defined. Did you mean demo?"),
         ("x =", "line 1: invalid syntax"),

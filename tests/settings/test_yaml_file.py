@@ -37,6 +37,7 @@ def test_values_and_lines():
         (f"a: {'1' * 5000}", "put it in quotes"),
         ("!!python/object/apply:os.system [x]", "not valid YAML"),
         ("a: 'open", "not valid YAML"),
+        ("a:\n\tb: 1", "f.yaml:2: not valid YAML: a tab, "),
         ("a: \0", "not valid YAML"),
         ("x" * (MAX_BYTES + 1), "larger than"),
     ],

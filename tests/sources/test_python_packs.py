@@ -7,6 +7,10 @@ from pathlib import Path
 import pytest
 
 from commands import onetool
+from onetool.bootstrap import open_runtime
+from onetool.domain.caller import Caller
+from onetool.settings.configuration import load_configuration
+from onetool.settings.places import find_places
 from onetool.sources.python_packs.index import RETRY_AFTER, PackIndex
 from onetool.sources.python_packs.inspector import Inspector
 from onetool.sources.python_packs.python_packs import PackDirectory
@@ -126,6 +130,24 @@ async def test_a_bad_file_fails_alone(tmp_path, code, said):
         await inspector.close()
     assert said in bad["error"]
     assert [tool["name"] for tool in good["description"]["tools"]] == ["f"]
+
+
+async def test_who_wants_a_pack_that_was_left_out_is_told_why(home):
+    """By a call, in code and in health; others of its directory are there."""
+    home.write("tools/bad.py", "def f(:\n")
+    home.write("tools/good.py", GOOD)
+    places = find_places(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(places, {})) as runtime:
+        caller = Caller(door="python")
+        missing = (await runtime.call(runtime.new_call("bad.f", {}, "python"), caller)).error.message
+        code = (await runtime.run("bad.f()", caller)).error.message
+        health = await runtime.health()
+    assert missing.startswith("Tool not found: 'bad.f'. 'bad' cannot be used: bad.py is left out: ")
+    assert code.startswith("line 1: 'bad' cannot be used: bad.py is left out: ")
+    assert [problem.what for problem in health.problems()] == [
+        f"The pack 'bad' is missing: {health.left_out['bad']}"
+    ]
+    assert "SyntaxError" in health.left_out["bad"]
 
 
 async def test_what_is_not_text_is_refused(tmp_path):

@@ -49,6 +49,11 @@ class Catalog:
         """Sources that cannot be asked at present, and why."""
         return self._sources.failures
 
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """What could not become a pack, by the name that it would have, and why."""
+        return self._sources.left_out
+
     async def resolve(self, name: str, caller: Caller) -> Resolved:
         """Return the tool that this caller means, ready to be called.
 
@@ -177,7 +182,8 @@ class Catalog:
     async def _what_then(self, name: str, caller: Caller) -> str:
         """Why a pack is empty, or which tool was meant."""
         pack = name.partition(".")[0]
-        if pack in await self.packs(caller) and (trouble := await self.trouble(pack)):
+        known = await self.packs(caller) | self.left_out.keys()
+        if pack in known and (trouble := await self.trouble(pack)):
             return f" {pack!r} cannot be used: {trouble}"
         return did_you_mean(name, await self._names(caller))
 

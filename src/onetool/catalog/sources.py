@@ -104,10 +104,18 @@ class Sources:
                     found.setdefault(tool.spec.name, tool)
         return list(found.values())
 
+    @property
+    def left_out(self) -> dict[str, str]:
+        """What could not become a pack, by the name that it would have, and why."""
+        return {
+            name: why for source in self._sources for name, why in getattr(source, "left_out", {}).items()
+        }
+
     def trouble(self, name: str) -> str:
-        """Why the source of this name has no tools; nothing where that is no wonder."""
+        """Why the pack or source of this name has no tools; nothing where that is no wonder."""
         named = [source for source in self._sources if source.name == name]
-        return self.failures.get(name, "") or "".join(getattr(source, "reason", "") for source in named)
+        reasons = "".join(getattr(source, "reason", "") for source in named)
+        return self.failures.get(name, "") or reasons or self.left_out.get(name, "")
 
     async def count(self) -> int:
         """Return how many tools the sources hold, as far as that is known without starting a server."""

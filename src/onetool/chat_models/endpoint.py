@@ -48,7 +48,9 @@ class Endpoint:
         """
         if not self.key and self.base_url.rstrip("/") == public:
             raise ChatFailed(
-                "auth", f"There is no key for {self.name!r}, and {public} answers nobody without."
+                "auth",
+                f"There is no key for {self.name!r}, and {public} answers nobody without. "
+                f"Give it one: onetool auth login {self.name}",
             )
         return self.key or NO_KEY
 

@@ -15,6 +15,8 @@ class Health:
     tool_count: int
     failures: Mapping[str, str]
     """Sources that cannot be asked, and why."""
+    left_out: Mapping[str, str]
+    """Pack files that could not be used, and why."""
     held_back: tuple[str, ...]
     """Files of the project that wait for `onetool trust`."""
     abandoned: int
@@ -28,6 +30,10 @@ class Health:
             Problem(f"{source} cannot be read: {why}", "Mend it; it is read again by itself.")
             for source, why in self.failures.items()
         ]
+        unused = [
+            Problem(f"The pack {name!r} is missing: {why}", "Mend the file; it is read again by itself.")
+            for name, why in self.left_out.items()
+        ]
         silent = [
             Problem(f"The server {name!r} does not answer.", f"See why: onetool servers test {name}")
             for name, answers in self.servers.items()
@@ -37,7 +43,7 @@ class Health:
             Problem(f"{file} of this project is held back.", "Look at it, then: onetool trust")
             for file in self.held_back
         ]
-        return [*broken, *silent, *held, *self._left_behind()]
+        return [*broken, *unused, *silent, *held, *self._left_behind()]
 
     def _left_behind(self) -> list["Problem"]:
         if not self.abandoned:

@@ -13,6 +13,8 @@ class Registry:
         self._tools: dict[str, Tool] = {}
         self._order: list[Tool] = []
         self._packs: dict[str, list[Tool]] = {}
+        self.left_out: dict[str, str] = {}
+        """What could not become a pack, by the name that it would have, and why."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

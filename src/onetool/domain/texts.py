@@ -27,6 +27,16 @@ def first_words(text: str, most_bytes: int) -> str:
 
 
 @cache
+def counted(number: int, thing: str) -> str:
+    """A number of things, in words that fit it: 1 file, 2 files."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def printable(text: str) -> str:
+    """A text fit for a terminal: no signs that would move or hide what is shown."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
 def camel(field: str) -> str:
     """A field as JSON names it: `display_name` is `displayName`, and an id `bundleID`."""
     head, *rest = field.split("_")

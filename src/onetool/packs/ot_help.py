@@ -12,7 +12,7 @@ from onetool.domain.help_text import (
     tool_text,
 )
 from onetool.domain.search import closest
-from onetool.domain.texts import first_line
+from onetool.domain.texts import counted, first_line
 from onetool.domain.tool import ToolSpec
 from onetool.sdk import YamlList, find_tools, get_config, instructions, list_tools, show_snippet
 
@@ -103,7 +103,7 @@ class _Index:
         """What looks like the query, by kind; the best first."""
         query = query.removeprefix("$")
         tools = {name: first_line(spec.description) for name, spec in self._tools.items()}
-        packs = {name: f"{len(specs)} tools" for name, specs in self._packs.items()}
+        packs = {name: counted(len(specs), "tool") for name, specs in self._packs.items()}
         aliases = {name: f"-> {target}" for name, target in self._aliases.items()}
         return {
             "Tools": _best(query, tools, [spec.description for spec in self._tools.values()]),

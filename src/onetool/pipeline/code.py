@@ -100,7 +100,7 @@ class CodeRuns:
         modules = await self._threads.run(_stubs, specs)
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
         known = dict.fromkeys([*packs, *self._catalog.aliases], "")
-        for name in specs.keys() - modules.keys():
+        for name in (specs.keys() - modules.keys()) | (named & self._catalog.left_out.keys() - packs):
             known[name] = await self._why_empty(name, caller)
         return SandboxJob(
             program=program, modules=modules, aliases=aliases, known=known, host=host, limits=self._limits

@@ -9,20 +9,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, get_args
 
-from onetool.domain.nearest import did_you_mean
 from onetool.domain.sandbox import Answer, Outcome, SandboxJob, SandboxLimits
 from onetool.threads import Threads
 
+from .diagnostics import LACKS, MODULE, explain_check, explain_tool
 from .launcher import Launcher
-
-MODULE = "pack_{}"
-"""Name of a pack's module inside: the plain one may be a module of the interpreter's own."""
-DIAGNOSTIC = re.compile(r"^\S+?:(?P<line>\d+):\d+: error\[[\w-]+\] (?P<message>.*)$", re.M)
-MISSING_TOOL = re.compile(r"Module `(\w+)` has no member `(\w+)`")
-UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
-FUNCTION = re.compile(r"function `(\w+)`")
-MOST_DIAGNOSTICS = 5
-LACKS = "Not available: class inheritance, yield, del, property, async with, files, network, most modules."
 
 
 class MontySandbox:
@@ -90,7 +81,10 @@ class _Run:
         try:
             with session as worker, self._owning(worker.worker_pid) as is_wanted:
                 output = self._drive(monty, worker) if is_wanted else None
-                return Outcome(output, "".join(self._printed))
+                problem = explain_tool(output, self._job)
+                return Outcome(
+                    None if problem else output, "".join(self._printed), problem, problem and "TypeError"
+                )
         except monty.MontyError as error:
             return Outcome(None, "".join(self._printed), *self._explain(monty, error))
 
@@ -173,7 +167,7 @@ class _Run:
 
     def _explain(self, monty: Any, error: Any) -> tuple[str, str]:
         if isinstance(error, monty.MontyTypingError):
-            return _diagnostics(str(error), self._job), "TypeError"
+            return explain_check(str(error), self._job), "TypeError"
         if isinstance(error, monty.MontyCrashedError):
             return "The code used more memory or time than it may, and was ended.", "MemoryError"
         raised = error.exception() if hasattr(error, "exception") else error
@@ -209,31 +203,3 @@ def _result(answer: Answer) -> dict[str, Any]:
 
     kind = answer.exception if answer.exception in get_args(ExcType) else "RuntimeError"
     return {"exc_type": kind, "message": answer.message}
-
-
-def _diagnostics(text: str, job: SandboxJob) -> str:
-    """What the checker found, in the author's names, with the nearest tool or the signature."""
-    found = [_diagnostic(match, job) for match in DIAGNOSTIC.finditer(text)]
-    return "\n".join(dict.fromkeys(found[:MOST_DIAGNOSTICS])) or text
-
-
-def _diagnostic(match: "re.Match[str]", job: SandboxJob) -> str:
-    line, message = f"line {match['line']}", match["message"].replace("`pack_", "`")
-    if undefined := UNDEFINED.search(message):
-        name = undefined[1]
-        if why := job.known.get(name):
-            return f"{line}: {name!r} cannot be used: {why}"
-        return f"{line}: {name!r} is not defined.{did_you_mean(name, job.known)}"
-    if missing := MISSING_TOOL.search(message):
-        pack, name = missing.groups()
-        known = [f"{pack}.{one}" for one in _signatures(job.modules.get(pack, ""))]
-        return f"{line}: there is no tool {pack}.{name}.{did_you_mean(f'{pack}.{name}', known)}"
-    function = FUNCTION.search(message)
-    for pack, stubs in job.modules.items() if function else ():
-        if function and (signature := _signatures(stubs).get(function[1])) is not None:
-            return f"{line}: {message}. Signature: {pack}.{function[1]}({signature})"
-    return f"{line}: {message}"
-
-
-def _signatures(stubs: str) -> dict[str, str]:
-    return dict(re.findall(r"^def (\w+)\((.*)\) -> Any", stubs, re.M))

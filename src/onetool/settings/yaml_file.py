@@ -20,6 +20,7 @@ MAX_NODES = 50_000
 """Counted after aliases are expanded, which is what makes a small file large."""
 PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _NO_KEY = object()
+STRANGE_START = "found character that cannot start any token"
 
 
 def parse_yaml(file: Path, content: bytes, *, quote: bool = True) -> Document:
@@ -45,6 +46,8 @@ def _explain(file: Path, error: yaml.YAMLError, quote: bool) -> str:
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     line = mark.line + 1 if mark else 1
     problem = (getattr(error, "problem", None) or str(error)).partition("\n")[0]
+    if problem == STRANGE_START:
+        problem = "a tab, or a sign that must be quoted (@, ` or %); indent with spaces"
     return f"{file}:{line}: not valid YAML" + (f": {problem}." if quote else ".")
 
 

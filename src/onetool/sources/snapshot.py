@@ -1,6 +1,6 @@
 """What small sources share: all their tools in memory, replaced whole when they have moved."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.paging import Page
@@ -35,6 +35,11 @@ class Snapshot:
         self._registry = Registry()
         self.name = reader.name
         self.generation = reader.generation
+
+    @property
+    def left_out(self) -> Mapping[str, str]:
+        """What could not become a pack, and why."""
+        return self._registry.left_out
 
     async def refresh(self) -> None:
         """Read everything again; whoever has found a tool keeps it."""

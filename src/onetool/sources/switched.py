@@ -26,6 +26,11 @@ class Switched:
         return getattr(self._source, "reason", "")
 
     @property
+    def left_out(self) -> Mapping[str, str]:
+        """What could not become a pack, and why."""
+        return getattr(self._source, "left_out", {})
+
+    @property
     def is_asleep(self) -> bool:
         """Whether a server must be started before its tools are known."""
         return getattr(self._source, "is_asleep", False)

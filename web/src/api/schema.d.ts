@@ -929,6 +929,13 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * Leftout
+             * @description Pack files that could not be used, and why.
+             */
+            leftOut: {
+                [key: string]: string;
+            };
+            /**
              * Servers
              * @description Other MCP servers, and whether they answer.
              */
@@ -2240,6 +2247,7 @@ export interface operations {
     import_openapi_tools_import_openapi_post: {
         parameters: {
             query?: {
+                /** @description Where the API lies, if the description does not say so or says it wrongly. */
                 baseUrl?: string | null;
             };
             header?: never;

@@ -10,6 +10,7 @@ import click
 from onetool.domain.errors import LoginFailed
 from onetool.domain.manifest import HeldBack
 from onetool.domain.nearest import did_you_mean
+from onetool.domain.texts import counted
 from onetool.runtime import Runtime
 from onetool.settings.schema import Server
 
@@ -80,7 +81,7 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
     if not chosen:
         click.echo("No servers to test. Add one: onetool servers import claude", err=True)
         return
-    click.echo(f"Starting {len(chosen)} servers ...", err=True)
+    click.echo(f"Starting {counted(len(chosen), 'server')} ...", err=True)
 
     async def look(runtime: Runtime) -> list[dict[str, Any]]:
         return list(await asyncio.gather(*(runtime.servers.try_out(name) for name in chosen)))

@@ -9,6 +9,7 @@ import click
 
 from onetool.domain.client_servers import Adopted, NotAdopted, adopt, notes_on
 from onetool.domain.secrecy import looks_secret
+from onetool.domain.texts import counted
 from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
 from onetool.settings.editing import add_entries, remove_entry
 
@@ -112,11 +113,11 @@ def take_over(client: Client, *, move: bool = False, yes: bool = False) -> bool:
         _say(f"{client.file} {what}.")
         return not left
     if not yes:
-        confirm(f"Write these {len(adopted)} servers into {find().config / SETTINGS_FILE}?")
+        confirm(f"Write {counted(len(adopted), 'server')} into {find().config / SETTINGS_FILE}?")
     secrets = {key: value for one in adopted.values() for key, value in one.secrets.items()}
     entries = {one.name: one.server for one in adopted.values()}
     edit_settings(lambda file, text: add_entries(file, text, MAP, entries), secrets)
-    _say(f"Took over {len(adopted)} servers. Try them: onetool servers test")
+    _say(f"Took over {counted(len(adopted), 'server')}. Try: onetool servers test")
     if move:
         _move(client, set(adopted))
     return not left

@@ -14,6 +14,7 @@ from onetool.bootstrap import open_runtime
 from onetool.domain.errors import SettingsError
 from onetool.domain.json_text import jsonable, pretty
 from onetool.domain.redaction import Redactor
+from onetool.domain.texts import printable
 from onetool.runtime import Runtime
 from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.places import Places, find_places
@@ -37,9 +38,7 @@ def write_json(value: Any) -> None:
 
 def masked(text: str) -> str:
     """Return a text fit for a terminal: no secrets, and no signs that would move or hide what is shown."""
-    return "".join(
-        char if char.isprintable() or char in "\n\t" else "\ufffd" for char in _redactor.redact(text)
-    )
+    return printable(_redactor.redact(text))
 
 
 def answers() -> TextIO:

@@ -2,6 +2,7 @@
 
 import click
 
+from onetool.domain.texts import counted
 from onetool.files.atomic import write_atomic
 from onetool.settings.trust import digest, load_trust, project_files, read_regular, save_trust
 
@@ -37,4 +38,4 @@ def trust(yes: bool) -> None:
         confirm("Trust these files as they are now?")
     save_trust(places.state, places.project, contents)
     write_atomic(places.reload_file, b"")
-    click.echo(f"Trusted {len(contents)} files.")
+    click.echo(f"Trusted {counted(len(contents), 'file')}.")

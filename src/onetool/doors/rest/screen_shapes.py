@@ -188,6 +188,7 @@ class HealthAnswer(Answer):
     cwd: str
     toolCount: int
     failures: dict[str, str] = Field(description="Sources that cannot be asked, and why.")
+    leftOut: dict[str, str] = Field(description="Pack files that could not be used, and why.")
     servers: dict[str, bool] = Field(description="Other MCP servers, and whether they answer.")
     heldBack: list[str] = Field(description="Files of the project that wait for `onetool trust`.")
     abandoned: int

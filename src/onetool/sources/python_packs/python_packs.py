@@ -43,7 +43,7 @@ class PackDirectory:
                 try:
                     await self._add(registry, inspector, file, content)
                 except Exception as error:  # noqa: BLE001 - one bad file never harms the others
-                    log.error("pack file %r is left out: %s: %s", str(file), type(error).__name__, error)
+                    _leave_out(registry, file, f"{type(error).__name__}: {error}")
         finally:
             await inspector.close()
         await self._threads.run(self._index.save)
@@ -62,7 +62,7 @@ class PackDirectory:
             answer = await inspector.inspect(file, content)
             self._index.put(str(file), digest, answer)
         if "error" in answer:
-            log.error("pack file %s is left out: %s", file, answer["error"])
+            _leave_out(registry, file, answer["error"])
             return
         description = Description(**answer["description"])
         for refused in description.refused:
@@ -73,6 +73,11 @@ class PackDirectory:
                 registry.register(tool)
             except DuplicateTool as error:
                 log.error("in pack file %s: %s", file, error)
+
+
+def _leave_out(registry: Registry, file: Path, why: str) -> None:
+    log.error("pack file %r is left out: %s", str(file), why)
+    registry.left_out[file.stem] = f"{file.name} is left out: {why}"
 
 
 def describe_shipped(package: str, path: Path, *, index: PackIndex, threads: Threads) -> Registry:
