@@ -2,7 +2,8 @@
 
 import base64
 import json
-from urllib.parse import quote
+from html import escape
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from onetool.domain.redaction import MASK, SHORTEST, Redactor
 
-TRICKY = 'pa"ss\\wo\nrd/ü&='
+TRICKY = 'pa"s s\\wo\nrd/ü&=<'
 
 
 @pytest.mark.parametrize(
@@ -21,11 +22,13 @@ TRICKY = 'pa"ss\\wo\nrd/ü&='
         json.dumps(TRICKY, ensure_ascii=False),
         repr(TRICKY),
         quote(TRICKY, safe=""),
+        quote_plus(TRICKY),
+        escape(TRICKY),
         base64.b64encode(TRICKY.encode()).decode(),
     ],
 )
 def test_every_form_is_masked(text):
-    """Plain, as JSON, as repr, percent-encoded, base64."""
+    """Plain, as JSON, as repr, percent-encoded, in a form, in markup, base64."""
     redactor = Redactor([TRICKY])
     masked = redactor.redact(f"before {text} after")
     assert MASK in masked

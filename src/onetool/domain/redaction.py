@@ -5,9 +5,10 @@ import json
 import re
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 MASK = "[secret]"
+MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 LONG_LINE = 12
 SHORTEST = 4
 """A shorter value stands in too many ordinary words to be masked."""
@@ -62,4 +63,6 @@ def _forms(value: str) -> Iterable[str]:
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield quote(value, safe="", errors="replace")
+    yield quote_plus(value, errors="replace")
+    yield value.translate(MARKUP)
     yield base64.b64encode(value.encode("utf-8", "replace")).decode()
