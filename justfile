@@ -34,18 +34,15 @@ check: lint types
     pytest -q --cov --cov-report=
     coverage report --skip-covered --fail-under=95
     coverage report --include='*/domain/*,*/catalog/*,*/pipeline/*' --fail-under=100
+    python -m benchmarks --smoke
 
 # Crash, fuzz and fault tests at full size.
 torture:
     pytest -q --torture
 
-# Ratios against the bare engines, measured side by side.
-bench:
-    python -m benchmarks
-
-# What tools cost a model's context, in tokens; needs `uv sync --group bench` and the definitions of real servers.
-bench-context data="../shared/data":
-    python -m benchmarks.context --data {{data}}
+# Ratios against the bare engines, measured side by side; `just bench --help` tells the options.
+bench *args:
+    python -m benchmarks {{args}}
 
 # What an installed OneTool consists of: dist/sbom.json (CycloneDX) and dist/licences.md.
 sbom:

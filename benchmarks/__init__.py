@@ -1,1 +1,1 @@
-"""Ratios against the bare engines, measured side by side in one run."""
+"""What OneTool costs beside the bare engines under it, measured side by side in one run."""

@@ -1,93 +1,166 @@
-"""What the corridor costs: one call beside the bare function, one look-up beside a small catalog."""
+"""What a call costs at each door, beside the bare engine of that door, one and many in flight."""
 
-import time
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import jsonschema_rs
+import httpx2
 
-from benchmarks.figures import Figure, best_of_async
-from onetool.bootstrap import open_runtime
-from onetool.catalog.catalog import Catalog
-from onetool.domain import Caller, Registry, Tool, ToolSpec
-from onetool.runtime import Runtime
-from onetool.settings.configuration import load_configuration
-from onetool.settings.places import Places
-from onetool.sources.snapshot import Fixed, Snapshot
-from onetool.testing import function_source, memory_runtime
+from benchmarks import peers
+from benchmarks.children import asked, child
+from benchmarks.figures import Table
+from benchmarks.load import COLUMNS, Driver, Load, compare
+from benchmarks.options import Options
+from benchmarks.processes import bare, free_port, home, onetool, running
+from benchmarks.wire import http_driver, http_request, mcp_http_driver, stdio_client
 
-ARGS = {"a": "x", "b": "y", "c": 1, "d": 2.0, "e": True, "f": "z"}
-CALLS = 1_000
-FEW, MANY = 100, 100_000
-
-
-async def noop(a: str, b: str = "", c: int = 0, d: float = 0.0, e: bool = False, f: str = "") -> str:
-    """Do nothing."""
-    return a
-
-
-async def measure() -> list[Figure]:
-    """One pipeline call in memory and on disk, and look-ups in a small and a large catalog."""
-    async with memory_runtime({"bench": [noop]}) as ot:
-        in_memory = await _call("in memory", ot.runtime, limit=25)
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
-        (root / "config" / "tools").mkdir(parents=True)
-        places = Places(config=root / "config", data=root / "data", state=root / "state", cwd=root)
-        on_disk = open_runtime(
-            lambda: load_configuration(places, {}), sources=[function_source("bench", [noop])]
-        )
-        async with on_disk as runtime:
-            from_disk = await _call("watching files, logging", runtime, limit=60)
-    return [in_memory, from_disk, await _lookup()]
+TOKEN = "token-of-the-benchmark"
+BUNDLE = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
+RAIN = f"/tools/bundles/{BUNDLE}/tools/rain/version/v1"
+CALL = b'{"args":{"city":"Oslo"}}'
+HELLO = {"message": "hello"}
+SAID = b'"text":"hello"'
+NOTE = (
+    "Each cell: how many times the bare engine's amount ours is, and both amounts. p50 and p95 are what the "
+    "client waits; CPU and memory are those of the server with all it started. The clients write and read "
+    "bytes, so that they cost little."
+)
+Contest = AbstractAsyncContextManager[dict[str, Driver]]
 
 
-async def _call(where: str, runtime: Runtime, limit: float) -> Figure:
-    caller = Caller(door="python")
-    tool = await runtime.catalog.find("bench.noop")
-    if tool is None:
-        raise SystemExit("the benchmark's own tool is missing")
-    validator = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
-
-    async def bare() -> Any:
-        validator.validate(ARGS)
-        return await noop(**ARGS)
-
-    async def ours() -> Any:
-        return await runtime.call(runtime.new_call("bench.noop", ARGS, "python"), caller)
-
-    times = await best_of_async(_repeated(bare), _repeated(ours))
-    what = f"one call of a no-op async tool, {where} / validate + await"
-    return Figure(what=what, bare=times[0], ours=times[1], limit=limit, is_difference=True)
+async def measure(options: Options) -> list[Table]:
+    """A table with a row for each door and flight."""
+    table = Table("Calls", NOTE, COLUMNS)
+    for what, contest in CONTESTS.items():
+        with TemporaryDirectory() as folder:
+            async with contest(options, Path(folder)) as drivers:
+                table.rows += await compare(what, drivers, options.rounds)
+    if not options.peers:
+        table.note += " Other gateways were left out: give `--peers`."
+    return [table]
 
 
-async def _lookup() -> Figure:
-    catalogs = [(_catalog(size), f"pack.tool{size - 1}") for size in (FEW, MANY)]
-
-    def looks(catalog: Catalog, name: str) -> Callable[[], Awaitable[Any]]:
-        return lambda: catalog.resolve(name, Caller(door="python"))
-
-    for catalog, name in catalogs:
-        await catalog.resolve(name, Caller(door="python"))
-    times = await best_of_async(*(_repeated(looks(catalog, name)) for catalog, name in catalogs))
-    return Figure(what=f"look-up at {MANY:,} tools / at {FEW}", bare=times[0], ours=times[1], limit=1.2)
-
-
-def _catalog(size: int) -> Catalog:
-    registry = Registry()
-    for number in range(size):
-        spec = ToolSpec(name=f"pack.tool{number}", description="x", input_schema={"type": "object"})
-        registry.register(Tool(spec))
-    return Catalog([Snapshot(Fixed("bench", registry))])
+@asynccontextmanager
+async def corridor(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """A call in Python."""
+    async with AsyncExitStack() as stack:
+        kinds = {"bare": "function", "OneTool in memory": "memory", "OneTool": "disk"}
+        yield {
+            who: await stack.enter_async_context(_inside(kind, options, folder))
+            for who, kind in kinds.items()
+        }
 
 
-def _repeated(work: Callable[[], Awaitable[Any]]) -> Callable[[], Awaitable[float]]:
-    async def run() -> float:
-        started = time.perf_counter()
-        for _ in range(CALLS):
-            await work()
-        return (time.perf_counter() - started) / CALLS
+@asynccontextmanager
+async def code(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """`run`, in Python."""
+    async with _inside("monty", options, folder) as interpreter, _inside("run", options, folder) as run:
+        yield {"bare": interpreter, "OneTool": run}
 
-    return run
+
+@asynccontextmanager
+async def mcp_stdio(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """A tool of our own over pipes."""
+    ours = onetool("mcp", "--expose", "all")
+    async with (
+        running(bare("mcp_server")) as theirs,
+        running(ours, home(folder)) as server,
+        stdio_client(theirs) as direct,
+        stdio_client(server) as client,
+    ):
+        yield {
+            "bare": direct.driver("echo", HELLO, SAID, options.seconds),
+            "OneTool": client.driver("tools__echo", HELLO, SAID, options.seconds),
+        }
+
+
+@asynccontextmanager
+async def proxied(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """A tool of another server over pipes: the server itself is the bare one."""
+    command = bare("mcp_server")
+    settings = {"expose": "all", "servers": {"bare": {"command": command[0], "args": command[1:]}}}
+    servers = {"bare": (command, None), "OneTool": (onetool("mcp"), home(folder, json.dumps(settings)))}
+    if options.peers:
+        servers["FastMCP proxy"] = (await peers.fastmcp_proxy(options, command), None)
+    async with AsyncExitStack() as stack:
+        drivers = {}
+        for who, (started, env) in servers.items():
+            process = await stack.enter_async_context(
+                running(started, env, quiet=who not in ("bare", "OneTool"))
+            )
+            client = await stack.enter_async_context(stdio_client(process))
+            tool = "bare__echo" if who == "OneTool" else "echo"
+            await client.offered(tool)
+            drivers[who] = client.driver(tool, HELLO, SAID, options.seconds)
+        yield drivers
+
+
+@asynccontextmanager
+async def mcp_http(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """A tool of our own over HTTP, each client with a session."""
+    port, own = free_port(), free_port()
+    env = {**home(folder, "expose: all\n"), "ONETOOL_TOKEN": TOKEN}
+    async with (
+        running(bare("mcp_server", port), port=port) as theirs,
+        running(onetool("serve", "--port", str(own)), env, own) as ours,
+    ):
+        seconds = options.seconds
+        yield {
+            "bare": mcp_http_driver(port, "/mcp", "echo", HELLO, SAID, theirs.pid, seconds),
+            "OneTool": mcp_http_driver(own, "/mcp", "tools__echo", HELLO, SAID, ours.pid, seconds, TOKEN),
+        }
+
+
+@asynccontextmanager
+async def rest(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
+    """A stored HTTP tool, invoked over REST; its upstream is on this machine."""
+    up, port, own = free_port(), free_port(), free_port()
+    env = {**home(folder, 'allowedHosts: ["127.0.0.1"]\n'), "ONETOOL_TOKEN": TOKEN}
+    async with AsyncExitStack() as stack:
+        await stack.enter_async_context(running(bare("http_server", up), port=up))
+        theirs = await stack.enter_async_context(running(bare("http_server", port, up), port=port))
+        ours = await stack.enter_async_context(running(onetool("serve", "--port", str(own)), env, own))
+        _store_tool(own, up)
+        invoke = http_request("POST", f"{RAIN}/invoke", CALL, TOKEN)
+        drivers = {
+            "bare": http_driver(
+                port, http_request("POST", "/", CALL), b'"rain"', theirs.pid, options.seconds
+            ),
+            "OneTool": http_driver(own, invoke, b'"rain"', ours.pid, options.seconds),
+        }
+        if options.peers:
+            drivers["ContextForge"] = await stack.enter_async_context(peers.contextforge(options, folder, up))
+        yield drivers
+
+
+CONTESTS: dict[str, Callable[[Options, Path], Contest]] = {
+    "pipeline / check + bare function": corridor,
+    '`run("1 + 1")` / bare Monty': code,
+    "MCP stdio / bare SDK server": mcp_stdio,
+    "MCP stdio, proxied / the server itself": proxied,
+    "MCP HTTP / bare SDK server": mcp_http,
+    "REST / bare ASGI forwarder": rest,
+}
+
+
+@asynccontextmanager
+async def _inside(kind: str, options: Options, folder: Path) -> AsyncIterator[Driver]:
+    """Loads that a process makes upon itself."""
+    async with running(child("inside", kind), home(folder / kind)) as process:
+
+        async def drive(flight: int) -> Load:
+            return Load(*await asked(process, flight, options.seconds))
+
+        yield drive
+
+
+def _store_tool(port: int, upstream: int) -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    request = {"urlTemplate": f"http://127.0.0.1:{upstream}/rain/${{city}}"}
+    tool = {"type": "http", "argSchema": schema, "httpImpl": {"request": request}}
+    base, headers = f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {TOKEN}"}
+    with httpx2.Client(headers=headers, trust_env=False) as client:
+        client.put(f"{base}/tools/bundles/{BUNDLE}", json={"slug": "weather"}).raise_for_status()
+        client.put(f"{base}{RAIN}", json=tool).raise_for_status()

@@ -1,4 +1,4 @@
-"""How many tokens a text is: by the ranks of a real tokenizer where they are installed, and as bytes / 4."""
+"""How many tokens a text is: by the ranks of a real tokenizer where they are installed, else as bytes / 4."""
 
 import gzip
 import os
@@ -7,38 +7,26 @@ from hashlib import sha1
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from onetool.domain.usage import tokens
 
 ENCODING = "o200k_base"
 ADDRESS = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
-ABSENT = "tiktoken and bpe-openai are not installed (uv sync --group bench): tokens are bytes / 4"
+ABSENT = "bytes / 4, because tiktoken and bpe-openai are not installed (uv sync --group bench)"
 Count = Callable[[str], int]
 
 
-class Tokens(NamedTuple):
-    """One text, counted twice."""
-
-    counted: int
-    estimated: int
-    """Bytes / 4, as OneTool itself says it."""
-
-    def __str__(self) -> str:
-        return f"{self.counted:,} ({self.estimated:,})"
-
-
 class Tokenizer:
-    """Counts tokens; without the packages both counts are the estimate."""
+    """Counts tokens, and says how."""
 
     def __init__(self) -> None:
         self._count = _ranked()
-        self.name = f"tokens of {ENCODING} (bytes / 4)" if self._count else ABSENT
+        self.name = f"tokens of {ENCODING}" if self._count else ABSENT
 
-    def count(self, text: str) -> Tokens:
+    def count(self, text: str) -> int:
         """Count one text."""
-        estimated = tokens(len(text.encode()))
-        return Tokens(self._count(text) if self._count else estimated, estimated)
+        return self._count(text) if self._count else tokens(len(text.encode()))
 
 
 def _ranked() -> Count | None:

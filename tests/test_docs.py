@@ -18,7 +18,7 @@ EXECUTED = {"console", "python", "shell", "bash"}
 CHECKED = EXECUTED | {"yaml", "json"}
 PLAIN = {"text", ""}
 COMMANDS = ("onetool ", "$ ", "curl ", "pip ", "uv ", "docker ")
-NOT_RUN = 6
+NOT_RUN = 7
 
 
 def is_work(page: Path) -> bool:

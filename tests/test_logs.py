@@ -95,6 +95,21 @@ print("done")
     child.stderr.close()
 
 
+def test_a_reader_that_does_not_read_costs_the_file_nothing(tmp_path):
+    """What cannot be shown is still written down."""
+    code = """
+import logging, sys
+from pathlib import Path
+from onetool.logs import SharedFile, open_logs
+with open_logs(stderr="info", file=SharedFile(Path(sys.argv[1]), 10**9)):
+    logging.getLogger("onetool.test").info("x" * 200_000)
+"""
+    path = tmp_path / "log.jsonl"
+    with subprocess.Popen([sys.executable, "-c", code, str(path)], stderr=subprocess.PIPE) as child:
+        assert child.wait(30) == 0
+    assert len(records(path)) == 1
+
+
 def test_a_person_reads_a_sentence(tmp_path):
     """At a terminal there is no JSON and nothing that moves the cursor; the file keeps the whole record."""
     code = """

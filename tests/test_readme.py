@@ -28,7 +28,7 @@ def run_own_tests(home) -> None:
 def test_the_readme_works_as_written(home):
     """From top to bottom: commands, files and Python."""
     seen = execute_page(ROOT / "README.md", home, ["True [1, 1]\nhi\n"])
-    assert seen == ["shell", "console", "python", "console", "console", "python", "console"]
+    assert seen == ["shell", "console", "python", "console", "console", "python", "console", "shell"]
 
 
 def test_the_first_pack_works_as_written(home):

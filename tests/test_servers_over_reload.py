@@ -7,6 +7,10 @@ import time
 from pathlib import Path
 
 from onetool import onetool_runtime
+from onetool.bootstrap import open_runtime
+from onetool.domain.caller import Caller
+from onetool.settings.configuration import load_configuration
+from onetool.settings.places import find_places
 
 SCRIPT = Path(__file__).parent / "mcp_servers" / "by_hand.py"
 PATIENCE = 10.0
@@ -31,6 +35,19 @@ async def until_gone(pid):
             return True
         await asyncio.sleep(0.02)
     return False
+
+
+async def test_code_follows_what_another_process_has_reloaded(home):
+    """A tool that was forbidden since is refused inside of code as well."""
+    places = find_places(home.env, home.cwd)
+    opened = [open_runtime(lambda: load_configuration(places, {})) for _ in range(2)]
+    caller = Caller(door="mcp")
+    async with opened[0] as one, opened[1] as other:
+        assert (await one.run("tools.echo(message=1)", caller)).data == 1
+        home.write("onetool.yaml", "approval: {deny: [tools.echo]}")
+        await other.reload()
+        refused = await one.run("tools.echo(message=1)", caller)
+    assert "approval.deny" in refused.error.message
 
 
 async def test_a_server_that_nothing_was_changed_about_goes_on_running(home):

@@ -10,7 +10,8 @@ from onetool.doors.cli.main import cli
 from .markdown import MADE, code, page, table
 
 ABOUT = f"""Every command knows `--help`. Exit codes: 0 it went well, 1 what was asked for failed, 2 it
-was asked wrongly. An answer that does not go to a terminal is JSON, as with `--json`. {MADE}"""
+was asked wrongly. An answer that does not go to a terminal is JSON, as with `--json`; of `run` and
+`config show` only with `--json`. {MADE}"""
 ROOT = {"help_option_names": ["-h", "--help"]}
 
 

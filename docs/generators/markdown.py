@@ -18,7 +18,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def page(title: str, *parts: str) -> str:
-    """Write a page that says that it is made."""
+    """Write a page: a title, and what stands below it."""
     return "\n\n".join([f"# {title}", *(part.strip() for part in parts if part.strip())]) + "\n"
 
 

@@ -106,11 +106,11 @@ class JsonLog(logging.Handler):
             batch = self._next_batch()
             records = [record for record in batch if record is not None]
             lines = [self._safe_line(record) for record in records]
-            with suppress(OSError, ValueError):  # a closed stderr or a full disk must not end the thread
-                _write_stderr("".join(self._loud(records, lines)))
-            with suppress(OSError):
+            with suppress(OSError):  # a full disk must not end the thread
                 if self._file is not None and lines:
                     self._file.append("".join(lines).encode())
+            with suppress(OSError, ValueError):  # nor a closed stderr
+                _write_stderr("".join(self._loud(records, lines)))
             if len(records) < len(batch):
                 return
 

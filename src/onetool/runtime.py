@@ -206,16 +206,18 @@ class Runtime:
         return ToolCall(id=self.new_id(), name=name, args=args, source=source)
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
-        """Answer a call: the only way in, for every door."""
+        """Answer a call, whichever door it came through."""
         if caller.depth == 0 and self._bell.has_rung:
             await self._follow_reload()
         return await self._state.pipeline.run(call, caller)
 
     async def run(self, code: str, caller: Caller) -> CodeResult:
         """Run code that a model wrote; every call of a tool inside it is a call of this caller."""
-        deadline = time.monotonic() + self.configuration.settings.execution.run_timeout_s
-        inside = caller.inner(deadline)
-        host = CodeHost(partial(self._call_from_code, inside), self.loop, self._most_args_bytes())
+        if caller.depth == 0:
+            await self.follow()
+        execution = self.configuration.settings.execution
+        inside = caller.inner(time.monotonic() + execution.run_timeout_s)
+        host = CodeHost(partial(self._call_from_code, inside), self.loop, execution.max_args_bytes)
         result = await self._state.code.run(code, inside, host)
         if result.ok or host.calls:
             await self._savings.count_run(caller, host.calls, self.catalog)
@@ -223,9 +225,6 @@ class Runtime:
 
     async def _call_from_code(self, caller: Caller, name: str, args: Mapping[str, Any]) -> ToolResult:
         return await self.call(self.new_call(name, args, "run"), caller)
-
-    def _most_args_bytes(self) -> int:
-        return self.configuration.settings.execution.max_args_bytes
 
     async def follow(self) -> None:
         """Take what another process has reloaded, as every call does by itself."""

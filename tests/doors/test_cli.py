@@ -195,6 +195,19 @@ def test_a_reader_that_leaves_early_is_no_error(home):
     assert "Traceback" not in done.stderr
 
 
+def test_results_do_not_steer_the_terminal(home):
+    """What a tool returns is shown, not obeyed; a program gets it as it is."""
+    evil = "\x1b]52;c;aGk=\x07"
+    for words in (
+        ("run", "print('\\x1b]52;c;aGk=\\x07')"),
+        ("tools", "invoke", "tools.echo", "--args", json.dumps({"message": evil})),
+    ):
+        shown = on_a_terminal(*words)
+        assert "]52;c;aGk=" in shown
+        assert "\x1b]52" not in shown
+    assert evil in onetool("run", "print('\\x1b]52;c;aGk=\\x07')").stdout
+
+
 def test_code_is_run_from_the_command_line(home):
     """As an argument, from a file, from standard input; the result on stdout, errors on stderr."""
     assert onetool("run", "print('so'); 'far'").stdout == "so\nfar\n"

@@ -56,6 +56,17 @@ def test_a_clients_servers_move_in_with_one_command_and_answer(home, cursor):
     assert "no servers to take over" in again.stdout
 
 
+def test_what_was_taken_over_before_can_be_moved_later(home, cursor):
+    """The client lets go of what is here; a server of the same name that is another one stays with it."""
+    file = cursor({"one": entry(), "two": entry()})
+    assert onetool("servers", "import", "cursor", "--yes", env=cursor.env).returncode == 0
+    cursor({"one": entry(), "two": {"command": "another"}})
+    done = onetool("servers", "import", "cursor", "--move", "--yes", env=cursor.env)
+    assert done.returncode == 0, done.stderr
+    assert "two, but not the same: it stays" in done.stderr
+    assert set(json.loads(file.read_text())["mcpServers"]) == {"two", "onetool"}
+
+
 def test_what_cannot_be_taken_over_is_named_and_the_rest_is_taken(home, cursor):
     """One odd entry of a client does not keep the others back, and the exit code tells."""
     odd = {

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 import rest_app
 from onetool.domain.caller import Caller
 from onetool.doors.mcp.presents import PRESENTATIONS
-from onetool.doors.mcp.server import create_server
+from onetool.doors.mcp.server import _question, create_server
 from onetool.doors.mcp.transports import http_app
 from onetool.testing import memory_runtime
 
@@ -209,6 +209,14 @@ async def test_tools_that_change_things(policy, refused):
         over_http(ot.runtime, "all") as client,
     ):
         assert (await said(client, "demo__wipe"))[0] is refused
+
+
+def test_a_person_sees_every_argument_that_is_decided_on():
+    """A long first value does not hide the next, and says that it is longer."""
+    shown = _question("fs.write", {"note": "a" * 5_000, "path": "/etc/passwd"})
+    assert '- path: "/etc/passwd"' in shown
+    assert "aaa ... aaa" in shown
+    assert len(shown) < 1_000
 
 
 async def test_what_a_model_reads_first_is_small():

@@ -2,12 +2,17 @@
 
 import asyncio
 import re
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
+from onetool.bootstrap import open_runtime
 from onetool.doors.rest.guard import Guard
+from onetool.doors.rest.listening import make_server
+from onetool.settings.configuration import load_configuration
+from onetool.settings.places import find_places
 from onetool.testing import memory_runtime
 from rest_app import served
 
@@ -191,6 +196,51 @@ def test_a_server_without_a_token_does_not_start():
     """An empty one would let everybody in."""
     with pytest.raises(ValueError, match="token"):
         Guard(lambda *_: None, token="", hosts=())
+
+
+@asynccontextmanager
+async def served_home(home):
+    places = find_places(home.env, home.cwd)
+    async with (
+        open_runtime(lambda: load_configuration(places, {})) as runtime,
+        served(runtime) as client,
+    ):
+        yield client
+
+
+async def test_what_went_wrong_here_stands_in_our_log(home, caplog):
+    """The answer says that, the log says what; the server underneath, which masks nothing, says nothing."""
+    (home.root / "data").mkdir()
+    (home.root / "data" / "sessions").write_text("no directory")
+    async with served_home(home) as client:
+        answer = await client.get("/sessions")
+    assert (answer.status_code, "the log says what" in answer.text) == (500, True)
+    assert [record["logger"] for record in home.log() if "exception" in record] == [
+        "onetool.doors.rest.guard"
+    ]
+    assert [
+        record for record in caplog.records if record.name.startswith("uvicorn") and record.exc_info
+    ] == []
+
+
+async def test_looking_on_starts_no_server(home, tmp_path):
+    """Neither a figure nor a name that does not exist is worth the start of a program."""
+    started = tmp_path / "started"
+    home.write("onetool.yaml", f"servers: {{s: {{command: touch, args: [{started}]}}}}")
+    async with served_home(home) as client:
+        assert "onetool_tools" in (await client.get("/metrics")).text
+        wrong = (await client.post("/tools/call", json={"name": "time.nwo"})).json()
+    assert "Did you mean time.now" in wrong["error"]["message"]
+    assert not started.exists()
+
+
+def test_a_second_signal_ends_the_server_at_once():
+    """The first lets calls end."""
+    server = make_server(None)
+    server.end()
+    assert (server.should_exit, server.force_exit) == (True, False)
+    server.end()
+    assert server.force_exit
 
 
 async def test_progress_is_masked_and_never_ends_a_stream():

@@ -97,6 +97,20 @@ async def test_the_last_line_is_the_result(code, data):
     assert (result.ok, result.data) == (True, data), result
 
 
+async def test_a_complaint_names_the_signature_of_the_tool_that_was_called():
+    """Though another pack has a function of the same name."""
+
+    def find(name: str) -> str:
+        """By name."""
+        return name
+
+    async with memory_runtime({"aa": [find], "bb": [find], "cc": [find]}) as ot:
+        for pack in ("aa", "bb", "cc"):
+            code = f"aa.find(name='x')\nbb.find(name='x')\ncc.find(name='x')\n{pack}.find(nam='x')"
+            said = (await ot.run(code)).error.message
+            assert f"Did you mean name? Signature: {pack}.find(*, name: str)" in said
+
+
 @pytest.mark.parametrize("code", ["time.now()['iso']", "import time\ntime.now()['iso']"])
 async def test_our_time_pack_wins_over_the_interpreters_own(code):
     """A pack is itself, whatever module has the same name."""

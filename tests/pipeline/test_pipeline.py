@@ -14,6 +14,7 @@ from hypothesis_schemas import json_schemas, json_values
 from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult, ToolSpec
 from onetool.domain.caller import grant, refuse
 from onetool.domain.errors import ExecutionError
+from onetool.domain.json_text import check_size, encode
 from onetool.pipeline.places import Places
 from onetool.sdk import Context, call_tool, call_tool_async, tool
 from onetool.sources.snapshot import Fixed, Snapshot
@@ -413,6 +414,37 @@ async def test_sizes_are_limited_both_ways():
     assert (reason(too_much), reason(too_long)) == (Reason.TOO_LARGE_IN, Reason.TOO_LARGE_OUT)
     assert "execution.max_args_bytes" in too_much.error.message
     assert "output.max_bytes" in too_long.error.message
+
+
+async def test_a_large_result_is_looked_at_beside_the_event_loop():
+    """Others are served meanwhile; a small one needs no thread."""
+    seen = []
+
+    class Odd:
+        def __str__(self):
+            seen.append(threading.current_thread() is threading.main_thread())
+            return "odd"
+
+    async def many(number: int) -> list:
+        return [Odd(), *range(number)]
+
+    async with memory_runtime({"demo": [many]}) as ot:
+        assert (await ot.call("demo.many", number=3)).ok
+        is_small_here = seen.copy()
+        assert (await ot.call("demo.many", number=5_000)).ok
+    assert all(is_small_here)
+    assert not any(seen[len(is_small_here) :])
+
+
+async def test_millions_of_numbers_take_little_longer_than_to_write_them():
+    """What is looked at one by one would take a hundred times as long."""
+    value = [list(range(200_000)) for _ in range(5)]
+    started = time.process_time()
+    encode(value)
+    written = time.process_time() - started
+    started = time.process_time()
+    check_size(value, 10**9)
+    assert time.process_time() - started < 10 * written + 0.05
 
 
 async def test_a_returned_error_text_stays_a_value():

@@ -22,6 +22,7 @@ from onetool.domain.invocation import Flag, Invocation
 from onetool.network.client import HttpClients
 from onetool.settings.secrets import Secret
 from onetool.sources.http_tools import HttpTool, Pace, Tokens
+from onetool.sources.http_tools.bodies import Answer as BodyAnswer
 from onetool.sources.http_tools.tokens import Token
 from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.testing import memory_runtime
@@ -669,9 +670,8 @@ async def test_refresh_tokens_are_replaced_by_those_that_come(make):
         reply("not json " + KEY),
         reply([KEY]),
         reply({"access_token": 5}),
-        reply({"access_token": "abc", "expires_in": "soon"}),
-        reply({"access_token": "abc", "refresh_token": 5}),
-        reply({"access_token": "abc\r\nX: y"}),
+        reply({"access_token": [KEY], "refresh_token": KEY}),
+        reply({"access_token": f"{KEY}\r\nX: y"}),
         reply("", 302, Location="http://evil.test/"),
     ],
 )
@@ -682,8 +682,29 @@ async def test_a_token_that_cannot_be_had(make, answer):
         errors = await asyncio.gather(*(call(tool) for _ in range(5)), return_exceptions=True)
     assert len(raw.requests) == 1
     for error in errors:
-        assert (error.reason, "gave no access token" in str(error)) == (Reason.UPSTREAM, True)
+        assert (error.reason, "access" in str(error)) == (Reason.UPSTREAM, True)
         assert KEY not in str(error)
+
+
+@pytest.mark.parametrize("odd", [{"expires_in": "1 hour"}, {"expires_in": None}, {"refresh_token": 5}])
+async def test_what_is_odd_beside_a_token_does_no_harm(make, odd):
+    """A token that is there is used."""
+    issuer = TokenServer(**odd)
+    async with server(issuer) as raw:
+        tool = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY"))
+        assert await call(tool) == {"token": "token-1"}
+
+
+def test_a_server_does_not_choose_a_codec_that_takes_minutes():
+    """What is no encoding of texts is read as UTF-8; what is one, as that."""
+    slow = BodyAnswer(
+        status=200, content=b"a" * 5_000_000 + b"-x", content_type="text/plain; charset=punycode"
+    )
+    assert slow.text().endswith("a-x")
+    latin = BodyAnswer(
+        status=200, content="é".encode("latin-1"), content_type='text/plain; charset="ISO-8859-1"'
+    )
+    assert latin.text() == "é"
 
 
 @pytest.mark.spec("BND-19", "BND-65")

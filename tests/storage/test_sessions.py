@@ -20,6 +20,12 @@ def user(text, ask="a"):
     return said(Message(role="user", text=text), ask, 1.0)
 
 
+@pytest.mark.parametrize("broken", [{}, {"tools": None}, {"tools": [[]]}])
+def test_a_list_of_tools_that_cannot_be_read_allows_none(broken):
+    """What was narrowed once is not wide again because a line is broken."""
+    assert add_up([{"type": "allowed", **broken}]).allowed == frozenset()
+
+
 def test_records_come_back_in_their_order(store):
     """What was appended is what is read."""
     store.append("s", [user("one"), user("two")])

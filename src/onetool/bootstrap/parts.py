@@ -69,6 +69,7 @@ def make_pipeline(
         rates=rates,
         approval=Approval(settings.approval.allow, settings.approval.deny),
         redactor=configuration.secrets.redactor,
+        threads=runtime.threads,
     )
 
 

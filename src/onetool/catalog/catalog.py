@@ -189,7 +189,7 @@ class Catalog:
 
     async def _names(self, caller: Caller) -> list[str]:
         names: list[str] = []
-        async for tool in self.tools(caller):
+        async for tool in self.tools(caller, wakes=False):
             names.append(tool.spec.name)
             if len(names) == SUGGEST_AMONG:
                 break

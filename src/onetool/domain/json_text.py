@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping, Set
 from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
@@ -12,6 +12,8 @@ import orjson
 
 MAX_DEPTH = 200
 """Deeper than any real result; a cycle ends here instead of for ever."""
+SMALL, SMALL_TEXT = 2_000, 100
+NUMBERS = frozenset({int, float, bool, type(None)})
 
 
 def encode(value: Any) -> bytes:
@@ -25,14 +27,33 @@ def encode(value: Any) -> bytes:
         return json.dumps(jsonable(value), separators=(",", ":")).encode()
 
 
+class TooLarge(ValueError):
+    """A value that is larger than allowed."""
+
+
+def is_small(value: Any) -> bool:
+    """Whether a value has so few parts that looking at each of them takes no time."""
+    parts, waiting = 0, [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str | bytes | bytearray):
+            parts += len(one) // SMALL_TEXT
+        elif isinstance(one, dict | list | tuple | set | frozenset):
+            parts += len(one)
+            waiting += () if parts > SMALL else one.values() if isinstance(one, dict) else one
+        if parts > SMALL:
+            return False
+    return True
+
+
 def check_size(value: Any, limit: int) -> None:
     """Look how large a value would be as JSON, without writing it: parts that are shared count each time.
 
     Forty lists that each hold the one before twice are small in memory, and have no end on paper.
-    Raises ValueError over the limit, and for what refers to itself.
+    Raises TooLarge over the limit, and ValueError for what refers to itself.
     """
     if _Sizes(limit).of(value, 0) > limit:
-        raise ValueError(f"larger than {limit} bytes")
+        raise TooLarge(f"larger than {limit} bytes")
 
 
 class _Sizes:
@@ -53,8 +74,15 @@ class _Sizes:
         return known
 
     def _container(self, value: Any, depth: int) -> int:
+        if isinstance(value, dict):
+            return self._items(value.keys(), depth) + self._items(value.values(), depth)
+        return self._items(value, depth)
+
+    def _items(self, items: Collection[Any], depth: int) -> int:
+        if set(map(type, items)) <= NUMBERS:  # millions of them are looked at in no time
+            return 2 + 2 * len(items)
         size = 2
-        for item in (*value.keys(), *value.values()) if isinstance(value, dict) else value:
+        for item in items:
             size += 1 + self.of(item, depth)
             if size > self._limit:
                 break

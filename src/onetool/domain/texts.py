@@ -26,7 +26,6 @@ def first_words(text: str, most_bytes: int) -> str:
     return (words if 2 * len(words) > len(start) else start).rstrip(" .,;:") + MORE
 
 
-@cache
 def counted(number: int, thing: str) -> str:
     """A number of things, in words that fit it: 1 file, 2 files."""
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
@@ -37,6 +36,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
 
 
+@cache  # asked for each field of each stored tool, and there are few fields
 def camel(field: str) -> str:
     """A field as JSON names it: `display_name` is `displayName`, and an id `bundleID`."""
     head, *rest = field.split("_")

@@ -149,6 +149,7 @@ def _take_message(found: Transcript, asks: dict[str, list[Message]], record: Rec
 
 
 def _take_allowed(found: Transcript, asks: dict[str, list[Message]], record: Record) -> None:
+    found.allowed = frozenset()  # a list that cannot be read allows nothing
     found.allowed = frozenset(record["tools"])
 
 

@@ -85,7 +85,7 @@ class CodeRuns:
             async with asyncio.timeout_at(caller.deadline):
                 job = await self._job(code, caller, host)
                 outcome = await self._sandbox.run(job)
-            return self._leaving(outcome)
+            return await self._leaving(outcome)
         except InvalidProgram as error:
             return _failure(Reason.BAD_ARGS, str(error))
         except TimeoutError:
@@ -118,13 +118,13 @@ class CodeRuns:
         known = self._catalog.aliases
         return {name: known[name] for name in program.names & known.keys() if "@" not in known[name]}
 
-    def _leaving(self, outcome: Outcome) -> CodeResult:
+    async def _leaving(self, outcome: Outcome) -> CodeResult:
         printed = self._pipeline.masked(outcome.printed)
         if outcome.error:
             reason = Reason.TIMEOUT if outcome.exception == "TimeoutError" else Reason.RAISED
             return _failure(reason, self._pipeline.masked(outcome.error), printed)
         try:
-            data, _ = self._pipeline.leaving(NAME, outcome.output)
+            data, _ = await self._pipeline.leaving(NAME, outcome.output)
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
         return CodeResult(True, jsonable(data), printed)

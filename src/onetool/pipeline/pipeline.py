@@ -12,16 +12,17 @@ from onetool.domain.call import ErrorText, Meta, ToolCall, ToolResult
 from onetool.domain.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.invocation import Flag, Invocation
-from onetool.domain.json_text import check_size, encode, jsonable
 from onetool.domain.redaction import Redactor
 from onetool.domain.texts import cut
 from onetool.ports import RateLimiter
+from onetool.threads import Threads
 
 from .admission import Admission
 from .approval import Approval
 from .checks import Checks
-from .dispatch import Enter, Raised, ReturnedError, describe, dispatch
+from .dispatch import Enter, Raised, ReturnedError, dispatch
 from .leash import Timekeeper
+from .leaving import Leaving
 from .record import Recorder
 
 log = logging.getLogger(__name__)
@@ -54,11 +55,13 @@ class Pipeline:
         rates: RateLimiter,
         approval: Approval | None = None,
         redactor: Redactor | None = None,
+        threads: Threads | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits or Limits()
         self._catalog, self._recorder, self._enter = catalog, recorder, enter
         self._approval, self._redactor = approval or Approval(), redactor or Redactor()
+        self._leaving = Leaving(self._limits.max_output_bytes, self._redactor, threads or Threads())
         self._checks = Checks(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
         self._clock = clock
@@ -97,7 +100,7 @@ class Pipeline:
         self._checks.check_output(resolved, output)
         if call.source == INSIDE:
             return output
-        output, walk.bytes_out = self.leaving(call.name, output)
+        output, walk.bytes_out = await self._leaving.check(call.name, output)
         return output
 
     async def _run(self, walk: "_Walk", resolved: Resolved, deadline: float) -> Any:
@@ -116,27 +119,12 @@ class Pipeline:
         deadline = self._clock() + timeout
         return deadline if caller.deadline is None else min(deadline, caller.deadline)
 
-    def leaving(self, name: str, output: Any) -> tuple[Any, int]:
-        """Check the size of what leaves the house, and mask the secrets in it; return it with its size.
+    async def leaving(self, name: str, output: Any) -> tuple[Any, int]:
+        """Check what leaves the house, and mask the secrets in it; return it with its size.
 
         Raises ExecutionError.
         """
-        limit = self._limits.max_output_bytes
-        try:
-            if not isinstance(output, str | int | float | None):
-                check_size(output, limit * 2)
-            text = encode(output)
-            if self._redactor and self._redactor.finds(text.decode()):
-                output = self._redactor.clean(jsonable(output))
-        except BaseException as error:  # noqa: BLE001 - the text of a foreign object may raise anything
-            said = describe(error)
-            too_large = said.startswith("ValueError: larger than")
-            message = f"{name} returned something that cannot be written as JSON: {said}"
-            raise ExecutionError(Reason.TOO_LARGE_OUT if too_large else Reason.BAD_OUTPUT, message) from None
-        if len(text) > limit:
-            message = f"{name} returned {len(text)} bytes, over output.max_bytes ({limit})."
-            raise ExecutionError(Reason.TOO_LARGE_OUT, message)
-        return output, len(text)
+        return await self._leaving.check(name, output)
 
     def _error_text(self, text: ErrorText) -> ErrorText:
         return ErrorText(cut(self._redactor.redact(text), self._limits.max_output_bytes))

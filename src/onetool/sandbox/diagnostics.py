@@ -1,6 +1,7 @@
 """What was wrong with code, in its author's names: the nearest tool, the signature, what there is instead."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from onetool.domain.nearest import did_you_mean
@@ -47,19 +48,27 @@ def _diagnostic(match: "re.Match[str]", job: SandboxJob) -> str:
         pack, name = missing.groups()
         known = [f"{pack}.{one}" for one in _signatures(job.modules.get(pack, ""))]
         return f"{line}: there is no tool {pack}.{name}.{did_you_mean(f'{pack}.{name}', known)}"
-    function = FUNCTION.search(message)
-    return f"{line}: {_about_function(message, function[1], job) if function else message}"
+    if function := FUNCTION.search(message):
+        message = _about_call(message, _meant(function[1], int(match["line"]), job))
+    return f"{line}: {message}"
 
 
-def _about_function(message: str, name: str, job: SandboxJob) -> str:
-    """A complaint about a call, with the signature of the tool."""
-    for pack, stubs in job.modules.items():
-        signature = _signatures(stubs).get(name)
-        if signature is not None:
-            unknown = UNKNOWN_PARAMETER.search(message)
-            nearest = did_you_mean(unknown[1], re.findall(r"(\w+):", signature)) if unknown else ""
-            return f"{message}.{nearest} Signature: {pack}.{name}({signature})"
-    return message
+def _meant(name: str, line: int, job: SandboxJob) -> dict[str, str]:
+    """Signatures of the tools that a complaint may be about: those on its line, if it names any."""
+    packs = {pack: _signatures(stubs) for pack, stubs in job.modules.items()}
+    found = {f"{pack}.{name}": known[name] for pack, known in packs.items() if name in known}
+    written = "".join(job.program.source.splitlines()[line - 1 : line])
+    return {tool: signature for tool, signature in found.items() if f"{tool}(" in written} or found
+
+
+def _about_call(message: str, meant: Mapping[str, str]) -> str:
+    if not meant:
+        return message
+    unknown = UNKNOWN_PARAMETER.search(message)
+    parameters = re.findall(r"(\w+):", " ".join(meant.values()))
+    nearest = did_you_mean(unknown[1], parameters) if unknown else ""
+    signatures = " or ".join(f"{tool}({signature})" for tool, signature in meant.items())
+    return f"{message}.{nearest} Signature: {signatures}"
 
 
 def _signatures(stubs: str) -> dict[str, str]:

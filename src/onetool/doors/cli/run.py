@@ -9,7 +9,7 @@ import click
 from onetool.domain.caller import Caller, grant
 from onetool.runtime import CodeResult, Runtime
 
-from .session import answers, json_option, with_runtime, write_json
+from .session import answers, fit, json_option, with_runtime, write_json
 from .tools import EXIT, allow_option
 
 
@@ -38,10 +38,10 @@ def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_jso
     if as_json:
         write_json(result.to_json())
     elif result.error is not None:
-        click.echo(result.printed, nl=False, file=answers())
-        click.echo(f"Error: {result.error.message}", err=True)
+        click.echo(fit(result.printed, answers()), nl=False, file=answers())
+        click.echo(fit(f"Error: {result.error.message}", sys.stderr), err=True)
     elif shown:
-        click.echo(shown, file=answers())
+        click.echo(fit(shown, answers()), file=answers())
     if result.error is not None:
         raise SystemExit(EXIT[result.error.reason])
 

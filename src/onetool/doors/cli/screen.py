@@ -10,6 +10,7 @@ from rich.table import Table
 
 from onetool.domain.call import ToolResult
 from onetool.domain.json_text import pretty
+from onetool.domain.texts import printable
 from onetool.domain.tool import ToolSpec
 from onetool.domain.yaml_text import to_yaml
 
@@ -72,10 +73,10 @@ def show_result(answer: ToolResult) -> None:
     took = f"[dim]{answer.meta.duration_ms:.1f} ms[/dim]"
     if answer.error is None:
         console.print(f"[green]ok[/green] {escape(answer.meta.tool)} {took}", highlight=False)
-        console.print(to_yaml(answer.data), markup=False, highlight=False, soft_wrap=True)
+        console.print(printable(to_yaml(answer.data)), markup=False, highlight=False, soft_wrap=True)
         return
     console.print(f"[red]{answer.error.code}[/red] {escape(answer.meta.tool)} {took}", highlight=False)
-    console.print(escape(answer.error.message), highlight=False)
+    console.print(escape(printable(answer.error.message)), highlight=False)
 
 
 def _parameters(spec: ToolSpec) -> str:

@@ -81,7 +81,7 @@ async def _listen(app: Any, listening: socket.socket, token: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         with _unsupported():
-            loop.add_signal_handler(number, lambda: setattr(server, "should_exit", True))
+            loop.add_signal_handler(number, server.end)
     click.echo(f"OneTool listens on http://{shown}:{bound}", file=answers())
     click.echo(f"Screens: http://{shown}:{bound}/ (log in with the token {token})", file=answers())
     answers().flush()

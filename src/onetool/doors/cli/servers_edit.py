@@ -12,6 +12,7 @@ from onetool.domain.secrecy import looks_secret
 from onetool.domain.texts import counted
 from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
 from onetool.settings.editing import add_entries, remove_entry
+from onetool.settings.schema import Server
 
 from .clients import NAME, Client, Unreadable, known_clients
 from .completion import server_names
@@ -105,22 +106,27 @@ def take_over(client: Client, *, move: bool = False, yes: bool = False) -> bool:
         found = {name: said for name, said in client.servers().items() if name != NAME}
     except Unreadable as error:
         raise click.ClickException(f"{error}. Nothing was changed.") from None
-    adopted, left = _adopt(found)
-    if not adopted:
-        what = (
-            "has no servers to take over" if client.file.exists() else "does not exist: nothing to take over"
-        )
-        _say(f"{client.file} {what}.")
-        return not left
+    adopted, there, left = _adopt(found)
+    moving = there | adopted.keys() if move else set()
+    if adopted:
+        _write(adopted, yes=yes)
+    elif moving and not yes:
+        confirm(f"Take {counted(len(moving), 'server')} out of {client.file}?")
+    elif not moving:
+        is_there = client.file.exists()
+        _say(f"{client.file} {'has no servers' if is_there else 'does not exist: nothing'} to take over.")
+    if moving:
+        _move(client, moving)
+    return not left
+
+
+def _write(adopted: Mapping[str, Adopted], *, yes: bool) -> None:
     if not yes:
         confirm(f"Write {counted(len(adopted), 'server')} into {find().config / SETTINGS_FILE}?")
     secrets = {key: value for one in adopted.values() for key, value in one.secrets.items()}
     entries = {one.name: one.server for one in adopted.values()}
     edit_settings(lambda file, text: add_entries(file, text, MAP, entries), secrets)
     _say(f"Took over {counted(len(adopted), 'server')}. Try: onetool servers test")
-    if move:
-        _move(client, set(adopted))
-    return not left
 
 
 def _say(text: str) -> None:
@@ -132,12 +138,13 @@ def _note(name: str, notes: Iterable[str]) -> None:
         click.echo(masked(f"  note   {name}: {note}"), err=True)
 
 
-def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
-    """Say what can be taken over and what cannot, by its name at the client."""
+def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], set[str], list[str]]:
+    """Say what can be taken over, what is here already and what cannot come, by its name at the client."""
     configuration = load()
     known = configuration.settings.servers
     taken, secrets = {*_packs(), *known}, set(configuration.secrets)
     adopted: dict[str, Adopted] = {}
+    there: set[str] = set()
     left: list[str] = []
     for name, said in found.items():
         try:
@@ -147,7 +154,11 @@ def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
             click.echo(masked(f"  left   {name}: {error}"), err=True)
             continue
         if one.name in known:
-            click.echo(masked(f"  there  {name}"), err=True)
+            is_same = _is_same(one.server, known[one.name])
+            there |= {name} if is_same else set()
+            click.echo(
+                masked(f"  there  {name}{'' if is_same else ', but not the same: it stays'}"), err=True
+            )
             continue
         adopted[name] = one
         taken.add(one.name)
@@ -155,7 +166,13 @@ def _adopt(found: Mapping[str, Any]) -> tuple[dict[str, Adopted], list[str]]:
         moved = f"  (secrets: {', '.join(one.secrets)})" if one.secrets else ""
         click.echo(masked(f"  take   {name} as {one.name}{moved}"), err=True)
         _note(name, one.notes)
-    return adopted, left
+    return adopted, there, left
+
+
+def _is_same(entry: Mapping[str, Any], known: Server) -> bool:
+    """Whether an entry of a client starts or reaches what we have; secrets have other names here."""
+    ours = (known.command, known.url, len(known.args))
+    return (entry.get("command"), entry.get("url"), len(entry.get("args", ()))) == ours
 
 
 def _packs() -> Iterable[str]:

@@ -41,6 +41,11 @@ def masked(text: str) -> str:
     return printable(_redactor.redact(text))
 
 
+def fit(text: str, place: TextIO) -> str:
+    """Return a text fit for a place: at a terminal no signs that would move or hide what is shown."""
+    return printable(text) if place.isatty() else text
+
+
 def answers() -> TextIO:
     """Where answers go: the stdout that the command was started with."""
     return _answers or sys.stdout

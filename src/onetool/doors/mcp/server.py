@@ -9,6 +9,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
 from onetool.domain.caller import Approve, Caller, grant, ignore, refuse
+from onetool.domain.json_text import jsonable, pretty
+from onetool.domain.texts import cut
 from onetool.runtime import Runtime
 from onetool.version import __version__
 
@@ -20,6 +22,7 @@ INSTRUCTIONS = {
     "all": "OneTool: every tool here, by its own name.",
 }
 Context = ServerRequestContext[Any, Any]
+LONGEST_VALUE = 500
 
 
 def create_server(runtime: Runtime, expose: str) -> Server[Any]:
@@ -67,7 +70,7 @@ def create_server(runtime: Runtime, expose: str) -> Server[Any]:
 
 def _caller(runtime: Runtime, context: Context, progress: "_Progress | None" = None) -> Caller:
     policy = runtime.configuration.settings.approval.mcp
-    approvals: Mapping[str, Approve] = {"allow": grant, "deny": refuse, "ask": _asking(context)}
+    approvals: Mapping[str, Approve] = {"allow": grant, "deny": refuse, "ask": _asking(context, runtime)}
     report = progress.report if progress else ignore
     return Caller(door="mcp", session=_session(context), approve=approvals[policy], progress=report)
 
@@ -102,7 +105,7 @@ class _Progress:
         task.add_done_callback(self._sending.discard)
 
 
-def _asking(context: Context) -> Approve:
+def _asking(context: Context, runtime: Runtime) -> Approve:
     """Let the client ask its user; one that cannot is refused."""
 
     async def ask(tool: str, args: Mapping[str, Any]) -> bool:
@@ -110,8 +113,15 @@ def _asking(context: Context) -> Approve:
         if not context.session.check_client_capability(capability):
             return False
         schema: Any = {"type": "object", "properties": {"allow": {"type": "boolean"}}, "required": ["allow"]}
-        question = f"Let the model call {tool} with {dict(args)!r:.500}?"
-        given = await context.session.elicit_form(question, schema, context.request_id)
+        given = await context.session.elicit_form(
+            runtime.masked(_question(tool, args)), schema, context.request_id
+        )
         return given.action == "accept" and bool((given.content or {}).get("allow"))
 
     return ask
+
+
+def _question(tool: str, args: Mapping[str, Any]) -> str:
+    """What a person decides on: every argument by its name, long values with a sign that they are longer."""
+    lines = [f"- {name}: {cut(pretty(jsonable(value)), LONGEST_VALUE)}" for name, value in args.items()]
+    return "\n".join([f"Let the model call {tool}?", *lines])

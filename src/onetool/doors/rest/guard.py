@@ -1,5 +1,6 @@
 """Who may talk to the REST door: whoever has the token, from no foreign page, in requests of a sane size."""
 
+import logging
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
@@ -8,6 +9,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .credentials import Credentials
 from .problems import problem
+
+log = logging.getLogger(__name__)
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 """Answered without a token: they tell nothing but that we live, or ask for the token themselves."""
@@ -40,12 +43,19 @@ class Guard:
         headers = Headers(scope=scope)
         refusal = self._foreign(headers) or self._unknown(scope, headers)
         if refusal is None:
-            body = _Counted(receive)
-            await self._app(scope, body, _Answer(scope, body, send))
+            await self._answer(scope, receive, send)
         else:
             status, detail = refusal
             more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             await problem(status, detail, headers=more)(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request on; what the app could not answer is told in our log, where secrets are masked."""
+        body = _Counted(receive)
+        try:
+            await self._app(scope, body, _Answer(scope, body, send))
+        except Exception:  # the root of a request: the server underneath would write it down as it is
+            log.exception("%s %s failed", scope["method"], scope["path"])
 
     def _foreign(self, headers: Headers) -> Refusal | None:
         """Whether a request is not meant for this server, comes from elsewhere or is too large."""

@@ -26,6 +26,11 @@ class Protocol(HttpToolsProtocol):
 class Server(uvicorn.Server):
     """Ends when `should_exit` is set: uvicorn's own handlers would end the process by the signal itself."""
 
+    def end(self) -> None:
+        """Finish what is under way, and end; asked for the second time, end at once."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leave signals to whoever starts the server."""

@@ -1,5 +1,6 @@
 """`/healthz`, `/readyz`, `/health`, `/metrics`: how the server is, for whoever watches over it."""
 
+import asyncio
 import time
 from typing import Any
 
@@ -39,10 +40,11 @@ def system_routes(runtime: Runtime) -> APIRouter:
     )
     async def is_ready() -> Response:
         """Tell whether everything works; no token is needed."""
-        if time.monotonic() - known.at > KNOWN_FOR:  # anybody may ask, and asking probes every server
-            health = await runtime.health()
-            known.is_broken = bool(health.failures) or not all(health.servers.values())
-            known.at = time.monotonic()
+        async with known.asking:  # anybody may ask, and asking probes every server
+            if time.monotonic() - known.at > KNOWN_FOR:
+                health = await runtime.health()
+                known.is_broken = bool(health.failures) or not all(health.servers.values())
+                known.at = time.monotonic()
         return reply({"status": "degraded" if known.is_broken else "ok"}, 503 if known.is_broken else 200)
 
     @routes.get("/health", response_model=HealthAnswer, responses=documented())
@@ -59,10 +61,11 @@ def system_routes(runtime: Runtime) -> APIRouter:
     )
     async def metrics() -> str:
         """Tell figures in Prometheus' format."""
-        health = await runtime.health()
         lines = _lines(await runtime.usage())
-        lines += _gauge("onetool_tools", "Tools that can be found.", health.tool_count)
-        lines += _gauge("onetool_abandoned_threads", "Tools given up that still run.", health.abandoned)
+        lines += _gauge("onetool_tools", "Tools that can be found.", await runtime.catalog.count_local())
+        lines += _gauge(
+            "onetool_abandoned_threads", "Tools given up that still run.", runtime.threads.abandoned
+        )
         return "\n".join(lines) + "\n"
 
     return routes
@@ -71,8 +74,8 @@ def system_routes(runtime: Runtime) -> APIRouter:
 class _Known:
     """What was found when somebody last asked."""
 
-    at = -1e9
-    is_broken = False
+    def __init__(self) -> None:
+        self.at, self.is_broken, self.asking = -1e9, False, asyncio.Lock()
 
 
 def _lines(tally: Tally) -> list[str]:

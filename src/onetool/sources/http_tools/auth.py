@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote_plus, urlencode
 
@@ -153,18 +154,29 @@ class Credentials:
         return self._taken(filled, await self._deliver(filled))
 
     def _taken(self, form: Outgoing, answer: Answer) -> Token:
-        try:
+        said: Any = None
+        with suppress(ValueError):
             said = orjson.loads(answer.content)
-            value, seconds = said["access_token"], float(said.get("expires_in") or SECONDS)
-            refresh = said.get("refresh_token") or ""
-        except (ValueError, TypeError, KeyError, AttributeError):
-            value, seconds, refresh = None, 0.0, ""
-        are_texts = isinstance(value, str) and isinstance(refresh, str) and not unsendable(value)
-        if not are_texts or not 200 <= answer.status < 300:
+        value, refresh = (
+            (said.get("access_token"), said.get("refresh_token")) if isinstance(said, dict) else (None, None)
+        )
+        if not 200 <= answer.status < 300:
             shown = cut(self._values.redact(answer.text()), SHOWN)
             problem = f"POST {form.shown} gave no access token, status {answer.status}: {shown}"
             raise ExecutionError(Reason.UPSTREAM, problem)
-        return Token(value=value, seconds=seconds, refresh=refresh)
+        if not isinstance(value, str) or unsendable(
+            value
+        ):  # what came instead may hold one, and is not shown
+            problem = f"POST {form.shown} answered without an access_token that is a text of one line."
+            raise ExecutionError(Reason.UPSTREAM, problem)
+        return Token(value=value, seconds=_seconds(said), refresh=refresh if isinstance(refresh, str) else "")
+
+
+def _seconds(said: Mapping[str, Any]) -> float:
+    try:
+        return float(said.get("expires_in") or SECONDS)
+    except (TypeError, ValueError):
+        return SECONDS
 
 
 def _basic_header(user: str, password: str) -> str:

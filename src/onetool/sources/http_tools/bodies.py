@@ -1,5 +1,6 @@
 """Answers: read no further than allowed, also when they are compressed, and parsed."""
 
+import re
 import zlib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
@@ -18,6 +19,11 @@ WINDOW = zlib.MAX_WBITS | 32
 """Makes zlib look itself whether a stream is gzip or zlib."""
 CODINGS = frozenset({"gzip", "x-gzip", "deflate"})
 EMPTY = frozenset({204, 205, 304})
+CHARSETS = re.compile(
+    r"us-ascii|utf-?(8-sig|16|16-?[bl]e|32|32-?[bl]e)|latin-?1|iso-8859-(1[0-6]|[1-9])|windows-125[0-8]|cp125[0-8]"
+    r"|shift_jis|euc-jp|iso-2022-jp|gb2312|gbk|gb18030|big5|euc-kr|koi8-[ru]"
+)
+"""Encodings of texts. Python knows others that take minutes for a few bytes, and the server chooses."""
 
 
 class Unreadable(ValueError):
@@ -40,9 +46,7 @@ class Answer:
     def text(self) -> str:
         """The content as text, in the encoding that it claims, else UTF-8."""
         charset = self.content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
-        with suppress(LookupError, ValueError):
-            return self.content.decode(charset or "utf-8-sig", "replace")
-        return self.content.decode("utf-8-sig", "replace")
+        return self.content.decode(charset if CHARSETS.fullmatch(charset) else "utf-8-sig", "replace")
 
     def value(self) -> Any:
         """The parsed content: JSON where it says so or looks so, else text; None where there is none."""

@@ -1,0 +1,8 @@
+"""A FastMCP proxy before one server over pipes, as documented: `fastmcp_proxy.py COMMAND ...`."""
+
+import sys
+
+from fastmcp.client.transports import StdioTransport  # type: ignore[import-not-found]
+from fastmcp.server import create_proxy  # type: ignore[import-not-found]
+
+create_proxy(StdioTransport(command=sys.argv[1], args=sys.argv[2:])).run(show_banner=False)

@@ -1,0 +1,73 @@
+"""The page that a run writes: when, on what machine, with which versions, and all tables."""
+
+import os
+import platform
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from benchmarks.figures import Table
+
+ROOT = Path(__file__).parent.parent
+LATEST = ROOT / "benchmarks" / "results" / "latest.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- begin: written by `just bench` -->", "<!-- end: written by `just bench` -->"
+PACKAGES = (
+    "click",
+    "fastapi",
+    "httpx2",
+    "jsonschema-rs",
+    "mcp",
+    "orjson",
+    "pydantic",
+    "pydantic-monty",
+    "tiktoken",
+    "uvicorn",
+)
+
+
+def page(tables: Iterable[Table], peers: Iterable[str], took: float) -> str:
+    """All tables under a head that says how they came to be."""
+    now = datetime.now(UTC)
+    head = [
+        f"Measured on {now:%Y-%m-%d} in {took / 60:.0f} minutes: {_machine()}.",
+        f"Python {platform.python_version()}, onetool {version('onetool')}, "
+        + ", ".join([*filter(None, map(_version, PACKAGES)), *peers])
+        + ".",
+    ]
+    return "\n".join(head) + "\n\n" + "\n".join(table.markdown() for table in tables)
+
+
+def write(text: str) -> None:
+    """Keep the page, and put it into the documentation."""
+    LATEST.write_text(text, encoding="utf-8")
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
+
+
+def with_figures(documentation: str, text: str) -> str:
+    """The documentation with these figures in their place."""
+    before, _, rest = documentation.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
+
+
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    load = os.getloadavg()[2]
+    return (
+        f"{_processor()}, {os.cpu_count()} cores, {memory:.0f} GB, {platform.system()} {platform.release()}; "
+        f"load over the last 15 minutes {load:.1f}"
+    )
+
+
+def _processor() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(": ")[1] for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _version(package: str) -> str:
+    try:
+        return f"{package} {version(package)}"
+    except PackageNotFoundError:
+        return ""
