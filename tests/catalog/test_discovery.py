@@ -1,12 +1,19 @@
 """Which tools fit a question, for whom, and at which moment."""
 
+import asyncio
+
 import pytest
 
+from onetool.catalog.catalog import Catalog
+from onetool.catalog.discovery import Discovery
 from onetool.domain.bundle import Bundle, Filter
 from onetool.domain.caller import Caller, grant
 from onetool.domain.help_text import found_text
+from onetool.domain.registry import Registry
 from onetool.domain.tool import ToolSpec
+from onetool.sources.snapshot import Fixed, Snapshot
 from onetool.testing import function_source, memory_runtime
+from onetool.threads import Threads
 
 
 def read_rain(city: str) -> str:
@@ -64,6 +71,31 @@ def test_an_answer_stays_within_its_budget(number, most, shown):
     lines = found_text(specs, most).splitlines()
     assert abs(len(lines) - shown) <= 1
     assert lines[0].startswith("pack.tool0(parameter_with_a_long_name_3: str, ...): Do it.")
+
+
+class Slow(Snapshot):
+    """A source whose listing waits."""
+
+    def __init__(self, *tools):
+        super().__init__(Fixed("slow", Registry()))
+        self.may_go, self.listings = asyncio.Event(), 0
+
+    async def page(self, cursor, limit):
+        self.listings += 1
+        await self.may_go.wait()
+        return await super().page(cursor, limit)
+
+
+async def test_an_index_that_takes_too_long_for_one_is_there_for_the_next():
+    """Who cannot wait leaves; what was begun for him is finished, once."""
+    source = Slow()
+    found = Discovery(Catalog([source]), Threads())
+    caller = Caller(door="mcp")
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(found.find("rain", caller, 5), 0.05)
+    source.may_go.set()
+    assert await asyncio.gather(found.find("rain", caller, 5), found.find("sun", caller, 5)) == [[], []]
+    assert source.listings == 1
 
 
 async def test_two_sources_may_share_a_pack():

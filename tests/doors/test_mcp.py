@@ -93,12 +93,11 @@ async def test_old_and_new_clients(home, mode):
         assert await said(client, "run", command="40 + 2") == (False, "42")
 
 
-@pytest.mark.parametrize("how", ["stdin", "SIGTERM"])
+@pytest.mark.parametrize("how", ["stdin", "stdout", "SIGTERM"])
 def test_it_ends_when_its_client_does(home, how):
-    """Closing stdin or a signal: exit code 0, no child left, nothing on stdout but the protocol."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "onetool", "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
+    """Closing a pipe or a signal: nothing on stdout but the protocol, and no traceback."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "onetool", "mcp"], text=True, **pipes)
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -114,12 +113,17 @@ def test_it_ends_when_its_client_does(home, how):
     assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "onetool"
     if how == "stdin":
         process.stdin.close()
+    elif how == "stdout":
+        process.stdout.close()
+        process.stdin.write(json.dumps(hello | {"id": 2}) + "\n")
+        process.stdin.flush()
     else:
         process.send_signal(signal.SIGTERM)
-    assert process.wait(20) == 0
-    process.stdin.close()
-    assert process.stdout.read() == ""
-    process.stdout.close()
+    assert process.wait(20) == (1 if how == "stdout" else 0)  # what was written did not arrive
+    assert process.stderr.read() == ""
+    assert how == "stdout" or process.stdout.read() == ""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        pipe.close()
 
 
 async def test_all_ways_to_present_tools():

@@ -50,6 +50,7 @@ class Discovery:
         self._catalog, self._threads, self._meanings = catalog, threads, meanings
         self._index = _Index(-1, {}, (), Finder(()))
         self._learnt: tuple[_Index, Nearest | None] = (self._index, None)
+        self._making: asyncio.Task[None] | None = None
         self._learning: asyncio.Task[None] | None = None
         self.problem = ""
         """Why tools are found by words alone, and what would change that; empty where it is not so."""
@@ -77,10 +78,24 @@ class Discovery:
 
     async def _current(self) -> _Index:
         state = await self._catalog.state()
+        if state != self._index.state and self._is_making():
+            await self._made()  # begun for an earlier state, perhaps
         if state != self._index.state:
-            specs = await self._catalog.specs()
-            self._index = await self._threads.run(_make_index, state, specs)
+            self._making = asyncio.get_running_loop().create_task(self._make(state))
+            await self._made()
         return self._index
+
+    def _is_making(self) -> bool:
+        return self._making is not None and not self._making.done()
+
+    async def _made(self) -> None:
+        """Wait for the index; whoever cannot wait so long leaves it to the next, who finds it made."""
+        if self._making is not None:
+            await asyncio.shield(self._making)
+
+    async def _make(self, state: int) -> None:
+        specs = await self._catalog.specs()
+        self._index = await self._threads.run(_make_index, state, specs)
 
     def _begin_to_learn(self, index: _Index) -> None:
         """Learn what tools mean after an answer, never before one: nobody waits for it."""

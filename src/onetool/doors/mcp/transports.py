@@ -1,6 +1,7 @@
 """How clients reach the MCP door: over stdin and stdout, or over HTTP inside another server."""
 
 import asyncio
+import logging
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -12,6 +13,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 
+log = logging.getLogger(__name__)
+
 MOST_BYTES = 16 * 2**20
 WAITING = 100
 """Lines that are read ahead of what is being answered."""
@@ -20,8 +23,11 @@ WAITING = 100
 async def serve_stdio(server: Server[Any], stdout: TextIO) -> None:
     """Serve one client until it closes our stdin; only the protocol is written to `stdout`."""
     lines: Any = Lines(_claim_stdin())
-    async with stdio_server(stdin=lines, stdout=anyio.wrap_file(stdout)) as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    try:
+        async with stdio_server(stdin=lines, stdout=anyio.wrap_file(stdout)) as (reading, writing):
+            await server.run(reading, writing, server.create_initialization_options())
+    except* BrokenPipeError:
+        log.info("the client reads no more")
 
 
 @asynccontextmanager
