@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import IO
 
 PATIENCE_S = 60.0
+measured = ""
+"""What tells a program to measure which lines it runs; nothing: it does not."""
 Files = tuple[IO[bytes] | int, IO[bytes] | int, IO[bytes] | int]
 """What a command gets as its standard input, output and error."""
 
@@ -84,7 +86,8 @@ def _address() -> str:
     directory = tempfile.mkdtemp(prefix="onetool-commands-")
     address = f"{directory}/socket"
     program = [sys.executable, "-P", str(Path(__file__).with_name("warm_commands.py")), address]
-    process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd="/")
+    env = os.environ | ({"COVERAGE_PROCESS_CONFIG": measured} if measured else {})
+    process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, cwd="/", env=env)
     assert process.stdout is not None
     assert process.stdout.readline() == b"ready\n"
     atexit.register(shutil.rmtree, directory, ignore_errors=True)

@@ -81,7 +81,17 @@ async def test_health_names_what_is_wrong_and_what_mends_it():
         assert said["servers"] == {"gone": False}
         assert said["problems"][0]["fix"] == "See why: onetool servers test gone"
         assert said.keys() == {
-            *("version", "python", "cwd", "toolCount", "failures", "servers", "heldBack", "abandoned"),
+            *(
+                "version",
+                "python",
+                "cwd",
+                "toolCount",
+                "failures",
+                "leftOut",
+                "servers",
+                "heldBack",
+                "abandoned",
+            ),
             "problems",
         }
 

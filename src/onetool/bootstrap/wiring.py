@@ -27,7 +27,7 @@ from onetool.sources.bundle_tools import BundleTools
 from onetool.sources.config_tools import ConfigTools
 from onetool.sources.python_packs.python_packs import PackDirectory, describe_shipped
 from onetool.sources.snapshot import Fixed, Reader, Snapshot
-from onetool.sources.switched import Switched
+from onetool.sources.switched import SwitchBoard, Switched
 from onetool.storage.memory_rates import MemoryRates
 from onetool.threads import Threads
 
@@ -154,7 +154,5 @@ class Wiring:
         ]
         own: list[ToolSource] = [Snapshot(reader) for reader in readers]
         spare = Snapshot(Fixed("starter packs", starters), is_spare=True)
-        return [
-            Switched(source, self._stores.switches, threads)
-            for source in (*own, *self._sources, *servers, spare)
-        ]
+        board = SwitchBoard(self._stores.switches, threads)
+        return [board, *(Switched(source, board) for source in (*own, *self._sources, *servers, spare))]

@@ -2,7 +2,9 @@
 
 import logging
 import sqlite3
-from collections.abc import Iterator
+import threading
+import weakref
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -37,14 +39,21 @@ WORDS = "create virtual table words using fts5 (text, tokenize='unicode61')"
 
 
 class BundleIndex:
-    """Rows beside the files; every method opens the file, so that any thread and process may call."""
+    """Rows beside the files; every method opens the file, so that any thread and process may call.
+
+    One more connection is held and never used: when the last one of all is closed, SQLite empties its log
+    into the file, and that takes as many syncs as the files themselves.
+    """
 
     def __init__(self, file: Path, *, with_words: bool = True) -> None:
         self._file, self._with_words = file, with_words
+        self._holding = threading.Lock()
+        self._release: Callable[[], object] = _nothing_held
 
     @contextmanager
     def open(self, *, writing: bool = False) -> Iterator["Rows"]:
         """Open the index for one transaction; a writing one waits for its turn at once."""
+        self._hold()
         with closing(self._connect()) as connection, connection:
             if writing:
                 connection.execute("begin immediate")
@@ -62,6 +71,8 @@ class BundleIndex:
         except sqlite3.OperationalError:  # busy, or the disk is full: the file itself is sound
             raise
         except sqlite3.DatabaseError as error:
+            self._release()
+            self._release = _nothing_held
             log.error("%s is damaged and set aside as %s: %s", self._file, set_aside(self._file), error)
             for rest in ("-wal", "-shm"):
                 Path(f"{self._file}{rest}").unlink(missing_ok=True)
@@ -82,6 +93,13 @@ class BundleIndex:
             connection.commit()
             return is_new
 
+    def _hold(self) -> None:
+        with self._holding:
+            if self._release is _nothing_held:
+                held = sqlite3.connect(self._file, timeout=PATIENCE, check_same_thread=False)
+                self._release = weakref.finalize(self, held.close)
+                held.execute("select 1 from sqlite_master").fetchone()  # only now is the log open
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self._file, timeout=PATIENCE)
         connection.execute("pragma synchronous = normal")
@@ -90,6 +108,10 @@ class BundleIndex:
     def _has_words(self, connection: sqlite3.Connection) -> bool:
         found = connection.execute("select 1 from sqlite_master where name = 'words'").fetchone()
         return self._with_words and found is not None
+
+
+def _nothing_held() -> None:
+    """Nothing is to be closed."""
 
 
 def _drop(connection: sqlite3.Connection) -> None:
