@@ -17,7 +17,7 @@ from onetool.sources.python_packs.python_packs import describe_shipped
 from onetool.threads import Threads
 from spec_rows import SpecRows
 
-settings.register_profile("check", max_examples=60, deadline=None)
+settings.register_profile("check", max_examples=25, deadline=None)
 settings.register_profile("torture", max_examples=10_000, deadline=None)
 
 

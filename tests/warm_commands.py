@@ -21,6 +21,13 @@ IMPORTED_LATE = (
 """What commands import only when they need it; nearly all of them do."""
 
 
+def keep_measured() -> None:
+    """Write down which lines the imports have run: otherwise every fork would do so again."""
+    coverage = sys.modules.get("coverage")
+    if coverage is not None and (measuring := coverage.Coverage.current()):
+        measuring.save()
+
+
 def serve(listening: socket.socket) -> None:
     waiting = selectors.DefaultSelector()
     waiting.register(listening, selectors.EVENT_READ)
@@ -70,6 +77,7 @@ if __name__ == "__main__":
     commands = [target.partition(":")[0] for target, _ in command_line.COMMANDS.values()]
     for module in (*commands, *IMPORTED_LATE):
         import_module(module)
+    keep_measured()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(sys.argv[1])
         listening.listen(64)
