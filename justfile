@@ -25,9 +25,16 @@ types:
 spec:
     pytest -q --no-header --spec
 
-# The web screens: types from our own document, checks, unit tests, and the files that the package carries.
-web:
-    cd web && npm ci --no-audit --no-fund && npm run types && npm run check && npm test && npm run build
+# The web screens, from their packages to the files that ours carries.
+web: web-packages web-build
+
+# The packages that the screens are built with.
+web-packages:
+    cd web && npm ci --no-audit --no-fund
+
+# Types from our own document, checks, unit tests, and the files.
+web-build:
+    cd web && npm run types && npm run check && npm test && npm run build
 
 # What CI runs.
 check: lint types
