@@ -2,7 +2,7 @@
 
 import pytest
 from playwright.async_api import Page, expect
-from web_site import browser, flip, needs_screens, page, shared_chromium, shared_site
+from web_site import browser, flip, needs_screens, page, shared_chromium, shared_site, turn
 
 from rest_server import http_tool, new_slug, shared_upstream
 
@@ -111,12 +111,12 @@ async def test_the_palette_switches_tools_off_and_on(site, page):
     await page.get_by_role("button", name="Call a tool").click()
     await page.keyboard.type(slug)
     switch = page.get_by_role("switch", name=f"Tool {tool['name']}")
-    await flip(switch)
+    await turn(page, switch)
     await expect(switch).to_have_count(0)
     assert site.get(tool)["isEnabled"] is False
     await flip(page.get_by_role("switch", name="Show switched off"))
     await expect(page.get_by_text("Switched off. Switch it on to call it.")).to_be_visible()
-    await flip(switch)
+    await turn(page, switch)
     await expect(switch).to_be_checked()
     assert site.get(tool)["isEnabled"] is True
     await page.keyboard.press("Escape")

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from playwright.async_api import Page, expect
-from web_site import browser, flip, needs_screens, page, shared_chromium, shared_site
+from web_site import browser, needs_screens, page, shared_chromium, shared_site, turn
 
 from rest_server import KEY, Answer, http_tool, new_slug, shared_upstream
 
@@ -37,12 +37,12 @@ async def test_a_tool_and_its_bundle_are_switched(site, page):
     """What the screen switches is what the server knows."""
     slug, tool = own(site)
     await search(page, tool["slug"])
-    await flip(page.get_by_role("switch", name=f"Tool {tool['name']}"))
+    await turn(page, page.get_by_role("switch", name=f"Tool {tool['name']}"))
     await expect(page.get_by_role("switch", name=f"Tool {tool['name']}")).not_to_be_checked()
     assert site.get(tool)["isEnabled"] is False
     await page.goto("/tools")
     switch = page.get_by_role("switch", name=f"Bundle {slug}")
-    await flip(switch)
+    await turn(page, switch)
     await expect(switch).not_to_be_checked()
     assert site.find_bundle(tool["bundleID"])["isEnabled"] is False
 

@@ -202,6 +202,12 @@ async def flip(switch: Locator) -> None:
     await switch.click(force=True)
 
 
+async def turn(page: Page, switch: Locator) -> None:
+    """Turn a switch of a tool or bundle; return when the server has done it."""
+    async with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        await flip(switch)
+
+
 async def serious_violations(page: Page) -> list[str]:
     """What axe-core finds, as far as it keeps somebody from using the screen."""
     if not await page.evaluate("'axe' in window"):
