@@ -143,7 +143,7 @@ function Requests({ sent }: { sent: string[] }) {
   const words = useWords();
   if (sent.length === 0) return null;
   return (
-    <section>
+    <section className={css.recent}>
       <h3>{words.tester.request}</h3>
       {sent.map((text, at) => (
         <Pre key={at} label={words.tester.request}>
