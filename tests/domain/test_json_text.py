@@ -12,7 +12,7 @@ from hypothesis import given
 from pydantic import BaseModel
 
 from hypothesis_schemas import json_values
-from onetool.domain.json_text import MAX_DEPTH, encode, is_json, jsonable, pretty
+from onetool.domain.json_text import MAX_DEPTH, TooLarge, check_size, encode, is_json, jsonable, pretty
 
 
 class Colour(Enum):
@@ -95,3 +95,18 @@ def test_what_is_not_json_is_told_apart(value):
 def test_what_is_json_is_recognised(value):
     """Empty values are values."""
     assert is_json(value)
+
+
+def shared(times):
+    """A value that is small in memory and has no end on paper."""
+    value = ["x"]
+    for _ in range(times):
+        value = [value, value]
+    return value
+
+
+def test_what_is_shared_counts_each_time():
+    """Looking at it takes no longer for that."""
+    check_size(shared(5), 1_000)
+    with pytest.raises(TooLarge, match="larger than 1000 bytes"):
+        check_size(shared(60), 1_000)

@@ -15,6 +15,7 @@ from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult
 from onetool.domain.caller import grant, refuse
 from onetool.domain.errors import ExecutionError
 from onetool.domain.json_text import check_size, encode
+from onetool.pipeline.host import CodeHost
 from onetool.pipeline.places import Places
 from onetool.sdk import Context, call_tool, call_tool_async, tool
 from onetool.sources.snapshot import Fixed, Snapshot
@@ -434,6 +435,25 @@ async def test_a_large_result_is_looked_at_beside_the_event_loop():
         assert (await ot.call("demo.many", number=5_000)).ok
     assert all(is_small_here)
     assert not any(seen[len(is_small_here) :])
+
+
+async def test_what_has_no_end_on_paper_is_too_large():
+    """It is refused before anybody writes it; so is what code hands to a tool."""
+
+    def endless() -> list:
+        value = ["x"]
+        for _ in range(60):
+            value = [value, value]
+        return value
+
+    async with memory_runtime({"demo": [endless]}) as ot:
+        assert reason(await ot.call("demo.endless")) is Reason.TOO_LARGE_OUT
+        host = CodeHost(ot.runtime.call, asyncio.get_running_loop(), 100)
+        answer = await asyncio.wrap_future(host.call("demo.endless", {"value": endless()}))
+    assert (answer.exception, "cannot be taken: larger than 200 bytes" in answer.message) == (
+        "ValueError",
+        True,
+    )
 
 
 async def test_millions_of_numbers_take_little_longer_than_to_write_them():

@@ -78,20 +78,12 @@ class Discovery:
 
     async def _current(self) -> _Index:
         state = await self._catalog.state()
-        if state != self._index.state and self._is_making():
-            await self._made()  # begun for an earlier state, perhaps
+        if state != self._index.state and self._making is not None:
+            await asyncio.shield(self._making)  # begun for an earlier state, perhaps
         if state != self._index.state:
             self._making = asyncio.get_running_loop().create_task(self._make(state))
-            await self._made()
+            await asyncio.shield(self._making)  # whoever cannot wait so long leaves it to the next
         return self._index
-
-    def _is_making(self) -> bool:
-        return self._making is not None and not self._making.done()
-
-    async def _made(self) -> None:
-        """Wait for the index; whoever cannot wait so long leaves it to the next, who finds it made."""
-        if self._making is not None:
-            await asyncio.shield(self._making)
 
     async def _make(self, state: int) -> None:
         specs = await self._catalog.specs()
