@@ -12,8 +12,8 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent / "tests"), str(HERE.parent / "tests" / "web")]
 
-from playwright.async_api import Browser, Page, async_playwright  # noqa: E402
-from web_site import Site, open_page, run_chromium  # noqa: E402
+from playwright.async_api import Browser, Page  # noqa: E402
+from web_site import Site, chromium, open_page  # noqa: E402
 
 from onetool.testing import HttpStub, Reply  # noqa: E402
 from rest_server import http_tool  # noqa: E402
@@ -154,14 +154,10 @@ async def take(
             await page.context.close()
 
 
-async def take_all(
-    address: str, site: Site, made: dict[str, Any], folder: Path, wanted: set[str] | None
-) -> None:
-    """Take them with a browser that runs already."""
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.connect_over_cdp(address)
+async def take_all(site: Site, made: dict[str, Any], folder: Path, wanted: set[str] | None) -> None:
+    """Take them with a browser of their own."""
+    async with chromium() as browser:
         await take(browser, site, made, folder, wanted)
-        await browser.close()
 
 
 def main(folder: Path, wanted: set[str] | None) -> None:
@@ -173,8 +169,7 @@ def main(folder: Path, wanted: set[str] | None) -> None:
         (site.config / "tools" / "probes.py").unlink()
         site.client.post("/tools/call", json={"name": "ot.reload", "args": {}})
         made = furnish(site, stub.url)  # type: ignore[arg-type]
-        for address in run_chromium(root):
-            asyncio.run(take_all(address, site, made, folder, wanted))  # type: ignore[arg-type]
+        asyncio.run(take_all(site, made, folder, wanted))  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

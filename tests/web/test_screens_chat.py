@@ -2,12 +2,11 @@
 
 import pytest
 from playwright.async_api import Page, expect
-from web_site import browser, flip, needs_screens, page, shared_chromium, shared_site, turn
+from web_site import flip, on_screens, turn
 
-from rest_server import http_tool, new_slug, shared_upstream
+from rest_server import http_tool, new_slug
 
-pytestmark = needs_screens
-__all__ = ["browser", "page", "shared_chromium", "shared_site", "shared_upstream"]
+pytestmark = on_screens
 
 NOTE = {"calls": [{"name": "notes.add", "args": {"text": "Buy milk"}}]}
 
@@ -109,7 +108,8 @@ async def test_the_palette_switches_tools_off_and_on(site, page):
     tool = site.tool(slug=slug)
     await page.goto("/chat")
     await page.get_by_role("button", name="Call a tool").click()
-    await page.keyboard.type(slug)
+    await page.get_by_role("textbox", name="Search tools").fill(slug)
+    await expect(page.locator("[data-choice]")).to_have_count(1)
     switch = page.get_by_role("switch", name=f"Tool {tool['name']}")
     await turn(page, switch)
     await expect(switch).to_have_count(0)

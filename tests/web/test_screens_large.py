@@ -3,12 +3,11 @@
 import json
 import time
 
-from web_site import Site, browser, needs_screens, open_page, shared_chromium
+from web_site import Site, on_screens, open_page
 
 from rest_server import http_tool, new_id, new_slug
 
-pytestmark = needs_screens
-__all__ = ["browser", "shared_chromium"]
+pytestmark = on_screens
 
 LONG_TASKS = """() => {
     window.longest = 0;
@@ -39,6 +38,7 @@ async def test_many_tools_scroll_and_are_searched_without_a_pause(size, tmp_path
     (root / "data" / "bundles" / "index.sqlite3").unlink(missing_ok=True)
     with Site(root) as site:
         page = await open_page(browser, site)
+        await page.goto("/tools")
         await page.evaluate(LONG_TASKS)
         await page.get_by_role("link", name="tool-0").wait_for()
         for _ in range(12):

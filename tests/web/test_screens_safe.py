@@ -2,21 +2,11 @@
 
 import pytest
 from playwright.async_api import expect
-from web_site import (
-    AXE,
-    browser,
-    needs_screens,
-    open_page,
-    page,
-    serious_violations,
-    shared_chromium,
-    shared_site,
-)
+from web_site import AXE, on_screens, open_page, serious_violations
 
-from rest_server import Answer, http_tool, new_slug, shared_upstream
+from rest_server import Answer, http_tool, new_slug
 
-pytestmark = needs_screens
-__all__ = ["browser", "page", "shared_chromium", "shared_site", "shared_upstream"]
+pytestmark = on_screens
 
 EVIL = (
     '<img src=x onerror="alert(1)"><script>alert(2)</script><svg onload=alert(3)>'

@@ -1,33 +1,25 @@
 """The screens as a person meets them: `onetool serve` with tools, servers and a model, and a real browser."""
 
 import json
-import re
 import shutil
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, Error, Locator, Page, async_playwright, expect
+from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
 import onetool
-from rest_server import SECRETS, TOKEN, Server, Upstream, write_private
+from rest_server import SECRETS, TOKEN, Server, write_private
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 BUILT = Path(onetool.__file__).parent / "doors" / "web" / "static" / "index.html"
 AXE = Path(__file__).parent.parent.parent / "web" / "node_modules" / "axe-core" / "axe.min.js"
 HERE = Path(__file__).parent
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--disable-dev-shm-usage", "--force-device-scale-factor=1", "--hide-scrollbars"),
-)
-DOCUMENTS = re.compile(r"^(?!.*/assets/)")
-STRICT = "style-src 'self'; style-src-attr 'unsafe-inline';"
-"""The screens need no style element; attributes are set by the editor."""
+FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage")
 PATIENCE = 30_000
 expect.set_options(timeout=PATIENCE)
 NOTES = '''"""Notes for later."""
@@ -53,10 +45,14 @@ def many(number: int = 3) -> list:
 '''
 """A pack of which one tool changes something."""
 
-needs_screens = pytest.mark.skipif(
-    not Path(CHROMIUM).exists() or not BUILT.exists(),
-    reason="needs Chromium and the built screens: just web",
-)
+on_screens = [
+    pytest.mark.skipif(
+        not Path(CHROMIUM).exists() or not BUILT.exists(),
+        reason="needs Chromium and the built screens: just web",
+    ),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+"""The tests of one worker share an event loop, as they share the browser that speaks on it."""
 
 
 def settings_of(root: Path) -> dict[str, Any]:
@@ -93,60 +89,26 @@ class Site(Server):
         """How the tool of the changing server is described at its next start."""
         (self.root / "described.txt").write_text(text, encoding="utf-8")
 
-
-@pytest.fixture(scope="session", name="site")
-def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server that the tests of one worker share; each keeps to bundles of its own."""
-    with Site(tmp_path_factory.mktemp("site")) as site:
-        yield site  # type: ignore[misc]
-
-
-@pytest.fixture(scope="session", name="chromium")
-def shared_chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One browser for the tests of one worker; give where it listens."""
-    yield from run_chromium(tmp_path_factory.mktemp("chromium"))
+    def clear(self) -> None:
+        """Delete every stored tool and bundle."""
+        every = self.every("/tools/bundles", includeDisabled="true")
+        for bundle in [it["id"] for it in every if it["origin"] == "bundle"]:
+            tools = self.every("/tools/tools", bundleIDs=bundle, includeDisabled="true")
+            for url in (*map(self.url_of, tools), f"/tools/bundles/{bundle}"):
+                assert self.client.delete(url).status_code == 204, url
 
 
-def run_chromium(profile: Path) -> Iterator[str]:
-    """Run the browser with a fresh profile; nothing of it outlives the generator."""
-    command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
-    with (profile / "stderr.txt").open("w+") as said:
-        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        try:
-            assert process.stderr
-            for line in process.stderr:
-                said.write(line)
-                if found := re.search(r"DevTools listening on (ws://\S+)", line):
-                    yield found[1]
-                    break
-            else:
-                pytest.fail(f"Chromium did not start: {(profile / 'stderr.txt').read_text()[-2000:]}")
-        finally:
-            process.kill()
-            process.wait()
-            process.stderr.close()
-
-
-@pytest.fixture
-async def browser(chromium: str) -> AsyncIterator[Browser]:
-    """The shared browser, seen from the event loop of this test."""
+@asynccontextmanager
+async def chromium() -> AsyncIterator[Browser]:
+    """Run the browser that is installed here."""
     async with async_playwright() as playwright:
-        connected = await playwright.chromium.connect_over_cdp(chromium)
-        yield connected
-        for context in connected.contexts[1:]:
-            await context.close()
-
-
-@pytest.fixture
-async def page(site: Site, browser: Browser) -> AsyncIterator[Page]:
-    """A page that is logged in; whatever it complains about fails the test."""
-    opened = await open_page(browser, site)
-    yield opened
-    assert not opened.complaints, opened.complaints  # type: ignore[attr-defined]
+        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield launched
+        await launched.close()
 
 
 async def open_page(browser: Browser, site: Server, *, logged_in: bool = True, **options: Any) -> Page:
-    """Open a page in a context of its own, under a policy without inline styles."""
+    """Open a page in a context of its own."""
     viewport = options.pop("viewport", {"width": 1280, "height": 900})
     context = await browser.new_context(base_url=site.url, viewport=viewport, locale="en-GB", **options)
     context.set_default_timeout(PATIENCE)
@@ -159,14 +121,12 @@ async def open_page(browser: Browser, site: Server, *, logged_in: bool = True, *
         lambda told: complaints.append(told.text) if "Content Security Policy" in told.text else None,
     )
     page.on("dialog", lambda dialog: complaints.append(f"a script has run: {dialog.message}"))
-    await page.route(DOCUMENTS, _strictly)
     if logged_in:
         await context.add_cookies([{"url": site.url, **cookie_of(site)}])
-        await page.goto("/tools")
-        await page.get_by_role("heading", name="Tools", exact=True).wait_for()
     return page
 
 
+@cache
 def cookie_of(site: Server) -> Any:
     """What the server gives to whoever knows the token."""
     with site.new_client(None) as client:
@@ -174,19 +134,6 @@ def cookie_of(site: Server) -> Any:
         assert answer.status_code == 204, answer.text
         ((name, value),) = answer.cookies.items()
     return {"name": name, "value": value}
-
-
-async def _strictly(route: Any) -> None:
-    """Let the page be held by a stricter policy than the server's."""
-    if route.request.resource_type != "document":
-        await route.continue_()
-        return
-    with suppress(Error):  # the page may be closed meanwhile
-        response = await route.fetch()
-        headers = dict(response.headers)
-        policy = headers.get("content-security-policy", "")
-        headers["content-security-policy"] = re.sub(r"style-src [^;]*;", STRICT, policy)
-        await route.fulfill(response=response, headers=headers)
 
 
 async def log_in(page: Page) -> None:
@@ -198,8 +145,8 @@ async def log_in(page: Page) -> None:
 
 
 async def flip(switch: Locator) -> None:
-    """Click a switch; what is seen of it lies over the input."""
-    await switch.click(force=True)
+    """Click a switch as it is seen: its track, when it has come to rest."""
+    await switch.locator("xpath=following-sibling::span[1]").click()
 
 
 async def turn(page: Page, switch: Locator) -> None:
@@ -220,6 +167,3 @@ async def serious_violations(page: Page) -> list[str]:
         if one["impact"] in ("serious", "critical")
         for node in one["nodes"]
     ]
-
-
-__all__ = ["Site", "Upstream", "flip", "needs_screens", "open_page", "serious_violations"]

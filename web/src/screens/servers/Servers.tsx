@@ -1,6 +1,6 @@
 // Other MCP servers: how they are, what of them waits, what they said.
 import { Button, Collapse } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useState } from 'react';
 import { type Server, useProbe, useServerLog, useServers } from '~/api/system';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -41,7 +41,9 @@ export default function Servers() {
 function One({ server }: { server: Server }) {
   const words = useWords();
   const probing = useProbe();
-  const [isOpen, open] = useDisclosure(server.heldBack > 0);
+  // What waits for a decision shows itself, until somebody folds it.
+  const [chosen, choose] = useState<boolean | null>(null);
+  const isOpen = chosen ?? server.heldBack > 0;
   return (
     <Card>
       <section aria-label={server.name}>
@@ -58,7 +60,7 @@ function One({ server }: { server: Server }) {
           <Button size="compact-sm" variant="default" disabled={server.state === 'off'} loading={probing.isPending} leftSection={<Icon name="refresh" size={15} />} onClick={() => probing.mutate(server.name)}>
             {words.servers.reconnect}
           </Button>
-          <Button size="compact-sm" variant="subtle" aria-expanded={isOpen} rightSection={<Icon name={isOpen ? 'up' : 'down'} size={15} />} onClick={open.toggle}>
+          <Button size="compact-sm" variant="subtle" aria-expanded={isOpen} rightSection={<Icon name={isOpen ? 'up' : 'down'} size={15} />} onClick={() => choose(!isOpen)}>
             {words.servers.details}
           </Button>
         </div>

@@ -2,14 +2,20 @@
 import { Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { Problem } from '~/api/problem';
-import { usePutBundle } from '~/api/tools';
+import { type Bundle, usePutBundle } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { tell } from '~/parts/notify';
 import { Failed } from '~/parts/parts';
 
 const BLANK = { slug: '', displayName: '', description: '' };
 
-export function NewBundle({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+interface Props {
+  opened: boolean;
+  onClose: () => void;
+  onCreated: (bundle: Bundle) => void;
+}
+
+export function NewBundle({ opened, onClose, onCreated }: Props) {
   const words = useWords();
   const putting = usePutBundle();
   const [draft, setDraft] = useState(BLANK);
@@ -18,8 +24,9 @@ export function NewBundle({ opened, onClose }: { opened: boolean; onClose: () =>
     const { value } = event.currentTarget;
     setDraft((before) => ({ ...before, [key]: value }));
   };
-  const created = () => {
-    tell(words.bundle.created(draft.slug));
+  const created = (bundle: Bundle) => {
+    tell(words.bundle.created(bundle.slug));
+    onCreated(bundle);
     setDraft(BLANK);
     onClose();
   };

@@ -11,13 +11,15 @@ import { ToolRow } from './ToolRow';
 interface Props {
   rows: Row[];
   withBundle?: boolean;
+  /** The key of a row that is brought into sight once it is there. */
+  shown?: string;
   onTag: (tag: string) => void;
   onToggle: (bundleID: string) => void;
 }
 
 const HEIGHTS: Record<Row['kind'], number> = { bundle: 62, tool: 64, empty: 60, failed: 70, more: 50 };
 
-export function ToolList({ rows, ...props }: Props) {
+export function ToolList({ rows, shown, ...props }: Props) {
   const top = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);
   useLayoutEffect(() => setOffset(top.current?.offsetTop ?? 0), []);
@@ -28,6 +30,12 @@ export function ToolList({ rows, ...props }: Props) {
     overscan: 8,
     scrollMargin: offset,
   });
+  const shownAt = rows.findIndex((row) => row.key === shown);
+  const isThere = shownAt >= 0;
+  useEffect(() => {
+    // Only when it comes: afterwards it may be scrolled away like any other.
+    if (isThere) list.scrollToIndex(shownAt, { align: 'center' });
+  }, [shown, isThere]);
   return (
     <div ref={top} className={css.list} style={{ height: list.getTotalSize() }}>
       {list.getVirtualItems().map((item) => (
@@ -39,7 +47,7 @@ export function ToolList({ rows, ...props }: Props) {
   );
 }
 
-function OneRow({ row, withBundle, onTag, onToggle }: Omit<Props, 'rows'> & { row: Row }) {
+function OneRow({ row, withBundle, onTag, onToggle }: Omit<Props, 'rows' | 'shown'> & { row: Row }) {
   const words = useWords();
   switch (row.kind) {
     case 'bundle':

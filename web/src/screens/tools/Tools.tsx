@@ -23,6 +23,7 @@ export default function Tools() {
   const [tag, setTag] = useState<string | null>(null);
   const [showOff, setShowOff] = useState(true);
   const [isNaming, naming] = useDisclosure(false);
+  const [made, setMade] = useState<string>();
   return (
     <>
       <Head title={words.tools.title} lead={words.tools.lead}>
@@ -55,8 +56,8 @@ export default function Tools() {
         )}
         <Switch label={words.tools.showOff} checked={showOff} onChange={(event) => setShowOff(event.currentTarget.checked)} />
       </div>
-      {q ? <Found q={q} showOff={showOff} tag={tag} onTag={setTag} /> : <Bundles showOff={showOff} tag={tag} onTag={setTag} />}
-      <NewBundle opened={isNaming} onClose={naming.close} />
+      {q ? <Found q={q} showOff={showOff} tag={tag} onTag={setTag} /> : <Bundles showOff={showOff} tag={tag} onTag={setTag} made={made} />}
+      <NewBundle opened={isNaming} onClose={naming.close} onCreated={(bundle) => setMade(bundle.id)} />
     </>
   );
 }
@@ -90,16 +91,19 @@ function Found({ q, showOff, tag, onTag }: Filter & { q: string }) {
   return <ToolList rows={rows} onTag={onTag} onToggle={() => {}} withBundle />;
 }
 
-function Bundles({ showOff, tag, onTag }: Filter) {
+/** A filter, and the bundle that was just made: it shall be seen. */
+type Listed = Filter & { made: string | undefined };
+
+function Bundles(props: Listed) {
   const bundles = useBundles();
   return (
     <Shown asked={bundles}>
-      {(all) => <Opened all={all} showOff={showOff} tag={tag} onTag={onTag} />}
+      {(all) => <Opened all={all} {...props} />}
     </Shown>
   );
 }
 
-function Opened({ all, showOff, tag, onTag }: Filter & { all: NonNullable<ReturnType<typeof useBundles>['data']> }) {
+function Opened({ all, showOff, tag, onTag, made }: Listed & { all: NonNullable<ReturnType<typeof useBundles>['data']> }) {
   const [folded, setFolded] = useState<ReadonlySet<string>>(() => new Set(all.slice(FEW).map((one) => one.id)));
   const [held, setHeld] = useState<ReadonlyMap<string, Held>>(new Map());
   const keep = useCallback((id: string, one: Held) => setHeld((before) => new Map(before).set(id, one)), []);
@@ -118,7 +122,7 @@ function Opened({ all, showOff, tag, onTag }: Filter & { all: NonNullable<Return
       {[...open].map((id) => (
         <BundleLoader key={id} id={id} tag={tag} showOff={showOff} onHeld={keep} />
       ))}
-      <ToolList rows={rows} onTag={onTag} onToggle={toggle} />
+      <ToolList rows={rows} onTag={onTag} onToggle={toggle} shown={made} />
     </>
   );
 }
