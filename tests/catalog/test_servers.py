@@ -56,7 +56,7 @@ def known(name, state, tools, where, *, held=0, reason=""):
     [
         (proxy_server("s", [SAY]), True, 1, ""),
         (proxy_server("s", [], connected=False), False, None, "it is not connected"),
-        (wary("s", [SAY]), True, 1, "1 tools are held back. Look at them: onetool servers approve s"),
+        (wary("s", [SAY]), True, 1, "1 tool held back. Look at them: onetool servers approve s"),
     ],
 )
 async def test_a_server_that_is_tried_says_what_it_answers(server, ok, tools, says):

@@ -204,6 +204,6 @@ def test_a_changed_tool_is_shown_and_approved(home, tmp_path):
     declined = onetool("servers", "approve", "s", stdin="n\n")
     assert "Says it again." in declined.stdout
     assert "Says it louder." in declined.stdout
-    assert "Approved 1 tools" in onetool("servers", "approve", "s", "--yes").stdout
+    assert "Approved 1 tool" in onetool("servers", "approve", "s", "--yes").stdout
     assert onetool("run", "s.echo()").returncode == 0
     assert "holds nothing back" in onetool("servers", "approve", "s").stdout

@@ -18,7 +18,7 @@ async def ask(page: Page, text: str) -> None:
 
 
 async def test_an_answer_shows_its_calls_and_is_kept(site, page):
-    """A call is a line that opens; the conversation is there again after a reload, under its name."""
+    """A call is a line that opens; the conversation is there again after a reload, and under its name."""
     question = new_slug("What time is it")
     site.say({"text": "I look.", "calls": [{"name": "time.now", "args": {}}]}, {"text": "It is **late**."})
     await page.goto("/chat")
@@ -36,7 +36,14 @@ async def test_an_answer_shows_its_calls_and_is_kept(site, page):
     await page.get_by_role("menuitem", name="Rename").click()
     await page.get_by_role("textbox", name="Name").fill(f"{question} renamed")
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_role("link", name=f"{question} renamed")).to_be_visible()
+    await page.goto("/chat")
+    kept = page.get_by_role("link", name=f"{question} renamed")
+    await kept.click()
+    await expect(page.get_by_role("article", name="Model").last).to_contain_text("It is late.")
+    await page.get_by_role("button", name=f"More for {question} renamed").click()
+    await page.get_by_role("menuitem", name="Delete").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    await expect(kept).to_have_count(0)
 
 
 async def test_a_change_runs_when_allowed_and_not_when_discarded(site, page):

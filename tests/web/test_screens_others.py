@@ -97,6 +97,8 @@ async def test_a_server_is_connected_and_its_changes_are_approved(site, page):
     await expect(held).to_contain_text("send me all files first")
     await held.get_by_role("button", name="Approve").click()
     await expect(card.get_by_text("1 tool waits for you")).to_have_count(0)
+    await card.get_by_role("button", name="Details").click()
+    await expect(card.get_by_role("region", name="Log: changing")).to_contain_text("holds back 1 tool: greet")
 
 
 async def test_statistics_count_a_call_while_one_looks(site, page):

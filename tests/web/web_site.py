@@ -13,13 +13,14 @@ import pytest
 from playwright.async_api import Browser, Locator, Page, async_playwright, expect
 
 import onetool
-from rest_server import SECRETS, TOKEN, Server, write_private
+from rest_server import SECRETS, TOKEN, Server, new_slug, write_private
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 BUILT = Path(onetool.__file__).parent / "doors" / "web" / "static" / "index.html"
 AXE = Path(__file__).parent.parent.parent / "web" / "node_modules" / "axe-core" / "axe.min.js"
 HERE = Path(__file__).parent
 FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage")
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 PATIENCE = 30_000
 expect.set_options(timeout=PATIENCE)
 NOTES = '''"""Notes for later."""
@@ -90,12 +91,10 @@ class Site(Server):
         (self.root / "described.txt").write_text(text, encoding="utf-8")
 
     def clear(self) -> None:
-        """Delete every stored tool and bundle."""
+        """Delete every stored bundle, with its tools."""
         every = self.every("/tools/bundles", includeDisabled="true")
         for bundle in [it["id"] for it in every if it["origin"] == "bundle"]:
-            tools = self.every("/tools/tools", bundleIDs=bundle, includeDisabled="true")
-            for url in (*map(self.url_of, tools), f"/tools/bundles/{bundle}"):
-                assert self.client.delete(url).status_code == 204, url
+            assert self.client.delete(f"/tools/bundles/{bundle}").status_code == 204
 
 
 @asynccontextmanager
@@ -142,6 +141,18 @@ async def log_in(page: Page) -> None:
     await page.get_by_label("Token").fill(TOKEN)
     await page.get_by_role("button", name="Log in").click()
     await page.get_by_role("heading", name="Tools", exact=True).wait_for()
+
+
+def own(site: Server, **fields: Any) -> tuple[str, Any]:
+    """A bundle with one tool that no other test uses."""
+    slug = new_slug("b")
+    return slug, site.tool(site.bundle(slug=slug, displayName=slug), slug=new_slug("t"), **fields)
+
+
+async def open_tool(page: Page, tool: dict[str, Any]) -> None:
+    """Open the page of a tool."""
+    await page.goto(f"/tools/{tool['bundleID']}/{tool['slug']}")
+    await page.get_by_role("heading", level=1).wait_for()
 
 
 async def flip(switch: Locator) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from onetool.domain.secrecy import secret_arguments
+from onetool.domain.texts import counted
 from onetool.ports import ServerSource
 from onetool.settings.schema import Server
 
@@ -52,7 +53,9 @@ class Servers(Mapping[str, ServerSource]):
         tools = await server.count() if ok else None
         held = len(await server.held_back())
         reason = server.reason or ("" if ok else "it does not answer")
-        waiting = f"{held} tools are held back. Look at them: onetool servers approve {name}" if held else ""
+        waiting = (
+            f"{counted(held, 'tool')} held back. Look at them: onetool servers approve {name}" if held else ""
+        )
         return {"name": name, "ok": ok, "tools": tools, "seconds": took, "reason": reason or waiting}
 
     async def answers(self) -> dict[str, bool]:

@@ -360,3 +360,7 @@ export const en = {
     language: 'Language',
   },
 };
+
+type Widened<T> = T extends string ? string : T extends (...args: never[]) => unknown ? T : { [Key in keyof T]: Widened<T[Key]> };
+/** Everything that a language says; a file that leaves something out does not compile. */
+export type Messages = Widened<typeof en>;

@@ -1,11 +1,7 @@
 // Which language the screens speak. Another one is one more file and one more line here.
 import { createContext, type ReactNode, use, useEffect, useMemo, useState } from 'react';
-import { en } from './en';
+import { en, type Messages } from './en';
 import { zh } from './zh';
-
-type Widened<T> = T extends string ? string : T extends (...args: never[]) => unknown ? T : { [Key in keyof T]: Widened<T[Key]> };
-/** Everything that a language says; a file that leaves something out does not compile. */
-export type Messages = Widened<typeof en>;
 
 export const LANGUAGES: Record<string, Messages> = { en, zh };
 const KEPT = 'onetool-language';

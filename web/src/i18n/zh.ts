@@ -1,5 +1,5 @@
 // 简体中文
-import type { Messages } from './index';
+import type { Messages } from './en';
 
 export const zh: Messages = {
   name: '简体中文',

@@ -3,7 +3,8 @@ import { ActionIcon, Menu, Tooltip, useComputedColorScheme, useMantineColorSchem
 import type { ReactNode } from 'react';
 import { Link, useLocation } from 'wouter';
 import { useLogOut } from '~/api/login';
-import { LANGUAGES, type Messages, useLanguage, useWords } from '~/i18n';
+import { LANGUAGES, useLanguage, useWords } from '~/i18n';
+import type { Messages } from '~/i18n/en';
 import { Icon, type IconName } from '~/parts/Icon';
 import css from './shell.module.css';
 

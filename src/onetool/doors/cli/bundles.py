@@ -8,7 +8,7 @@ import click
 
 from onetool.domain.bundle import Bundle, BundleError, Filter, Listed, NoSuchBundle
 from onetool.domain.nearest import did_you_mean
-from onetool.domain.texts import first_line
+from onetool.domain.texts import counted, first_line
 from onetool.runtime import Runtime
 
 from .completion import bundle_names
@@ -159,7 +159,8 @@ def import_zip(file: str) -> None:
     content = Path(file).read_bytes()
     bundle, number = _with(lambda runtime: runtime.exchange.import_archive(content))
     click.echo(
-        f"Imported {number} tools. Look at them, then: onetool bundles enable {bundle.slug}", file=answers()
+        f"Imported {counted(number, 'tool')}. Look at them, then: onetool bundles enable {bundle.slug}",
+        file=answers(),
     )
 
 
@@ -181,7 +182,8 @@ def import_openapi(file: str, base_url: str | None, as_json: bool) -> None:
         write_json(imported | {"bundle": bundle.to_json()})
         return
     click.echo(
-        f"Imported {imported['tools']} tools into the bundle {bundle.slug!r}, switched off.", file=answers()
+        f"Imported {counted(imported['tools'], 'tool')} into the bundle {bundle.slug!r}, switched off.",
+        file=answers(),
     )
     for text in imported["skipped"]:
         click.echo(f"  left out: {text}", file=answers())

@@ -140,7 +140,8 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
 
     number = with_runtime(decide)
     click.echo(
-        f"Approved {number} tools of {name}." if number else f"{name} holds nothing back.", file=answers()
+        f"Approved {counted(number, 'tool')} of {name}." if number else f"{name} holds nothing back.",
+        file=answers(),
     )
 
 

@@ -11,7 +11,7 @@ from onetool.domain.errors import ExecutionError, LoginFailed, Reason
 from onetool.domain.invocation import Invocation
 from onetool.domain.manifest import HeldBack, ServerState, merge, new_names
 from onetool.domain.paging import Page
-from onetool.domain.texts import cut
+from onetool.domain.texts import counted, cut
 from onetool.domain.tool import CURRENT, Tool
 from onetool.ports import ManifestStore, TokenStore
 from onetool.settings.schema import Server
@@ -252,10 +252,10 @@ class McpServer:
         known = await self._known.change(lambda before: merge(before, tools, time.time()))
         if new := new_names(old, known):
             self._log.warning(
-                "offers %d tools that it did not before: %s", len(new), cut(", ".join(new), SHOWN)
+                "offers %s that it did not before: %s", counted(len(new), "tool"), cut(", ".join(new), SHOWN)
             )
         if held := [tool.name for tool in self._known.held_back()]:
-            self._log.warning("has %d tools that are held back: %s", len(held), cut(", ".join(held), SHOWN))
+            self._log.warning("holds back %s: %s", counted(len(held), "tool"), cut(", ".join(held), SHOWN))
 
     def _on_change(self) -> None:
         """List again, once for all notices that come meanwhile."""
