@@ -78,7 +78,7 @@ def test_a_changed_tool_waits_until_somebody_has_looked(tmp_path):
         assert state(server)["good"]["heldBack"] == 1
         line = logged(client, "good")
         assert (line.keys(), line["level"]) == ({"at", "level", "message"}, "warning")
-        assert "held back: echo" in line["message"]
+        assert "holds back 1 tool: echo" in line["message"]
         (held,) = client.get("/servers/good/held-back").json()["tools"]
         assert (held["name"], "changed" in held["reason"]) == ("echo", True)
         assert "Says it again." in held["difference"]

@@ -17,7 +17,7 @@ createRoot(document.getElementById('root')!).render(
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <QueryClientProvider client={queries}>
         <LanguageProvider>
-          <Notifications position="bottom-right" />
+          <Notifications position="top-center" />
           <App />
         </LanguageProvider>
       </QueryClientProvider>

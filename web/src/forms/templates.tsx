@@ -1,6 +1,7 @@
 // How the parts of such a form are put together.
 import { ActionIcon, Button } from '@mantine/core';
 import type { ArrayFieldItemTemplateProps, ArrayFieldTemplateProps, FieldTemplateProps, ObjectFieldTemplateProps } from '@rjsf/utils';
+import type { ReactNode } from 'react';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import css from './forms.module.css';
@@ -13,13 +14,21 @@ export function ObjectFields({ title, description, properties, fieldPathId, requ
   const inputs = properties.map((one) => <div key={one.name}>{one.content}</div>);
   if (fieldPathId.path.length === 0) return <div className={css.fields}>{inputs}</div>;
   return (
+    <Group title={title} required={required} hint={description}>
+      <div className={css.fields}>{inputs}</div>
+    </Group>
+  );
+}
+
+function Group({ title, required, hint, children }: { title: string; required?: boolean; hint?: ReactNode; children: ReactNode }) {
+  return (
     <fieldset className={css.group}>
       <legend>
         {title}
         {required && <span className={css.star}> *</span>}
       </legend>
-      {description && <p className={css.hint}>{description}</p>}
-      <div className={css.fields}>{inputs}</div>
+      {hint && <p className={css.hint}>{hint}</p>}
+      {children}
     </fieldset>
   );
 }
@@ -27,12 +36,7 @@ export function ObjectFields({ title, description, properties, fieldPathId, requ
 export function Items({ title, schema, items, canAdd, onAddClick, required, rawErrors }: ArrayFieldTemplateProps) {
   const words = useWords();
   return (
-    <fieldset className={css.group}>
-      <legend>
-        {title}
-        {required && <span className={css.star}> *</span>}
-      </legend>
-      {schema.description && <p className={css.hint}>{schema.description}</p>}
+    <Group title={title} required={required} hint={schema.description}>
       {items}
       {rawErrors?.length ? <p className={css.error}>{rawErrors.join(' ')}</p> : null}
       {canAdd && (
@@ -40,7 +44,7 @@ export function Items({ title, schema, items, canAdd, onAddClick, required, rawE
           {words.tester.form.add}
         </Button>
       )}
-    </fieldset>
+    </Group>
   );
 }
 

@@ -115,6 +115,21 @@ export function Pre({ children, label }: { children: string; label: string }) {
   );
 }
 
+/** The heads of a table's columns. */
+export function Columns({ names }: { names: string[] }) {
+  return (
+    <thead>
+      <tr>
+        {names.map((name) => (
+          <th key={name} scope="col">
+            {name}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
 export function Copy({ text, children }: { text: string; children?: ReactNode }) {
   const words = useWords();
   return (

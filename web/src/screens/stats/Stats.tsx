@@ -3,7 +3,7 @@ import { SegmentedControl } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { type Period, useUsage } from '~/api/system';
 import { useLanguage, useWords } from '~/i18n';
-import { Card, Empty, Head, Loading, Shown } from '~/parts/parts';
+import { Card, Columns, Empty, Head, Loading, Shown } from '~/parts/parts';
 import css from './stats.module.css';
 
 const Chart = lazy(() => import('./Chart'));
@@ -75,15 +75,7 @@ function ByTool({ figures, number }: { figures: Usage; number: (value: number) =
       <h2>{words.stats.byTool}</h2>
       <div className={css.scroll} tabIndex={0} role="region" aria-label={words.stats.byTool}>
         <table>
-          <thead>
-            <tr>
-              {[words.stats.tool, words.stats.calls, words.stats.success, words.stats.mean, words.stats.longest].map((name) => (
-                <th key={name} scope="col">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Columns names={[words.stats.tool, words.stats.calls, words.stats.success, words.stats.mean, words.stats.longest]} />
           <tbody>
             {tools.map(([name, tool]) => (
               <tr key={name}>

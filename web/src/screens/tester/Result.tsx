@@ -3,7 +3,7 @@ import { SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import type { CallAnswer } from '~/api/calls';
 import { useWords } from '~/i18n';
-import { Copy, Note, Pre, Tag } from '~/parts/parts';
+import { Columns, Copy, Note, Pre, Tag } from '~/parts/parts';
 import css from './tester.module.css';
 
 type View = 'table' | 'json' | 'text';
@@ -73,15 +73,7 @@ function Table({ rows }: { rows: Record<string, unknown>[] }) {
   return (
     <div className={css.tableBox} tabIndex={0} role="region" aria-label={words.tester.result}>
       <table>
-        <thead>
-          <tr>
-            {columns.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <Columns names={columns} />
         <tbody>
           {shown.map((row, at) => (
             <tr key={at}>
