@@ -169,7 +169,7 @@ def test_ten_thousand_tools_are_quick():
         for n in range(10_000)
     ]
     builds = []
-    for _ in range(3):
+    while len(builds) < 3 and min(builds, default=5) >= 5:
         start = time.process_time()
         finder = Finder(entries)
         builds.append(time.process_time() - start)

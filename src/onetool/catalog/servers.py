@@ -5,9 +5,8 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
-from onetool.domain.secrecy import secret_arguments
+from onetool.domain.secrecy import shown_server
 from onetool.domain.texts import counted
 from onetool.ports import ServerSource
 from onetool.settings.schema import Server
@@ -83,13 +82,4 @@ class Servers(Mapping[str, ServerSource]):
             known |= {"state": server.state, "reason": server.reason}
             known["tools"] = None if server.state == "configured" else await server.count()
             known["heldBack"] = len(await server.held_back())
-        return known | {"where": _where(written)}
-
-
-def _where(server: Server) -> str:
-    """Where a server is, without what nobody should read over a shoulder."""
-    if server.url is not None:
-        url = urlsplit(server.url)
-        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
-    args = ["..."] if any(secret_arguments(server.args)) else server.args
-    return " ".join([server.command or "", *args])
+        return known | {"where": shown_server(written.url, written.command, written.args)}

@@ -8,6 +8,8 @@ from typing import Any
 from .manifest import safe_name
 from .secrecy import USERINFO, looks_secret, secret_arguments, secret_name_in
 
+CLIENTS = ("claude", "cursor", "vscode", "codex")
+"""Programs whose settings are known."""
 URLS, HEADERS = ("url", "serverUrl", "httpUrl"), ("headers", "http_headers")
 PROGRAM = ("command", "args", "env")
 INCLUDES, EXCLUDES = ("enabled_tools", "enabledTools"), ("disabled_tools", "disabledTools")

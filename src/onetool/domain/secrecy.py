@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
 
 SECRET = re.compile(
     r"token|key|secret|pass|pwd|auth|credential|cookie|bearer|dsn|signature|private|jwt|conn(ection)?_?str"
@@ -43,6 +44,14 @@ def secret_arguments(args: Sequence[str]) -> Iterator[str]:
             if looks_secret(option, value):
                 yield f"{option} {secret_name_in(value)}".strip() or f"number {number}"
             option = ""
+
+
+def shown_server(url: str | None, command: str | None, args: Sequence[str]) -> str:
+    """The address or the command of a server, without what nobody should read over a shoulder."""
+    if url is None:
+        return " ".join([command or "", *(["..."] if any(secret_arguments(args)) else args)])
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _is_secret(name: str, value: str) -> bool:

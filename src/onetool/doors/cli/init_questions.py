@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import click
 
 from onetool.domain.client_servers import NotAdopted, adopt
-from onetool.domain.secrecy import secret_arguments
+from onetool.domain.secrecy import shown_server
 from onetool.domain.texts import cut
 from onetool.settings.editing import add_entries
 from onetool.settings.schema import Settings
@@ -64,22 +63,12 @@ def _rows(client: Client, known: Mapping[str, Any]) -> Iterator[tuple[str, str, 
     for name, said in servers.items():
         try:
             adopted = adopt(name, said)
-            where = _where(adopted.server)
+            server = adopted.server
+            where = shown_server(server.get("url"), server.get("command"), server.get("args", ()))
         except (NotAdopted, ValueError):  # it can be looked at with `onetool servers import`
             continue
         if name != NAME and adopted.name not in known:
-            yield client.name, name, where
-
-
-def _where(server: Mapping[str, Any]) -> str:
-    """A command or an address, without what nobody should read over a shoulder."""
-    if "url" in server:
-        url = urlsplit(server["url"])
-        shown = f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
-    else:
-        args = server.get("args", ())
-        shown = " ".join([server["command"], *(["..."] if any(secret_arguments(args)) else args)])
-    return cut(shown, LONGEST_SHOWN)
+            yield client.name, name, cut(where, LONGEST_SHOWN)
 
 
 def _number(count: int) -> str:

@@ -11,14 +11,13 @@ from typing import Any
 
 import click
 
-from onetool.domain.client_servers import HEADERS, URLS
+from onetool.domain.client_servers import CLIENTS, HEADERS, URLS
 from onetool.domain.secrecy import looks_secret, secret_arguments
 from onetool.runtime import Runtime
 
 from .session import answers, confirm, with_runtime
 
 EXPOSE = ("run", "search", "all")
-CLIENTS = ("claude", "cursor", "vscode", "codex")
 
 
 @click.group(invoke_without_command=True)

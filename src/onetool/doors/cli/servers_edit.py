@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from onetool.domain.client_servers import Adopted, NotAdopted, adopt, notes_on
+from onetool.domain.client_servers import CLIENTS, Adopted, NotAdopted, adopt, notes_on
 from onetool.domain.secrecy import looks_secret
 from onetool.domain.texts import counted
 from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
@@ -21,7 +21,6 @@ from .session import answers, confirm, find, load, masked, with_runtime
 
 MAP = "servers"
 PAIR = re.compile(r"([^\s:=]+)=(.*)", re.DOTALL)
-CLIENTS = ("claude", "cursor", "vscode", "codex")
 
 
 def _pairs(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
