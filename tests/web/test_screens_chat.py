@@ -78,6 +78,29 @@ async def test_an_answer_is_stopped(site, page):
     await expect(page.get_by_role("article", name="Model").last).to_contain_text("Here I am.")
 
 
+async def test_another_conversation_hears_nothing_of_the_one_that_was_left(site, page):
+    """Who begins anew while an answer comes finds an empty page, and can ask at once."""
+    await page.goto("/chat")
+    site.say({"text": "Slow.", "calls": [{"name": "time.now", "args": {}}]}, {"text": "x", "delay_s": 60})
+    await ask(page, "Slowly.")
+    await expect(page.get_by_role("button", name="time.now")).to_contain_text("done")
+    await page.get_by_role("link", name="New chat").click()
+    await expect(page.get_by_role("log")).to_have_count(0)
+    site.say({"text": "Here I am."})
+    await ask(page, "And now?")
+    await expect(page.get_by_role("log")).to_contain_text("Here I am.")
+    await expect(page.get_by_text("Stopped.")).to_have_count(0)
+
+
+async def test_a_server_that_is_gone_is_told_in_the_chat(page):
+    """In words, beside the question that was asked."""
+    await page.goto("/chat")
+    await expect(page.get_by_role("combobox", name="Model")).to_be_visible()
+    await page.route("**/chat", lambda route: route.abort())
+    await ask(page, "Hello?")
+    await expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+
+
 @pytest.mark.spec("BND-04", "BND-08", "BND-07")
 async def test_plus_opens_the_palette_and_the_keyboard_does_the_rest(site, upstream, page):
     """`+`, some letters, Enter, the argument, Enter: the result goes with the message."""

@@ -91,6 +91,25 @@ async def test_mistakes_stand_beside_their_fields(site, page):
     await expect(page.get_by_role("alert").filter(has_text="tags").first).to_be_visible()
 
 
+async def test_a_draft_is_the_same_as_recipe_and_as_json(site, page):
+    """What was entered in the one way stands there in the other; what a recipe cannot say stays JSON."""
+    await page.goto("/tools/new")
+    await page.get_by_label("Address").fill("https://api.example.com/rain/${city}")
+    await page.get_by_role("tab", name="JSON").click()
+    editor = page.get_by_role("textbox", name="JSON", exact=True)
+    await expect(editor).to_contain_text("https://api.example.com/rain/${city}")
+    definition = http_tool("https://api.example.com/snow/${city}", argSchema=CITY, description="Snow.")
+    await editor.fill(json.dumps(definition))
+    await page.get_by_role("tab", name="Recipe").click()
+    await expect(page.get_by_label("Address")).to_have_value("https://api.example.com/snow/${city}")
+    await expect(page.get_by_label("Description")).to_have_value("Snow.")
+    await page.get_by_role("tab", name="JSON").click()
+    await editor.fill(json.dumps(definition | {"httpImpl": {"steps": []}}))
+    await page.get_by_role("tab", name="Recipe").click()
+    await expect(page.get_by_text("more than the recipe can show")).to_be_visible()
+    await expect(editor).to_contain_text("steps")
+
+
 async def test_a_tool_is_made_from_json(site, page):
     """Whoever has a definition pastes it."""
     slug, bundle = new_slug("pasted"), site.bundle()

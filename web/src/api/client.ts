@@ -1,6 +1,6 @@
 // Requests to the REST door: typed by its own document, with errors that a person can read.
 import createClient from 'openapi-fetch';
-import { Problem, problemOf } from './problem';
+import { away, problemOf } from './problem';
 import type { components, paths } from './schema';
 
 export type Schemas = components['schemas'];
@@ -17,7 +17,7 @@ export function onSignedOut(listener: () => void): void {
 
 /** Send a request as ourselves; being unknown to the server leads to the login. */
 export async function send(request: Request | string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(request, { credentials: 'same-origin', ...init });
+  const response = await fetch(request, { credentials: 'same-origin', ...init }).catch(away);
   if (response.status === 401) signedOut();
   return response;
 }
@@ -32,13 +32,7 @@ interface Answer<T> {
 
 /** Wait for an answer; throw a Problem where there is none. */
 export async function answerOf<T>(asked: Promise<Answer<T>>): Promise<T> {
-  let answer: Answer<T>;
-  try {
-    answer = await asked;
-  } catch (error) {
-    if (error instanceof DOMException && error.name === 'AbortError') throw error;
-    throw new Problem(0, 'unreachable');
-  }
+  const answer = await asked.catch(away);
   if (!answer.response.ok) throw problemOf(answer.response.status, answer.error);
   return answer.data as T;
 }

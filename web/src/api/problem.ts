@@ -11,6 +11,11 @@ export class Problem extends Error {
   }
 }
 
+/** Tell a request that came to nothing from one that was stopped. */
+export function away(error: unknown): never {
+  throw error instanceof DOMException || error instanceof Problem ? error : new Problem(0, 'The server does not answer.');
+}
+
 interface Body {
   title?: unknown;
   detail?: unknown;

@@ -1,6 +1,6 @@
 // Server-sent events of a POST: EventSource knows GET alone.
 import { OURS, send } from './client';
-import { problemOf } from './problem';
+import { away, problemOf } from './problem';
 
 export interface ServerEvent {
   event: string;
@@ -27,7 +27,7 @@ export async function* parse(body: ReadableStream<Uint8Array>): AsyncGenerator<S
   let rest = '';
   try {
     for (;;) {
-      const { value, done } = await reader.read();
+      const { value, done } = await reader.read().catch(away);
       rest += value ?? '';
       const blocks = rest.split(/\r?\n\r?\n/);
       rest = done ? '' : (blocks.pop() ?? '');

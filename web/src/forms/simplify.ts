@@ -1,5 +1,6 @@
 // Schemas of tools, made plain enough for a form: what a form cannot show well is entered as JSON.
 import type { RJSFSchema, UiSchema } from '@rjsf/utils';
+import { pointerSteps } from '~/api/address';
 
 interface Plain {
   schema: RJSFSchema;
@@ -10,23 +11,31 @@ type Part = Record<string, unknown>;
 
 /** Deeper than this, JSON is easier to write than a form is to fill in. */
 const DEEPEST = 4;
+/** So many fields a form may have; references can make far more of them than a schema has lines. */
+const MOST_FIELDS = 300;
 const SCALARS = ['string', 'number', 'integer', 'boolean'];
 
 /** Turn the schema of some arguments into one that a form can show. */
 export function simplify(schema: object): Plain {
   const root = schema as Part;
-  const plain = walk({ type: 'object', ...root }, root, 0);
+  const plain = walk({ type: 'object', ...root }, { root, left: MOST_FIELDS }, 0);
   return { schema: { ...plain.schema, title: undefined, description: undefined }, ui: { ...plain.ui, 'ui:submitButtonOptions': { norender: true } } };
 }
 
-function walk(given: unknown, root: Part, depth: number): Plain {
-  const part = resolve(given, root);
-  if (depth > DEEPEST) return asJson(part);
+/** The document that references lead into, and how many fields may still come. */
+interface Walk {
+  root: Part;
+  left: number;
+}
+
+function walk(given: unknown, way: Walk, depth: number): Plain {
+  const part = resolve(given, way.root);
+  if (depth > DEEPEST || way.left-- <= 0) return asJson(part);
   if (Array.isArray(part.enum) && part.enum.every((one) => typeof one !== 'object')) return scalar(part);
   const type = typeof part.type === 'string' ? part.type : '';
   if (SCALARS.includes(type)) return scalar(part);
-  if (type === 'object' && isPart(part.properties)) return object(part, part.properties, root, depth);
-  if (type === 'array' && isPart(part.items)) return array(part, part.items, root, depth);
+  if (type === 'object' && isPart(part.properties)) return object(part, part.properties, way, depth);
+  if (type === 'array' && isPart(part.items)) return array(part, part.items, way, depth);
   return asJson(part);
 }
 
@@ -57,8 +66,7 @@ function target(part: Part, root: Part): Part | null {
 function pointed(ref: string, root: Part): Part | null {
   if (!ref.startsWith('#/')) return null;
   let found: unknown = root;
-  for (const step of ref.slice(2).split('/')) {
-    const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const key of pointerSteps(ref)) {
     found = isPart(found) && Object.hasOwn(found, key) ? found[key] : undefined;
   }
   return isPart(found) ? found : null;
@@ -85,8 +93,8 @@ function scalar(part: Part): Plain {
   return { schema: { ...only(part), format: undefined }, ui: { ...hint(part), ...(long ? { 'ui:widget': 'textarea' } : {}) } };
 }
 
-function object(part: Part, properties: Part, root: Part, depth: number): Plain {
-  const made = Object.entries(properties).map(([name, one]) => [name, walk(one, root, depth + 1)] as const);
+function object(part: Part, properties: Part, way: Walk, depth: number): Plain {
+  const made = Object.entries(properties).map(([name, one]) => [name, walk(one, way, depth + 1)] as const);
   const required = Array.isArray(part.required) ? part.required.filter((one) => typeof one === 'string') : [];
   return {
     schema: { ...only(part), properties: Object.fromEntries(made.map(([name, one]) => [name, one.schema])), required },
@@ -94,8 +102,8 @@ function object(part: Part, properties: Part, root: Part, depth: number): Plain 
   };
 }
 
-function array(part: Part, items: Part, root: Part, depth: number): Plain {
-  const inside = walk(items, root, depth + 1);
+function array(part: Part, items: Part, way: Walk, depth: number): Plain {
+  const inside = walk(items, way, depth + 1);
   return { schema: { ...only(part), items: inside.schema }, ui: { items: inside.ui } };
 }
 

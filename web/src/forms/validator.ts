@@ -1,5 +1,6 @@
 // Checks arguments against their schema without making code from it: the page's policy forbids that.
 import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
+import { pointerSteps } from '~/api/address';
 import { type ErrorSchema, type RJSFValidationError, toErrorSchema, type ValidationData, type ValidatorType } from '@rjsf/utils';
 
 /** Keywords that only say that something inside is wrong; that is told by itself. */
@@ -14,19 +15,21 @@ export interface Mistake {
 /** Everything in a value that its schema does not allow. */
 export function mistakesIn(schema: object, value: unknown): Mistake[] {
   try {
-    const { errors } = new Validator(schema as Schema, '2020-12', false).validate(value);
+    const { errors } = new Validator(withoutPatterns(schema), '2020-12', false).validate(value);
     return errors.filter((error) => !OUTER.has(error.keyword)).map(mistakeOf);
   } catch {
     return []; // a schema that this validator cannot read; the server has the last word anyway
   }
 }
 
+/** Patterns are left to the server, whose engine takes no longer than the text is long. */
+function withoutPatterns(schema: object): Schema {
+  const isPattern = (key: string, value: unknown) => key === 'patternProperties' || (key === 'pattern' && typeof value === 'string');
+  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (isPattern(key, value) ? undefined : value))) as Schema;
+}
+
 function mistakeOf(error: OutputUnit): Mistake {
-  const path = error.instanceLocation
-    .replace(/^#\/?/, '')
-    .split('/')
-    .filter((part) => part !== '')
-    .map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'));
+  const path = pointerSteps(error.instanceLocation);
   const missing = error.keyword === 'required' ? /"(.+)"/.exec(error.error)?.[1] : undefined;
   return missing === undefined ? { path, message: error.error } : { path: [...path, missing], message: 'is needed' };
 }

@@ -2,6 +2,7 @@
 import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
 import { enumOptionsIndexForValue, enumOptionsValueForIndex, type FieldProps, type WidgetProps } from '@rjsf/utils';
 import { useState } from 'react';
+import { parsed } from '~/api/json';
 import { useWords } from '~/i18n';
 
 const told = (props: WidgetProps) => ({
@@ -65,13 +66,11 @@ export function JsonField({ schema, name, formData, onChange, required, rawError
   const [text, setText] = useState(() => (formData === undefined ? '' : JSON.stringify(formData, null, 2)));
   const [isBad, setBad] = useState(false);
   const take = (given: string) => {
+    const value = parsed(given);
+    const isBlank = given.trim() === '';
     setText(given);
-    try {
-      onChange(given.trim() === '' ? undefined : JSON.parse(given), fieldPathId.path);
-      setBad(false);
-    } catch {
-      setBad(true);
-    }
+    setBad(value === undefined && !isBlank);
+    if (value !== undefined || isBlank) onChange(value, fieldPathId.path);
   };
   return (
     <Textarea

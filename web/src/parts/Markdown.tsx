@@ -3,7 +3,9 @@ import { Fragment, type ReactNode } from 'react';
 import css from './markdown.module.css';
 
 const FENCE = /```[^\n]*\n?([\s\S]*?)(?:```|$)/;
-const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\([^\s)]+\))/;
+// No mark is looked for beyond the next one of its kind: the time grows with the text, whatever stands in it.
+const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|\[[^[\]\n]+\]\([^\s()[\]]+\))/;
+const CODE = /(`[^`\n]+`)/;
 
 export function Markdown({ text }: { text: string }) {
   const parts = text.split(FENCE);
@@ -32,13 +34,13 @@ function Block({ text }: { text: string }) {
 
 const items = (lines: string[], mark: RegExp) => lines.map((line, at) => <li key={at}>{inline(line.replace(mark, ''))}</li>);
 
-/** A line with `code` in it. */
+/** A line with `code` in it, and with no links: it may repeat what others wrote. */
 export function Inline({ text }: { text: string }) {
-  return inline(text);
+  return inline(text, CODE);
 }
 
-function inline(text: string): ReactNode[] {
-  return text.split(INLINE).map((part, at) => <Fragment key={at}>{at % 2 ? formatted(part) : part}</Fragment>);
+function inline(text: string, marks = INLINE): ReactNode[] {
+  return text.split(marks).map((part, at) => <Fragment key={at}>{at % 2 ? formatted(part) : part}</Fragment>);
 }
 
 function formatted(part: string): ReactNode {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Tool } from '~/api/tools';
-import { BLANK, bodyOf, foundOf, hostOf, namesIn, type Recipe, recipeOf } from '~/screens/maker/recipe';
+import { BLANK, bodyOf, foundOf, hostOf, namesIn, type Recipe, recipeIn, recipeOf } from '~/screens/maker/recipe';
 
 const RAIN: Recipe = {
   ...BLANK,
@@ -56,4 +56,11 @@ test('a definition that says more than the recipe can is left to JSON', () => {
 test('the host is read from an address, whatever follows it', () => {
   expect(hostOf('https://api.example.com:8080/a')).toBe('api.example.com');
   expect(hostOf('api.example.com')).toBeNull();
+});
+
+test('what is written as JSON is a recipe again where a recipe can say it', () => {
+  const again = recipeIn(bodyOf(RAIN));
+  expect(again && bodyOf(again)).toEqual(bodyOf(RAIN));
+  const several = { ...bodyOf(RAIN), httpImpl: { steps: [] } };
+  expect([recipeIn(several), recipeIn(5), recipeIn(null), recipeIn({ type: 'http', argSchema: null })]).toEqual([null, null, null, null]);
 });

@@ -27,3 +27,19 @@ test('a mistake is told at its field', () => {
   const schema = { type: 'object', properties: { a: { type: 'object', properties: { n: { type: 'integer' } } } }, required: ['b'] };
   expect(mistakesIn(schema, { a: { n: 'x' } }).map((one) => one.path.join('.'))).toEqual(['b', 'a.n']);
 });
+
+test('a form has an end, however often references repeat', () => {
+  const wide = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`p${at}`, { $ref: '#/$defs/A' }]));
+  const { ui } = simplify({ properties: wide, $defs: { A: { type: 'object', properties: wide } } });
+  const fields = (part: object): number => Object.values(part).reduce((sum, one) => sum + (typeof one === 'object' ? fields(one as object) : 0), 1);
+  expect(fields(ui)).toBeLessThan(20_000);
+});
+
+test('a reference that cannot be read leads nowhere', () => {
+  expect(simplify({ properties: { a: { $ref: '#/%E0%A4%A' } } }).ui.a).toEqual({ 'ui:field': 'json' });
+});
+
+test('no pattern of a tool is tried here', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' }, pattern: { type: 'integer' } } };
+  expect(mistakesIn(schema, { a: `${'a'.repeat(40)}!`, pattern: 'x' }).map((one) => one.path.join('.'))).toEqual(['pattern']);
+});

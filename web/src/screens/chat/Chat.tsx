@@ -3,6 +3,7 @@ import { Button, Drawer, Loader } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { useCallback, useEffect, useRef } from 'react';
 import { useLocation, useParams } from 'wouter';
+import { decoded } from '~/api/address';
 import type { Decision } from '~/api/chat';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -18,7 +19,7 @@ import { useChat } from './useChat';
 export default function Chat() {
   const words = useWords();
   const params = useParams<{ session?: string }>();
-  const session = params.session === undefined ? undefined : decodeURIComponent(params.session);
+  const session = params.session === undefined ? undefined : decoded(params.session);
   const [, go] = useLocation();
   const [isListed, list] = useDisclosure(false);
   const named = useCallback((id: string) => go(`/chat/${encodeURIComponent(id)}`, { replace: true }), [go]);

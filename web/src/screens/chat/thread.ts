@@ -1,6 +1,7 @@
 // A conversation as the screen shows it: what was said, and the calls in between.
 import type { CallAnswer } from '~/api/calls';
 import type { Message } from '~/api/chat';
+import { parsedOrText } from '~/api/json';
 import type { ServerEvent } from '~/api/stream';
 
 export interface CallShown {
@@ -34,15 +35,7 @@ export function entriesOf(messages: Message[]): Entry[] {
 function answerCall(entries: Entry[], message: Message): void {
   const at = entries.findLastIndex((entry) => entry.kind === 'call' && entry.call.id === message.callId);
   const entry = entries[at];
-  if (entry?.kind === 'call') entries[at] = changed(entry, { state: message.failed ? 'failed' : 'done', result: read(message.text) });
-}
-
-function read(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  if (entry?.kind === 'call') entries[at] = changed(entry, { state: message.failed ? 'failed' : 'done', result: parsedOrText(message.text) });
 }
 
 type CallEntry = Extract<Entry, { kind: 'call' }>;

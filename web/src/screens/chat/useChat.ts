@@ -20,15 +20,18 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
   useEffect(() => {
     if (session === current.current) return;
     stopping.current?.abort();
+    stopping.current = null; // what it still says belongs to the conversation that was left
+    setBusy(false);
     current.current = session;
     setEntries([]);
     setError(null);
+    setLoading(session !== undefined);
     if (session === undefined) return;
-    setLoading(true);
+    const isShown = () => current.current === session;
     readSession(session)
-      .then((kept) => current.current === session && setEntries(entriesOf(kept.messages)))
-      .catch((problem: unknown) => current.current === session && setError(problem))
-      .finally(() => setLoading(false));
+      .then((kept) => isShown() && setEntries(entriesOf(kept.messages)))
+      .catch((problem: unknown) => isShown() && setError(problem))
+      .finally(() => isShown() && setLoading(false));
   }, [session]);
   useEffect(() => () => stopping.current?.abort(), []);
 
@@ -40,6 +43,7 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
       setEntries((before) => [...before, { kind: 'user', text: body.text }]);
       try {
         for await (const event of post('/chat', { ...body, session: current.current }, stop.signal)) {
+          if (stopping.current !== stop) return;
           if (event.event === 'session') {
             const { id } = event.data as { id: string };
             current.current = id;

@@ -6,6 +6,7 @@ import type { EditorView } from '@codemirror/view';
 import { useQuery } from '@tanstack/react-query';
 import { useCallback } from 'react';
 import { send } from '~/api/client';
+import { parsed } from '~/api/json';
 import { mistakesIn } from '~/forms/validator';
 import { useWords } from '~/i18n';
 import Editor from '~/parts/Editor';
@@ -52,14 +53,6 @@ export default function JsonMode({ text, errors, onText }: Props) {
       ))}
     </>
   );
-}
-
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Where a value stands in the text; the nearest thing around it if it is not there. */

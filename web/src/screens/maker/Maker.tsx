@@ -1,15 +1,19 @@
 // A new tool, or a new version of one: by a recipe, or as JSON.
 import { Tabs } from '@mantine/core';
-import { useMemo } from 'react';
+import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
-import { type Tool, useBundles, useVersions } from '~/api/tools';
+import { decoded } from '~/api/address';
+import { parsed } from '~/api/json';
+import { type Bundle, type Tool, type ToolBody, useBundles, useVersions } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { Head, Note, Shown } from '~/parts/parts';
 import { mainOf } from '~/screens/tools/rows';
 import page from '~/screens/tools/toolPage.module.css';
-import { BLANK, bodyOf, definitionOf, type Recipe, recipeOf } from './recipe';
+import { NEW, Place, type PlaceOf } from './Place';
+import { BLANK, bodyOf, definitionOf, recipeIn, recipeOf } from './recipe';
 import { RecipeMode } from './RecipeMode';
+import { useSave } from './useSave';
 import { nextVersion } from './versions';
 import { WholeMode } from './WholeMode';
 
@@ -23,7 +27,7 @@ export default function Maker() {
         <Icon name="left" size={15} /> {words.tool.back}
       </Link>
       {bundle && tool ? (
-        <NewVersion bundle={bundle} slug={decodeURIComponent(tool)} version={search.get('version')} />
+        <NewVersion bundle={bundle} slug={decoded(tool)} version={search.get('version')} />
       ) : (
         <Modes title={words.maker.title} bundle={search.get('bundle')} from={null} />
       )}
@@ -47,39 +51,58 @@ function NewVersion({ bundle, slug, version }: { bundle: string; slug: string; v
 function Modes({ title, bundle, from, taken = [] }: { title: string; bundle: string | null; from: Tool | null; taken?: string[] }) {
   const words = useWords();
   const bundles = useBundles();
-  const start = useMemo(() => (from ? recipeOf(from) : BLANK), [from]);
-  const version = nextVersion(taken);
   return (
     <>
       <Head title={title} lead={words.maker.lead} />
-      {!start && <Note mood="warn">{words.maker.onlyJson}</Note>}
       <Shown asked={bundles}>
         {(all) => {
           const own = all.filter((one) => one.origin === 'bundle' && one.isEnabled);
-          const common = { bundles: own, bundle, isFixed: from !== null };
-          return (
-            <Tabs defaultValue={start ? 'recipe' : 'json'} keepMounted={false}>
-              <Tabs.List mb="md">
-                {start && <Tabs.Tab value="recipe">{words.maker.recipe}</Tabs.Tab>}
-                <Tabs.Tab value="json">{words.maker.json}</Tabs.Tab>
-              </Tabs.List>
-              {start && (
-                <Tabs.Panel value="recipe">
-                  <RecipeMode {...common} start={{ ...start, version }} />
-                </Tabs.Panel>
-              )}
-              <Tabs.Panel value="json">
-                <WholeMode {...common} slug={from?.slug ?? ''} version={version} start={from ? definitionOf(from) : example(start ?? BLANK)} />
-              </Tabs.Panel>
-            </Tabs>
-          );
+          const place = { bundle: bundle ?? own[0]?.id ?? NEW, bundleName: '', slug: from?.slug ?? '', version: nextVersion(taken) };
+          return <Desk bundles={own} from={from} start={place} />;
         }}
       </Shown>
     </>
   );
 }
 
-/** A definition to begin with. */
-function example(blank: Recipe) {
-  return bodyOf({ ...blank, description: '', url: 'https://api.example.com/cities/${city}' });
+/** One draft, that can be looked at in two ways. */
+function Desk({ bundles, from, start }: { bundles: Bundle[]; from: Tool | null; start: PlaceOf }) {
+  const words = useWords();
+  const [place, setPlace] = useState(start);
+  const [recipe, setRecipe] = useState(() => (from ? recipeOf(from) : BLANK));
+  const [text, setText] = useState(() => (recipe ? null : written(definitionOf(from!))));
+  const [mode, setMode] = useState(recipe ? 'recipe' : 'json');
+  const [note, setNote] = useState(recipe ? '' : words.maker.onlyJson);
+  const saving = useSave();
+  const move = (part: Partial<PlaceOf>) => setPlace((before) => ({ ...before, ...part }));
+  const save = (body: ToolBody) => void saving.save(place, body, (id) => move({ bundle: id }));
+  const turn = (to: string | null) => {
+    if (to === mode) return;
+    const json = text === null ? undefined : parsed(text);
+    const read = text === null ? recipe : text === written(EXAMPLE) ? BLANK : recipeIn(json);
+    setNote(read ? '' : json === undefined ? words.tester.badJson : words.maker.onlyJson);
+    if (!read) return;
+    setRecipe(read);
+    setText(to === 'json' ? written(read === BLANK ? EXAMPLE : bodyOf(read)) : null);
+    setMode(to ?? mode);
+  };
+  const common = { saving, onSave: save, where: <Place place={place} bundles={bundles} isFixed={from !== null} errors={saving.fields} set={move} /> };
+  return (
+    <Tabs value={mode} onChange={turn} keepMounted={false}>
+      {note && <Note mood="warn">{note}</Note>}
+      <Tabs.List mb="md">
+        <Tabs.Tab value="recipe">{words.maker.recipe}</Tabs.Tab>
+        <Tabs.Tab value="json">{words.maker.json}</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="recipe">{recipe && <RecipeMode {...common} recipe={recipe} onRecipe={setRecipe} />}</Tabs.Panel>
+      <Tabs.Panel value="json">
+        <WholeMode {...common} text={text ?? ''} onText={setText} />
+      </Tabs.Panel>
+    </Tabs>
+  );
 }
+
+const written = (body: ToolBody) => JSON.stringify(body, null, 2);
+
+/** A definition to begin with. */
+const EXAMPLE = bodyOf({ ...BLANK, url: 'https://api.example.com/cities/${city}' });

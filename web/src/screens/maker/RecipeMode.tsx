@@ -1,35 +1,32 @@
 // The recipe builder: four short steps, and nothing that needs JSON.
 import { Button, SegmentedControl, TagsInput, Textarea, TextInput } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
-import type { Bundle } from '~/api/tools';
+import type { ReactNode } from 'react';
+import type { ToolBody } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Card, Failed } from '~/parts/parts';
 import { FoundFields } from './FoundFields';
 import css from './maker.module.css';
-import { NEW, Place, type PlaceOf } from './Place';
 import { bodyOf, type Recipe } from './recipe';
 import { errorFor, RequestFields } from './RequestFields';
 import { TestCall } from './TestCall';
-import { useSave } from './useSave';
+import type { useSave } from './useSave';
 
 export interface ModeProps {
-  bundles: Bundle[];
-  bundle: string | null;
-  isFixed: boolean;
+  /** Where the tool goes, and what it is called there. */
+  where: ReactNode;
+  saving: ReturnType<typeof useSave>;
+  onSave: (body: ToolBody) => void;
 }
 
-export function RecipeMode({ start, bundles, bundle, isFixed }: ModeProps & { start: Recipe }) {
+export function RecipeMode({ recipe, onRecipe, where, saving, onSave }: ModeProps & { recipe: Recipe; onRecipe: (recipe: Recipe) => void }) {
   const words = useWords();
-  const [recipe, setRecipe] = useState(start);
-  const [place, setPlace] = useState<PlaceOf>({ bundle: bundle ?? bundles[0]?.id ?? NEW, bundleName: '', slug: start.slug, version: start.version });
-  const { save, error, fields, isSaving } = useSave();
-  const set = (part: Partial<Recipe>) => setRecipe((before) => ({ ...before, ...part }));
-  const move = (part: Partial<PlaceOf>) => setPlace((before) => ({ ...before, ...part }));
+  const { fields, error, isSaving } = saving;
+  const set = (part: Partial<Recipe>) => onRecipe({ ...recipe, ...part });
   return (
     <div className={css.steps}>
-      <form id="recipe" className={css.steps} onSubmit={(event) => { event.preventDefault(); void save(place, bodyOf(recipe), (id) => move({ bundle: id })); }}>
+      <form id="recipe" className={css.steps} onSubmit={(event) => { event.preventDefault(); onSave(bodyOf(recipe)); }}>
         <Step number={1} title={words.maker.step1}>
-          <Place place={place} bundles={bundles} isFixed={isFixed} errors={fields} set={move} />
+          {where}
           <About recipe={recipe} errors={fields} set={set} />
         </Step>
         <Step number={2} title={words.maker.step2}>

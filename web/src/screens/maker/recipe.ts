@@ -1,4 +1,5 @@
 // A tool as a person describes it in a form, and the definition that is made from it.
+import { parsedOrText } from '~/api/json';
 import type { Tool, ToolBody } from '~/api/tools';
 
 export interface Pair {
@@ -107,17 +108,9 @@ function requestOf(recipe: Recipe) {
     urlTemplate: recipe.url.trim(),
     ...(recipe.query.length ? { query: pairs(recipe.query) } : {}),
     ...(recipe.headers.length ? { headers: pairs(recipe.headers) } : {}),
-    ...(recipe.body.trim() ? { body: bodyValue(recipe.body) } : {}),
+    ...(recipe.body.trim() ? { body: parsedOrText(recipe.body) } : {}),
     ...(recipe.auth.kind === 'none' ? {} : { auth: authOf(recipe.auth) }),
   };
-}
-
-function bodyValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }
 
 function authOf({ kind, name, secret }: Recipe['auth']) {
@@ -136,6 +129,16 @@ export function recipeOf(tool: Tool): Recipe | null {
   const recipe = request && withRequest(common, request, tool);
   // The way there and back must lead to the same definition; otherwise something would be lost.
   return recipe && same(definitionOf(tool), bodyOf(recipe)) ? recipe : null;
+}
+
+/** Read a definition as somebody wrote it; null where it is none, or says what the form cannot. */
+export function recipeIn(written: unknown): Recipe | null {
+  const unsaid = { displayName: '', description: '', tags: [], isEnabled: true, argSchema: { type: 'object' } };
+  try {
+    return recipeOf({ ...unsaid, ...(written as Tool), slug: '', version: '' } as Tool);
+  } catch {
+    return null; // anything may have been written
+  }
 }
 
 type Request = NonNullable<HttpImpl['request']>;

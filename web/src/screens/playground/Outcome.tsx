@@ -73,6 +73,7 @@ function Pages({ handle }: { handle: string }) {
   );
   useEffect(() => turn(1), [turn]);
   const shown: unknown = reading.data?.data;
+  const lines = (shown as { total_lines?: number } | undefined)?.total_lines ?? Infinity;
   return (
     <>
       <Note>{words.playground.handle}</Note>
@@ -83,7 +84,7 @@ function Pages({ handle }: { handle: string }) {
         <span className={css.soft}>
           {words.playground.page} {Math.ceil(offset / LINES)}
         </span>
-        <Button size="compact-sm" variant="default" loading={reading.isPending} onClick={() => turn(offset + LINES)}>
+        <Button size="compact-sm" variant="default" loading={reading.isPending} disabled={offset + LINES > lines} onClick={() => turn(offset + LINES)}>
           {words.playground.next}
         </Button>
         <code>{handle}</code>

@@ -1,6 +1,7 @@
 // The live tester: fill in, run, watch, read.
 import { Button, Progress as Bar, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense, useId, useState } from 'react';
+import { parsed } from '~/api/json';
 import { invokePath, type Tool } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -67,14 +68,10 @@ function Arguments({ id, tool, args, onArgs, onRun }: ArgumentsProps) {
   const [text, setText] = useState<string | null>(null);
   const [isBad, setBad] = useState(false);
   const take = (given: string) => {
+    const read = parsed(given || '{}');
     setText(given);
-    try {
-      const read: unknown = JSON.parse(given || '{}');
-      onArgs(read as Args);
-      setBad(false);
-    } catch {
-      setBad(true);
-    }
+    setBad(read === undefined);
+    if (read !== undefined) onArgs(read as Args);
   };
   const turn = (to: string) => setText(to === 'json' ? JSON.stringify(args, null, 2) : null);
   const submit = () => !isBad && onRun();

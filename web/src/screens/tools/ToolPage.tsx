@@ -3,6 +3,7 @@ import { Button, Group, Select, Switch, Tabs } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
+import { decoded } from '~/api/address';
 import { type Tool, useBundles, useDeleteTool, useSwitchTool, useVersions } from '~/api/tools';
 import { useLanguage, useWords } from '~/i18n';
 import { Confirm } from '~/parts/Confirm';
@@ -19,7 +20,7 @@ const Editor = lazy(() => import('~/parts/Editor'));
 export default function ToolPage() {
   const words = useWords();
   const { bundle = '', tool = '' } = useParams();
-  const versions = useVersions(bundle, decodeURIComponent(tool));
+  const versions = useVersions(bundle, decoded(tool));
   return (
     <>
       <Link href="/tools" className={css.back}>
