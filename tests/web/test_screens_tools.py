@@ -97,6 +97,7 @@ async def test_the_tester_calls_with_a_form_and_shows_a_table(site, upstream, pa
     await page.get_by_text("JSON", exact=True).last.click()
     await expect(page.get_by_role("region", name="Result")).to_contain_text('"mm": 3')
     await expect(page.get_by_role("button", name="São Paulo")).to_be_visible()
+    await expect(page.get_by_text("1 call, last called")).to_be_visible()
 
 
 async def test_the_tester_shows_progress_and_stops(site, page, tmp_path):

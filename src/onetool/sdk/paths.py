@@ -83,9 +83,13 @@ def _check_opened(path: str, opened: os.stat_result) -> None:
 
 def _real(path: str) -> Path:
     try:
-        return (working_directory() / Path(path).expanduser()).resolve()
+        real = (working_directory() / Path(path).expanduser()).resolve()
+        is_circle = real.is_symlink()  # from Python 3.13 on, links in a circle are given back as they are
     except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a NUL, a user who is not there
         raise PermissionError(f"{path!r} leads nowhere: {error}") from None
+    if is_circle:
+        raise PermissionError(f"{path!r} leads nowhere: its links go round in a circle.")
+    return real
 
 
 def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:

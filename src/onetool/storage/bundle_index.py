@@ -54,7 +54,7 @@ class BundleIndex:
     def open(self, *, writing: bool = False) -> Iterator["Rows"]:
         """Open the index for one transaction; a writing one waits for its turn at once."""
         self._hold()
-        with closing(self._connect()) as connection, connection:
+        with self._connected() as connection, connection:
             if writing:
                 connection.execute("begin immediate")
             yield Rows(connection, self._has_words(connection))
@@ -79,7 +79,7 @@ class BundleIndex:
             return self._make()
 
     def _make(self) -> bool:
-        with closing(self._connect()) as connection:
+        with self._connected() as connection:
             connection.execute("pragma journal_mode = wal")
             connection.execute("begin immediate")
             is_new: bool = connection.execute("pragma user_version").fetchone()[0] != LAYOUT
@@ -100,10 +100,11 @@ class BundleIndex:
                 self._release = weakref.finalize(self, held.close)
                 held.execute("select 1 from sqlite_master").fetchone()  # only now is the log open
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._file, timeout=PATIENCE)
-        connection.execute("pragma synchronous = normal")
-        return connection
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        with closing(sqlite3.connect(self._file, timeout=PATIENCE)) as connection:
+            connection.execute("pragma synchronous = normal")
+            yield connection
 
     def _has_words(self, connection: sqlite3.Connection) -> bool:
         found = connection.execute("select 1 from sqlite_master where name = 'words'").fetchone()

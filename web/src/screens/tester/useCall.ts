@@ -18,6 +18,8 @@ export interface Made {
 }
 
 const MOST_KEPT = 20;
+/** Calls are counted a moment after their answer. */
+const COUNTED_AFTER_MS = 500;
 let lastId = 0;
 const remembered = new Map<string, Made[]>();
 
@@ -45,7 +47,7 @@ export function useCall(path: string) {
       setRecent(kept);
       setMade(done);
       setRunning(false);
-      void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }); // its counters have moved
+      setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNTED_AFTER_MS);
       return done;
     },
     [path, queries],
