@@ -49,6 +49,13 @@ async def test_the_cookie_is_out_of_reach_and_is_not_the_token(client):
     assert "Secure" in over_tls.headers["set-cookie"]
 
 
+def test_servers_with_other_tokens_use_other_cookies():
+    """A browser sends cookies to every port of a host; logging in to one server logs out of no other."""
+    one, other = Credentials("one"), Credentials("other")
+    assert one.cookie_name != other.cookie_name
+    assert one.cookie_name == Credentials("one").cookie_name
+
+
 FOREIGN = [
     ("POST", {"X-OneTool": None}, 403),
     ("POST", {"X-OneTool": "0"}, 403),

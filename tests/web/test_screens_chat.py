@@ -93,12 +93,15 @@ async def test_another_conversation_hears_nothing_of_the_one_that_was_left(site,
 
 
 async def test_a_server_that_is_gone_is_told_in_the_chat(page):
-    """In words, beside the question that was asked."""
+    """In words, beside the question that was asked, which can be sent again."""
     await page.goto("/chat")
     await expect(page.get_by_role("combobox", name="Model")).to_be_visible()
     await page.route("**/chat", lambda route: route.abort())
     await ask(page, "Hello?")
     await expect(page.get_by_role("alert")).to_contain_text("The server does not answer.")
+    await expect(page.get_by_label("Message")).to_have_value("Hello?")
+    await page.get_by_role("link", name="New chat").click()
+    await expect(page.get_by_role("alert")).to_have_count(0)
 
 
 @pytest.mark.spec("BND-04", "BND-08", "BND-07")
@@ -151,6 +154,17 @@ async def test_the_palette_switches_tools_off_and_on(site, page):
     assert site.get(tool)["isEnabled"] is True
     await page.keyboard.press("Escape")
     await expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+async def test_a_plus_can_be_written(page):
+    """The second one is none of the palette's."""
+    await page.goto("/chat")
+    await page.get_by_label("Message").fill("What is 1 ")
+    await page.get_by_label("Message").press("+")
+    await expect(page.get_by_role("textbox", name="Search tools")).to_be_focused()
+    await page.keyboard.press("+")
+    await expect(page.get_by_role("dialog")).to_have_count(0)
+    await expect(page.get_by_label("Message")).to_have_value("What is 1 +")
 
 
 async def test_arrows_lead_through_the_palette(page):

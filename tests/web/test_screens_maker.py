@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 from playwright.async_api import expect
-from web_site import CITY, on_screens, open_tool, own
+from web_site import CITY, on_screens, open_tool, own, write
 
 from rest_server import KEY, Answer, http_tool, new_slug, python_tool
 
@@ -86,7 +86,7 @@ async def test_mistakes_stand_beside_their_fields(site, page):
     await expect(page.get_by_role("textbox", name="Address")).to_have_attribute("aria-invalid", "true")
     await page.get_by_role("tab", name="JSON").click()
     await page.get_by_label("Short name").fill(new_slug())
-    await page.get_by_role("textbox", name="JSON", exact=True).fill('{"type": "http", "tags": 5}')
+    await write(page.get_by_role("textbox", name="JSON", exact=True), '{"type": "http", "tags": 5}')
     await page.get_by_role("button", name="Save tool").click()
     await expect(page.get_by_role("alert").filter(has_text="tags").first).to_be_visible()
 
@@ -99,12 +99,12 @@ async def test_a_draft_is_the_same_as_recipe_and_as_json(site, page):
     editor = page.get_by_role("textbox", name="JSON", exact=True)
     await expect(editor).to_contain_text("https://api.example.com/rain/${city}")
     definition = http_tool("https://api.example.com/snow/${city}", argSchema=CITY, description="Snow.")
-    await editor.fill(json.dumps(definition))
+    await write(editor, json.dumps(definition))
     await page.get_by_role("tab", name="Recipe").click()
     await expect(page.get_by_label("Address")).to_have_value("https://api.example.com/snow/${city}")
     await expect(page.get_by_label("Description")).to_have_value("Snow.")
     await page.get_by_role("tab", name="JSON").click()
-    await editor.fill(json.dumps(definition | {"httpImpl": {"steps": []}}))
+    await write(editor, json.dumps(definition | {"httpImpl": {"steps": []}}))
     await page.get_by_role("tab", name="Recipe").click()
     await expect(page.get_by_text("more than the recipe can show")).to_be_visible()
     await expect(editor).to_contain_text("steps")
@@ -117,7 +117,7 @@ async def test_a_tool_is_made_from_json(site, page):
     await page.get_by_role("tab", name="JSON").click()
     await page.get_by_label("Short name").fill(slug)
     definition = json.dumps(python_tool("probes.two", description="Give two."))
-    await page.get_by_role("textbox", name="JSON", exact=True).fill(definition)
+    await write(page.get_by_role("textbox", name="JSON", exact=True), definition)
     await page.get_by_role("button", name="Save tool").click()
     await page.get_by_role("button", name="Run", exact=True).click()
     await expect(page.get_by_role("region", name="Result")).to_have_text("2")

@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE
 
 import pytest
 from playwright.async_api import Page, expect
-from web_site import CITY, on_screens, open_tool, own, turn
+from web_site import CITY, on_screens, open_tool, own, turn, write
 
 from rest_server import KEY, TOKEN, Answer, http_tool, new_slug
 
@@ -40,6 +40,10 @@ async def test_search_finds_as_one_types_and_says_when_nothing_fits(site, page):
     _, tool = own(site)
     await search(page, tool["slug"][:10])
     await expect(page.get_by_role("link", name=tool["slug"])).to_be_visible()
+    await page.get_by_role("link", name=tool["slug"]).click()
+    await page.get_by_role("heading", level=1, name="Probe").wait_for()
+    await page.go_back()
+    await expect(page.get_by_label("Search tools")).to_have_value(tool["slug"][:10])
     await page.get_by_label("Search tools").fill("qqqqxxxxzzzz")
     await expect(page.get_by_text("Nothing fits")).to_be_visible()
 
@@ -63,7 +67,7 @@ async def test_a_call_is_copied_as_others_would_make_it(site, page):
     await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     await open_tool(page, tool)
     await page.get_by_text("JSON", exact=True).first.click()
-    await page.get_by_role("textbox", name="JSON", exact=True).fill('{"a": 2, "b": 3}')
+    await write(page.get_by_role("textbox", name="JSON", exact=True), '{"a": 2, "b": 3}')
     copied = {}
     for name in ("curl", "onetool run", "Python"):
         await page.get_by_role("button", name=name, exact=True).click()
@@ -98,6 +102,45 @@ async def test_the_tester_calls_with_a_form_and_shows_a_table(site, upstream, pa
     await expect(page.get_by_role("region", name="Result")).to_contain_text('"mm": 3')
     await expect(page.get_by_role("button", name="São Paulo")).to_be_visible()
     await expect(page.get_by_text("1 call, last called")).to_be_visible()
+
+
+async def test_what_is_shown_is_what_is_sent_once(site, upstream, page):
+    """Numbers as they are typed, calls of before as they were, and no second call while one runs."""
+    path = upstream.script(Answer(body="fine", wait=0.5))
+    known = {"type": "object", "properties": {"n": {"type": "number"}}, "additionalProperties": False}
+    _, tool = own(site, **http_tool(f"{upstream.url}{path}/${{n}}", argSchema=known))
+
+    def sent() -> list[str]:
+        return [it.path.rpartition("/")[2] for it in upstream.seen(path)]
+
+    await open_tool(page, tool)
+    await page.get_by_label("n", exact=True).press_sequentially("-0.5")
+    for _ in range(3):
+        await page.get_by_label("n", exact=True).press("Enter")
+    await expect(page.get_by_role("button", name='{"n":-0.5}')).to_be_visible()
+    assert sent() == ["-0.5"]
+    await page.get_by_text("JSON", exact=True).first.click()
+    editor = page.get_by_role("textbox", name="JSON", exact=True)
+    await write(editor, "null")
+    await expect(page.get_by_text("This is not JSON yet.")).to_be_visible()
+    await write(editor, '{"n": 7}')
+    await page.get_by_role("button", name='{"n":-0.5}').click()
+    await expect(page.get_by_label("n", exact=True)).to_have_value("-0.5")
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await expect(page.get_by_role("button", name='{"n":-0.5}')).to_have_count(2)
+    assert sent() == ["-0.5", "-0.5"]
+
+
+async def test_a_mistake_without_a_field_is_told_all_the_same(site, page):
+    """Run never does nothing without a word."""
+    inner = {"type": "object", "properties": {"a": {"type": "string"}}}
+    known = {"type": "object", "properties": {"o": inner, "user.name": {"type": "integer"}}}
+    _, tool = own(site, argSchema=known | {"required": ["o"]})
+    await open_tool(page, tool)
+    await page.get_by_label("user.name").fill("many")
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await expect(page.get_by_role("alert").filter(has_text="o is needed")).to_be_visible()
+    await expect(page.get_by_role("textbox", name="user.name")).to_have_attribute("aria-invalid", "true")
 
 
 async def test_the_tester_shows_progress_and_stops(site, page, tmp_path):

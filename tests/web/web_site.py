@@ -155,6 +155,13 @@ async def open_tool(page: Page, tool: dict[str, Any]) -> None:
     await page.get_by_role("heading", level=1).wait_for()
 
 
+async def write(editor: Locator, text: str) -> None:
+    """Put one line into an editor in place of what it holds, as somebody does who pastes it."""
+    await editor.press("Control+a")
+    await editor.page.keyboard.insert_text(text)
+    await expect(editor).to_have_text(text)
+
+
 async def flip(switch: Locator) -> None:
     """Click a switch as it is seen: its track, when it has come to rest."""
     await switch.locator("xpath=following-sibling::span[1]").click()

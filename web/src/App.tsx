@@ -1,6 +1,6 @@
 // Which screen stands at which address; each is loaded when it is first shown.
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Router, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch, useLocation } from 'wouter';
 import { Login } from './screens/login/Login';
 import { useLogin } from './api/login';
 import { Failed, Loading } from './parts/parts';
@@ -36,30 +36,33 @@ function Entrance() {
 }
 
 function Screens() {
+  const [location] = useLocation();
   return (
     <Shell>
-      <Suspense fallback={<Loading />}>
-        <Switch>
-          <Route path="/tools" component={Tools} />
-          <Route path="/tools/new" component={Maker} />
-          <Route path="/tools/import" component={Importer} />
-          <Route path="/tools/:bundle/:tool" component={ToolPage} />
-          <Route path="/tools/:bundle/:tool/new" component={Maker} />
-          <Route path="/chat" component={Chat} />
-          <Route path="/chat/:session" component={Chat} />
-          <Route path="/playground" component={Playground} />
-          <Route path="/servers" component={Servers} />
-          <Route path="/stats" component={Stats} />
-          <Route path="/settings" component={Settings} />
-          <Route path="/login">
-            <Redirect to="/tools" replace />
-          </Route>
-          <Route path="/">
-            <Redirect to="/tools" replace />
-          </Route>
-          <Route component={Missing} />
-        </Switch>
-      </Suspense>
+      <Stumble key={location.startsWith('/chat') ? '/chat' : location}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            <Route path="/tools" component={Tools} />
+            <Route path="/tools/new" component={Maker} />
+            <Route path="/tools/import" component={Importer} />
+            <Route path="/tools/:bundle/:tool" component={ToolPage} />
+            <Route path="/tools/:bundle/:tool/new" component={Maker} />
+            <Route path="/chat" component={Chat} />
+            <Route path="/chat/:session" component={Chat} />
+            <Route path="/playground" component={Playground} />
+            <Route path="/servers" component={Servers} />
+            <Route path="/stats" component={Stats} />
+            <Route path="/settings" component={Settings} />
+            <Route path="/login">
+              <Redirect to="/tools" replace />
+            </Route>
+            <Route path="/">
+              <Redirect to="/tools" replace />
+            </Route>
+            <Route component={Missing} />
+          </Switch>
+        </Suspense>
+      </Stumble>
     </Shell>
   );
 }

@@ -27,7 +27,8 @@ export function useLogOut() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: () => answerOf(api.POST('/logout')),
-    onSettled: () => {
+    onSuccess: () => {
+      sessionStorage.clear();
       queries.setQueryData(KEY, false);
       queries.removeQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] });
     },

@@ -101,7 +101,9 @@ function useChange<Args, Result>(change: (args: Args) => Promise<Result>) {
 }
 
 export const useSwitchTool = () =>
-  useChange(({ tool, on }: { tool: ToolKey; on: boolean }) => answerOf(api.PATCH(VERSION, { params: pathOf(tool), body: { isEnabled: on } })));
+  useChange(async ({ versions, on }: { versions: ToolKey[]; on: boolean }) => {
+    for (const one of versions) await answerOf(api.PATCH(VERSION, { params: pathOf(one), body: { isEnabled: on } }));
+  });
 
 export const useSwitchBundle = () =>
   useChange(({ id, on }: { id: string; on: boolean }) => answerOf(api.PATCH('/tools/bundles/{bundleID}', { params: { path: { bundleID: id } }, body: { isEnabled: on } })));

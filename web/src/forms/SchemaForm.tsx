@@ -1,11 +1,12 @@
 // A form for the arguments of a tool, made from its schema.
 import Form from '@rjsf/core/lib/components/Form.js';
 import type { RegistryWidgetsType, TemplatesType } from '@rjsf/utils';
-import { type ReactNode, useMemo } from 'react';
+import { type ReactNode, useMemo, useState } from 'react';
 import { useWords } from '~/i18n';
-import { simplify } from './simplify';
+import { Note } from '~/parts/parts';
+import { hasField, simplify } from './simplify';
 import { Field, Item, Items, Nothing, ObjectFields } from './templates';
-import { validatorOf } from './validator';
+import { mistakesIn, validatorOf } from './validator';
 import { Check, Choice, Input, JsonField, LongText } from './widgets';
 
 export type Args = Record<string, unknown>;
@@ -37,6 +38,11 @@ export default function SchemaForm({ id, schema, value, disabled, onChange, onSu
   const words = useWords();
   const plain = useMemo(() => simplify(schema), [schema]);
   const validator = useMemo(() => validatorOf(schema), [schema]);
+  const [untold, setUntold] = useState<string[]>([]);
+  const submit = () => {
+    setUntold([]);
+    onSubmit();
+  };
   const isBlank = Object.keys(plain.schema.properties ?? {}).length === 0;
   return (
     <Form
@@ -55,9 +61,11 @@ export default function SchemaForm({ id, schema, value, disabled, onChange, onSu
       showErrorList={false}
       focusOnFirstError
       onChange={({ formData }) => onChange((formData ?? {}) as Args)}
-      onSubmit={onSubmit}
+      onSubmit={submit}
+      onError={() => setUntold(mistakesIn(schema, value).filter(({ path }) => !hasField(plain.schema, path)).map(({ path, message }) => `${path.join('.')} ${message}`.trim()))}
     >
       {isBlank ? <p>{words.tester.none}</p> : null}
+      {untold.length > 0 && <Note mood="bad">{untold.join('; ')}</Note>}
       {children}
     </Form>
   );

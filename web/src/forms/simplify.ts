@@ -22,6 +22,15 @@ export function simplify(schema: object): Plain {
   return { schema: { ...plain.schema, title: undefined, description: undefined }, ui: { ...plain.ui, 'ui:submitButtonOptions': { norender: true } } };
 }
 
+/** Whether a value has an input of its own, beside which its mistakes are told. */
+export function hasField(schema: RJSFSchema, path: string[]): boolean {
+  const [step, ...rest] = path;
+  if (step === undefined) return schema.type !== 'object';
+  const isList = schema.type === 'array' && isPart(schema.items);
+  const inside: unknown = isList ? schema.items : Object.hasOwn(schema.properties ?? {}, step) ? schema.properties![step] : undefined;
+  return isPart(inside) ? hasField(inside as RJSFSchema, rest) : schema.type !== 'object';
+}
+
 /** The document that references lead into, and how many fields may still come. */
 interface Walk {
   root: Part;
@@ -34,9 +43,15 @@ function walk(given: unknown, way: Walk, depth: number): Plain {
   if (Array.isArray(part.enum) && part.enum.every((one) => typeof one !== 'object')) return scalar(part);
   const type = typeof part.type === 'string' ? part.type : '';
   if (SCALARS.includes(type)) return scalar(part);
-  if (type === 'object' && isPart(part.properties)) return object(part, part.properties, way, depth);
+  if (type === 'object' && isPart(part.properties) && fitsForm(part.properties, way)) return object(part, part.properties, way, depth);
   if (type === 'array' && isPart(part.items)) return array(part, part.items, way, depth);
   return asJson(part);
+}
+
+/** Whether a form can show these: names that the form's own settings have, and very many, it cannot. */
+function fitsForm(properties: Part, way: Walk): boolean {
+  const names = Object.keys(properties);
+  return names.length <= way.left && !names.some((name) => name.startsWith('ui:'));
 }
 
 /** Follow a reference inside the document, and leave out what only says that null is allowed too. */

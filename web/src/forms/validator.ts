@@ -1,7 +1,7 @@
 // Checks arguments against their schema without making code from it: the page's policy forbids that.
 import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
 import { pointerSteps } from '~/api/address';
-import { type ErrorSchema, type RJSFValidationError, toErrorSchema, type ValidationData, type ValidatorType } from '@rjsf/utils';
+import { ErrorSchemaBuilder, type RJSFValidationError, type ValidationData, type ValidatorType } from '@rjsf/utils';
 
 /** Keywords that only say that something inside is wrong; that is told by itself. */
 const OUTER = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref', 'additionalItems', 'patternProperties', 'if', 'then', 'else']);
@@ -37,12 +37,11 @@ function mistakeOf(error: OutputUnit): Mistake {
 /** A validator for a form; the schema that counts is the tool's own, not the form's. */
 export function validatorOf(schema: object): ValidatorType {
   const check = (value: unknown): ValidationData<unknown> => {
-    const errors: RJSFValidationError[] = mistakesIn(schema, value ?? {}).map(({ path, message }) => ({
-      property: path.length ? `.${path.join('.')}` : '.',
-      message,
-      stack: `${path.join('.')}: ${message}`,
-    }));
-    return { errors, errorSchema: toErrorSchema(errors) as ErrorSchema };
+    const mistakes = mistakesIn(schema, value ?? {});
+    const told = new ErrorSchemaBuilder();
+    for (const { path, message } of mistakes) told.addErrors(message, path);
+    const errors: RJSFValidationError[] = mistakes.map(({ path, message }) => ({ property: path.join('.'), message, stack: `${path.join('.')} ${message}`.trim() }));
+    return { errors, errorSchema: told.ErrorSchema };
   };
   return {
     validateFormData: (value) => check(value) as ValidationData<never>,

@@ -1,5 +1,5 @@
 // The inputs of a form that is made from a schema.
-import { Checkbox, NumberInput, Select, Textarea, TextInput } from '@mantine/core';
+import { Checkbox, Select, Textarea, TextInput } from '@mantine/core';
 import { enumOptionsIndexForValue, enumOptionsValueForIndex, type FieldProps, type WidgetProps } from '@rjsf/utils';
 import { useState } from 'react';
 import { parsed } from '~/api/json';
@@ -20,17 +20,20 @@ const emptied = (value: string) => (value === '' ? undefined : value);
 /** Texts and numbers. */
 export function Input(props: WidgetProps) {
   const { schema, value, onChange } = props;
-  if (schema.type === 'integer' || schema.type === 'number') {
-    return (
-      <NumberInput
-        {...told(props)}
-        value={value ?? ''}
-        allowDecimal={schema.type === 'number'}
-        onChange={(given) => onChange(given === '' || Number.isNaN(Number(given)) ? undefined : Number(given))}
-      />
-    );
-  }
+  if (schema.type === 'integer' || schema.type === 'number') return <NumberField {...props} />;
   return <TextInput {...told(props)} value={value ?? ''} onChange={(event) => onChange(emptied(event.currentTarget.value))} />;
+}
+
+/** A number as it is typed: what is none yet, or none that can be kept whole, is handed on as it stands, and refused. */
+function NumberField(props: WidgetProps) {
+  const [text, setText] = useState(() => (props.value === undefined ? '' : String(props.value)));
+  const take = (given: string) => {
+    const number = Number(given);
+    const isWhole = !Number.isInteger(number) || Number.isSafeInteger(number);
+    setText(given);
+    props.onChange(given.trim() === '' ? undefined : Number.isFinite(number) && isWhole ? number : given);
+  };
+  return <TextInput {...told(props)} inputMode="decimal" value={text} onChange={(event) => take(event.currentTarget.value)} />;
 }
 
 export function LongText(props: WidgetProps) {
@@ -70,7 +73,8 @@ export function JsonField({ schema, name, formData, onChange, required, rawError
     const isBlank = given.trim() === '';
     setText(given);
     setBad(value === undefined && !isBlank);
-    if (value !== undefined || isBlank) onChange(value, fieldPathId.path);
+    // What is no JSON goes on as the text it is: then it is checked as one, and not what stood there before.
+    onChange(value === undefined && !isBlank ? given : value, fieldPathId.path);
   };
   return (
     <Textarea

@@ -255,6 +255,7 @@ export const en = {
     running: 'running',
     done: 'done',
     failed: 'failed',
+    cutShort: 'The answer ended before it was whole.',
     stopped: 'Stopped. What was said so far is kept.',
     attached: 'Goes with your message',
     detach: 'Leave it out',
@@ -263,7 +264,7 @@ export const en = {
   palette: {
     title: 'Call a tool',
     search: 'Search tools',
-    hint: '↑ ↓ choose · Enter take · Tab switch on or off · Esc close',
+    hint: '↑ ↓ choose · Enter take · Tab switch on or off · Esc close · + writes a +',
     showOff: 'Show switched off',
     none: 'No tool fits.',
     off: 'Switched off. Switch it on to call it.',

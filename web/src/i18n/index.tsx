@@ -19,7 +19,7 @@ const Language = createContext<Spoken>({ language: 'en', locale: 'en', messages:
 /** The language that was chosen here; English until somebody chooses. */
 function chosen(): string {
   const asked = new URLSearchParams(location.search).get('lang') ?? localStorage.getItem(KEPT) ?? 'en';
-  return asked in LANGUAGES ? asked : 'en';
+  return Object.hasOwn(LANGUAGES, asked) ? asked : 'en';
 }
 
 const localeOf = (language: string) => navigator.languages.find((one) => one.split('-')[0] === language) ?? language;

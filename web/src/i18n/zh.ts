@@ -254,6 +254,7 @@ export const zh: Messages = {
     running: '运行中',
     done: '完成',
     failed: '失败',
+    cutShort: '回答未完整结束。',
     stopped: '已停止。此前的内容已保留。',
     attached: '随消息一起发送',
     detach: '不发送',
@@ -262,7 +263,7 @@ export const zh: Messages = {
   palette: {
     title: '调用工具',
     search: '搜索工具',
-    hint: '↑ ↓ 选择 · 回车 使用 · Tab 启用或停用 · Esc 关闭',
+    hint: '↑ ↓ 选择 · 回车 使用 · Tab 启用或停用 · Esc 关闭 · + 输入加号',
     showOff: '显示已停用的',
     none: '没有符合的工具。',
     off: '已停用。启用后才能调用。',

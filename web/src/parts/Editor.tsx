@@ -67,7 +67,7 @@ export default function Editor(props: Props) {
   useEffect(() => {
     const locked = readOnly ? [EditorState.readOnly.of(true)] : [];
     view.current?.dispatch({ effects: reading.current.reconfigure(locked) });
-  }, [readOnly]);
+  }, [readOnly, label, language, placeholder]);
   useEffect(() => {
     const made = view.current;
     if (made && made.state.doc.toString() !== value) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } });

@@ -25,8 +25,8 @@ function Blocks({ text }: { text: string }) {
 
 function Block({ text }: { text: string }) {
   const lines = text.split('\n');
-  const heading = /^#{1,6} +(.*)$/.exec(text);
-  if (heading && lines.length === 1) return <p className={css.heading}>{inline(heading[1]!)}</p>;
+  const heading = lines.length === 1 ? /^#{1,6} (.*)$/.exec(text) : null;
+  if (heading) return <p className={css.heading}>{inline(heading[1]!.trim())}</p>;
   if (lines.every((line) => /^\s*[-*] /.test(line))) return <ul>{items(lines, /^\s*[-*] /)}</ul>;
   if (lines.every((line) => /^\s*\d+[.)] /.test(line))) return <ol>{items(lines, /^\s*\d+[.)] /)}</ol>;
   return <p>{inline(text)}</p>;

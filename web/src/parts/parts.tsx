@@ -103,8 +103,14 @@ interface Asked<T> {
 
 /** What was asked for: once it is here, while it comes, or why it does not. */
 export function Shown<T>({ asked, children }: { asked: Asked<T>; children: (data: T) => ReactNode }) {
-  if (asked.data !== undefined) return children(asked.data);
-  return asked.error ? <Failed error={asked.error} retry={() => asked.refetch()} /> : <Loading />;
+  const failed = asked.error ? <Failed error={asked.error} retry={() => asked.refetch()} /> : null;
+  if (asked.data === undefined) return failed ?? <Loading />;
+  return (
+    <>
+      {failed}
+      {children(asked.data)}
+    </>
+  );
 }
 
 export function Pre({ children, label }: { children: string; label: string }) {

@@ -6,6 +6,8 @@ import { useLogOut } from '~/api/login';
 import { LANGUAGES, useLanguage, useWords } from '~/i18n';
 import type { Messages } from '~/i18n/en';
 import { Icon, type IconName } from '~/parts/Icon';
+import { tellFailure } from '~/parts/notify';
+import { forgetCalls } from '~/screens/tester/useCall';
 import css from './shell.module.css';
 
 const PLACES: [keyof Messages['nav'], IconName][] = [
@@ -61,7 +63,7 @@ function Corner() {
       <Languages />
       <Colours />
       <Tooltip label={words.nav.logOut}>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={words.nav.logOut} onClick={() => logOut.mutate()}>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={words.nav.logOut} onClick={() => logOut.mutate(undefined, { onError: tellFailure, onSuccess: forgetCalls })}>
           <Icon name="logOut" />
         </ActionIcon>
       </Tooltip>

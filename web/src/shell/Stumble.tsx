@@ -4,6 +4,7 @@ import { Component, type ReactNode } from 'react';
 import { useWords } from '~/i18n';
 import { Empty } from '~/parts/parts';
 
+/** Holds back what breaks inside; give it another key to let it try anew. */
 export class Stumble extends Component<{ children: ReactNode }, { error: unknown }> {
   override state = { error: undefined };
 

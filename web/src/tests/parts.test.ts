@@ -4,7 +4,7 @@ import type { Tool } from '~/api/tools';
 import { uuid7 } from '~/api/uuid';
 import { isWeb } from '~/parts/Markdown';
 import { nextVersion } from '~/screens/maker/versions';
-import { groupVersions } from '~/screens/tools/rows';
+import { groupVersions, switched } from '~/screens/tools/rows';
 import { spansOf } from '~/screens/stats/spans';
 
 test('mistakes are told beside their fields', () => {
@@ -44,4 +44,11 @@ test('every call of the period is in a bar', () => {
   const hours = [{ at: now - 3 * 3600 - (now % 3600), calls: 5, failed: 2 }, { at: now - 400 * 86_400, calls: 1, failed: 0 }];
   const total = (period: string) => spansOf(hours, period, now).reduce((sum, span) => sum + span.ok + span.failed, 0);
   expect([total('day'), total('week'), total('all')]).toEqual([5, 5, 6]);
+});
+
+test('off means every version, on the main one', () => {
+  const tool = (version: string, isEnabled: boolean) => ({ bundleID: 'b', slug: 's', version, createdAt: version, isEnabled }) as Tool;
+  const [grouped] = groupVersions([tool('v1', true), tool('v2', true), tool('v3', false)]);
+  const names = (on: boolean) => switched(grouped!, on).map((one) => one.version);
+  expect([names(false), names(true)]).toEqual([['v1', 'v2'], ['v2']]);
 });

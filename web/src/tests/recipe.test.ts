@@ -64,3 +64,14 @@ test('what is written as JSON is a recipe again where a recipe can say it', () =
   const several = { ...bodyOf(RAIN), httpImpl: { steps: [] } };
   expect([recipeIn(several), recipeIn(5), recipeIn(null), recipeIn({ type: 'http', argSchema: null })]).toEqual([null, null, null, null]);
 });
+
+test('a function is given whatever it asks for', () => {
+  expect(bodyOf({ ...BLANK, kind: 'python', func: 'notes.add' }).argSchema).toEqual({ type: 'object' });
+});
+
+test('a request without a body has no names from one', () => {
+  const turned = { ...RAIN, method: 'GET', body: '{"x": "${ghost}"}' };
+  expect(namesIn(turned)).not.toContain('ghost');
+  expect(JSON.stringify(bodyOf(turned))).not.toContain('ghost');
+  expect(foundOf({ ...BLANK, url: 'https://a.example/${constructor}' }, 'constructor')).toMatchObject({ type: 'string', required: true });
+});

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { simplify } from '~/forms/simplify';
+import { hasField, simplify } from '~/forms/simplify';
 import { mistakesIn } from '~/forms/validator';
 
 test('an argument that may be null is shown as what it is otherwise', () => {
@@ -42,4 +42,16 @@ test('a reference that cannot be read leads nowhere', () => {
 test('no pattern of a tool is tried here', () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' }, pattern: { type: 'integer' } } };
   expect(mistakesIn(schema, { a: `${'a'.repeat(40)}!`, pattern: 'x' }).map((one) => one.path.join('.'))).toEqual(['pattern']);
+});
+
+test('names that mean something to the form itself, and very many, are entered as JSON', () => {
+  const many = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`p${at}`, { type: 'string' }]));
+  const odd = { properties: { o: { type: 'object', properties: { 'ui:title': { type: 'string' } } }, m: { type: 'object', properties: many } } };
+  expect(simplify(odd).ui).toMatchObject({ o: { 'ui:field': 'json' }, m: { 'ui:field': 'json' } });
+});
+
+test('a mistake without an input of its own is known', () => {
+  const { schema } = simplify({ properties: { o: { type: 'object', properties: { a: { type: 'string' } } }, l: { type: 'array', items: { type: 'string' } }, any: {} } });
+  const paths = [['o', 'a'], ['l', '0'], ['any', 'deep'], ['o'], [], ['elsewhere']];
+  expect(paths.map((path) => hasField(schema, path))).toEqual([true, true, true, false, false, false]);
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { written } from '~/api/json';
 import type { Tool } from '~/api/tools';
 import { asRun, keywords, literal, quoted } from '~/screens/tester/snippets';
 
@@ -19,4 +20,11 @@ test('names that Python does not take go in as a dictionary', () => {
 test('a quote in a value does not end the shell word', () => {
   expect(quoted("it's")).toBe(`'it'\\''s'`);
   expect(asRun(TOOL, { city: "O'Hare" })).toBe(`onetool run 'weather.rain(city="O'\\''Hare")'`);
+});
+
+test('what is nested too deeply is shortened, and throws nothing', () => {
+  let deep: unknown = 1;
+  for (let at = 0; at < 50_000; at++) deep = [deep];
+  expect(keywords({ deep })).toContain('...');
+  expect(written(deep)).toBe('(too deeply nested to be shown)');
 });

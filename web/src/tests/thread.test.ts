@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { add, entriesOf, type Entry } from '~/screens/chat/thread';
+import { add, entriesOf, type Entry, settle } from '~/screens/chat/thread';
 
 const play = (...events: [string, unknown][]) => events.reduce<Entry[]>((entries, [event, data]) => add(entries, { event, data }), []);
 
@@ -33,4 +33,16 @@ test('what was kept looks like what was seen', () => {
     { ...blank, role: 'assistant', text: 'A little.' },
   ]);
   expect(entries).toMatchObject([{ text: 'Rain?' }, { call: { state: 'done', result: { mm: 3 } } }, { text: 'A little.' }]);
+});
+
+test('the same id in a later answer means the later call', () => {
+  const called = (entries: Entry[]) => add(entries, { event: 'call', data: { id: '1', name: 'a.b', args: {} } });
+  const done = (entries: Entry[]) => add(entries, { event: 'result', data: { id: '1', ok: true, data: 5 } });
+  const states = done(called(done(called([])))).map((entry) => entry.kind === 'call' && entry.call.state);
+  expect(states).toEqual(['done', 'done']);
+});
+
+test('nothing runs on, and nothing is asked any more, when nothing more comes', () => {
+  const asked = add([], { event: 'approval', data: { id: 'q', tool: 'a.b', args: {} } });
+  expect(settle(asked)).toMatchObject([{ call: { state: 'discarded', approval: undefined } }]);
 });

@@ -93,7 +93,7 @@ async def _events(runtime: Runtime, name: str, args: Mapping[str, Any]) -> Async
             told.put_nowait((kind, step))
 
     def progress(done: float, total: float | None, message: str) -> None:
-        step = {"done": done, "total": total, "message": message}
+        step = {"done": done, "total": total, "message": str(message)}
         loop.call_soon_threadsafe(put, "progress", step)
 
     def sent(request: str) -> None:

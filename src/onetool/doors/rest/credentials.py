@@ -6,8 +6,7 @@ from hashlib import sha256
 from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
-COOKIE = "onetool"
-PURPOSE = b"the cookie of OneTool's screens, 1"
+NAME, VALUE = b"the cookie's name, 1", b"the cookie of OneTool's screens, 1"
 
 
 class Credentials:
@@ -17,7 +16,9 @@ class Credentials:
         if not token:
             raise ValueError("a server needs a token")
         self._token = token.encode()
-        self.cookie = hmac.new(self._token, PURPOSE, sha256).hexdigest()
+        self.cookie = hmac.new(self._token, VALUE, sha256).hexdigest()
+        self.cookie_name = f"onetool-{hmac.new(self._token, NAME, sha256).hexdigest()[:8]}"
+        """A browser sends cookies to all ports of a host: servers with other tokens have other names."""
 
     def is_token(self, given: str) -> bool:
         """Whether this is the token."""
@@ -30,7 +31,7 @@ class Credentials:
 
     def has_cookie(self, headers: Headers) -> bool:
         """Whether a request brings the cookie."""
-        given = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        given = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
         return _is_same(given.encode("utf-8", "replace"), self.cookie.encode())
 
 

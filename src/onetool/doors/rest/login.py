@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from fastapi import APIRouter, Request, Response
 
-from .credentials import COOKIE, Credentials
+from .credentials import Credentials
 from .problems import Failed, documented
 from .screen_shapes import LoggedIn, LoginBody
 from .system import OPEN
@@ -45,14 +45,14 @@ def login_routes(credentials: Credentials) -> APIRouter:
             tries.count()
             raise Failed(401, "This is not the token. `onetool serve` says where it is kept.")
         answer = Response(status_code=204)
-        _set_cookie(answer, request, credentials.cookie)
+        _set_cookie(answer, request, credentials.cookie_name, credentials.cookie)
         return answer
 
     @routes.post("/logout", status_code=204, responses=refused, openapi_extra=OPEN)
     async def logout(request: Request) -> Response:
         """Let the browser forget the cookie."""
         answer = Response(status_code=204)
-        _set_cookie(answer, request, "", max_age=0)
+        _set_cookie(answer, request, credentials.cookie_name, "", max_age=0)
         return answer
 
     return routes
@@ -86,10 +86,12 @@ def _token(body: bytes) -> str:
     return str(sent["token"])
 
 
-def _set_cookie(answer: Response, request: Request, value: str, max_age: int | None = None) -> None:
+def _set_cookie(
+    answer: Response, request: Request, name: str, value: str, max_age: int | None = None
+) -> None:
     is_https = request.url.scheme == "https"
     answer.set_cookie(
-        COOKIE, value, max_age=max_age, path="/", secure=is_https, httponly=True, samesite="strict"
+        name, value, max_age=max_age, path="/", secure=is_https, httponly=True, samesite="strict"
     )
 
 

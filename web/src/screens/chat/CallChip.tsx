@@ -2,6 +2,7 @@
 import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import type { Decision } from '~/api/chat';
+import { written } from '~/api/json';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { Pre, Tag } from '~/parts/parts';
@@ -32,7 +33,7 @@ export function CallChip({ call, onDecide }: { call: CallShown; onDecide?: (appr
       {isOpen && (
         <div className={css.chipBody}>
           <h3>{words.chat.args}</h3>
-          <Pre label={words.chat.args}>{typeof call.args === 'string' ? call.args : JSON.stringify(call.args, null, 2)}</Pre>
+          <Pre label={words.chat.args}>{typeof call.args === 'string' ? call.args : written(call.args)}</Pre>
           {call.result !== undefined && (
             <>
               <h3>{words.chat.result}</h3>

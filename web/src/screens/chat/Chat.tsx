@@ -27,7 +27,7 @@ export default function Chat() {
   return (
     <div className={css.page}>
       <aside className={css.aside} aria-label={words.chat.sessions}>
-        <Sessions current={session} />
+        <Sessions current={session} onNew={chat.clear} />
       </aside>
       <section className={css.talk}>
         <div className={css.phoneBar}>
@@ -39,10 +39,10 @@ export default function Chat() {
         {chat.error ? <Failed error={chat.error} /> : null}
         {chat.isLoading && <Loading />}
         <Thread entries={chat.entries} isBusy={chat.isBusy} onDecide={(id, decision) => void chat.answer(id, decision)} />
-        <Composer isBusy={chat.isBusy} onAsk={(body) => void chat.ask(body)} onStop={chat.stop} />
+        <Composer isBusy={chat.isBusy} isReady={!chat.isLoading} onAsk={chat.ask} onStop={chat.stop} />
       </section>
       <Drawer opened={isListed} onClose={list.close} title={words.chat.sessions} closeButtonProps={{ 'aria-label': words.common.close }}>
-        <Sessions current={session} onPick={list.close} />
+        <Sessions current={session} onPick={list.close} onNew={chat.clear} />
       </Drawer>
     </div>
   );

@@ -17,11 +17,13 @@ import { ToolCall } from './ToolCall';
 
 interface Props {
   isBusy: boolean;
-  onAsk: (body: ChatBody) => void;
+  /** Whether what was said before is here. */
+  isReady: boolean;
+  onAsk: (body: ChatBody) => Promise<boolean>;
   onStop: () => void;
 }
 
-export function Composer({ isBusy, onAsk, onStop }: Props) {
+export function Composer({ isBusy, isReady, onAsk, onStop }: Props) {
   const words = useWords();
   const providers = useProviders();
   const [text, setText] = useState('');
@@ -32,21 +34,28 @@ export function Composer({ isBusy, onAsk, onStop }: Props) {
   const [isOpen, palette] = useDisclosure(false);
   const input = useRef<HTMLTextAreaElement>(null);
   const chosen = provider ?? providers.data?.default ?? null;
-  const canSend = !isBusy && chosen !== null && (text.trim() !== '' || attached.length > 0);
+  const canSend = !isBusy && isReady && chosen !== null && (text.trim() !== '' || attached.length > 0);
 
-  const send = () => {
+  const send = async () => {
     if (!canSend) return;
-    onAsk({ text: messageWith(text, attached), provider: chosen, withTools });
     setText('');
     setAttached([]);
+    if (await onAsk({ text: messageWith(text, attached), provider: chosen, withTools })) return;
+    setText((now) => now || text); // nobody has it yet: it can be sent again
+    setAttached((now) => (now.length ? now : attached));
+  };
+  const plus = () => {
+    palette.close();
+    const at = input.current?.selectionStart ?? text.length;
+    setText(`${text.slice(0, at)}+${text.slice(at)}`);
   };
   const pick = (taken: Tool) => {
     palette.close();
     setTool(taken);
   };
-  const done = (made: Made) => {
-    setAttached((before) => [...before, { tool: tool!, made }]);
-    setTool(null);
+  const done = (from: Tool) => (made: Made) => {
+    setAttached((before) => [...before, { tool: from, made }]);
+    setTool((now) => (now === from ? null : now));
     input.current?.focus();
   };
   const press = (event: KeyboardEvent<HTMLTextAreaElement>) => {
@@ -55,13 +64,13 @@ export function Composer({ isBusy, onAsk, onStop }: Props) {
       palette.open();
     } else if (event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing) {
       event.preventDefault();
-      send();
+      void send();
     }
   };
   const models = providers.data?.providers ?? [];
   return (
     <div className={css.composer}>
-      {tool && <ToolCall key={tool.id} tool={tool} onDone={done} onClose={() => setTool(null)} />}
+      {tool && <ToolCall key={tool.id} tool={tool} onDone={done(tool)} onClose={() => setTool(null)} />}
       {attached.map((one) => (
         <AttachedChip key={one.made.id} attached={one} onRemove={() => setAttached((before) => before.filter((other) => other !== one))} />
       ))}
@@ -95,13 +104,13 @@ export function Composer({ isBusy, onAsk, onStop }: Props) {
               {words.chat.stop}
             </Button>
           ) : (
-            <Button size="sm" disabled={!canSend} leftSection={<Icon name="send" size={15} />} onClick={send}>
+            <Button size="sm" disabled={!canSend} leftSection={<Icon name="send" size={15} />} onClick={() => void send()}>
               {words.chat.send}
             </Button>
           )}
         </div>
       </div>
-      <Palette opened={isOpen} onClose={palette.close} onPick={pick} />
+      <Palette opened={isOpen} onClose={palette.close} onPick={pick} onPlus={plus} />
     </div>
   );
 }

@@ -7,28 +7,30 @@ import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { tellFailure } from '~/parts/notify';
 import { Failed, Loading } from '~/parts/parts';
-import { groupVersions } from '~/screens/tools/rows';
+import { type Grouped, groupVersions, switched } from '~/screens/tools/rows';
 import css from './palette.module.css';
 
 interface Props {
   opened: boolean;
   onClose: () => void;
   onPick: (tool: Tool) => void;
+  /** A second `+` was typed: it is one of the message. */
+  onPlus: () => void;
 }
 
 /** As many as can be looked through; typing finds the rest. */
 const MOST_SHOWN = 60;
 
-export function Palette({ opened, onClose, onPick }: Props) {
+export function Palette({ opened, onClose, onPick, onPlus }: Props) {
   const words = useWords();
   return (
     <Modal opened={opened} onClose={onClose} title={words.palette.title} size="lg" centered={false} closeButtonProps={{ 'aria-label': words.common.close }}>
-      <Choices onPick={onPick} />
+      <Choices onPick={onPick} onPlus={onPlus} />
     </Modal>
   );
 }
 
-function Choices({ onPick }: { onPick: (tool: Tool) => void }) {
+function Choices({ onPick, onPlus }: Pick<Props, 'onPick' | 'onPlus'>) {
   const words = useWords();
   const [text, setText] = useState('');
   const typed = text.trim().replace(/^\++/, '');
@@ -37,10 +39,10 @@ function Choices({ onPick }: { onPick: (tool: Tool) => void }) {
   const every = useTools(showOff, q === '');
   const fitting = useSearch(q, showOff);
   const asked = q === '' ? every : fitting;
-  const tools = useMemo(() => groupVersions(flat(asked.data)).slice(0, MOST_SHOWN).map((grouped) => grouped.main), [asked.data]);
+  const tools = useMemo(() => groupVersions(flat(asked.data)).slice(0, MOST_SHOWN), [asked.data]);
   const list = useRef<HTMLUListElement>(null);
   const input = useRef<HTMLInputElement>(null);
-  const first = tools.find((tool) => tool.isEnabled);
+  const first = tools.find(({ main }) => main.isEnabled)?.main;
   // Enter may come before the answer does: then it holds for what the answer brings.
   const [isTaken, setTaken] = useState(false);
   const isSettled = q === typed && !asked.isFetching;
@@ -58,7 +60,11 @@ function Choices({ onPick }: { onPick: (tool: Tool) => void }) {
     (at < 0 ? input.current : (rows[at] ?? rows.at(-1)))?.focus();
   };
   const take = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter') return;
+    if (event.key === '+' && text === '') {
+      event.preventDefault();
+      onPlus();
+    }
+    if (event.key !== 'Enter' || event.nativeEvent.isComposing) return;
     event.preventDefault();
     setTaken(true);
   };
@@ -73,16 +79,17 @@ function Choices({ onPick }: { onPick: (tool: Tool) => void }) {
       {asked.isLoading && <Loading />}
       {asked.data && tools.length === 0 && <p className={css.hint}>{words.palette.none}</p>}
       <ul ref={list} className={css.list} aria-label={words.palette.title}>
-        {tools.map((tool) => (
-          <Choice key={`${tool.bundleID}/${tool.slug}`} tool={tool} onPick={onPick} />
+        {tools.map((grouped) => (
+          <Choice key={`${grouped.main.bundleID}/${grouped.main.slug}`} grouped={grouped} onPick={onPick} />
         ))}
       </ul>
     </div>
   );
 }
 
-function Choice({ tool, onPick }: { tool: Tool; onPick: (tool: Tool) => void }) {
+function Choice({ grouped, onPick }: { grouped: Grouped; onPick: (tool: Tool) => void }) {
   const words = useWords();
+  const tool = grouped.main;
   const switching = useSwitchTool();
   return (
     <li className={css.row} data-off={!tool.isEnabled || undefined}>
@@ -96,7 +103,7 @@ function Choice({ tool, onPick }: { tool: Tool; onPick: (tool: Tool) => void }) 
         aria-label={words.tools.switchTool(tool.name)}
         checked={tool.isEnabled}
         disabled={switching.isPending}
-        onChange={(event) => switching.mutate({ tool, on: event.currentTarget.checked }, { onError: tellFailure })}
+        onChange={(event) => switching.mutate({ versions: switched(grouped, event.currentTarget.checked), on: event.currentTarget.checked }, { onError: tellFailure })}
       />
     </li>
   );

@@ -10,12 +10,16 @@ import { Icon } from '~/parts/Icon';
 import { Failed, Shown } from '~/parts/parts';
 import css from './chat.module.css';
 
-export function Sessions({ current, onPick }: { current: string | undefined; onPick?: () => void }) {
+export function Sessions({ current, onPick, onNew }: { current: string | undefined; onPick?: () => void; onNew: () => void }) {
   const words = useWords();
+  const anew = () => {
+    onNew();
+    onPick?.();
+  };
   const asked = useSessions();
   return (
     <div className={css.sessions}>
-      <Button component={Link} href="/chat" variant="default" leftSection={<Icon name="plus" size={15} />} onClick={onPick}>
+      <Button component={Link} href="/chat" variant="default" leftSection={<Icon name="plus" size={15} />} onClick={anew}>
         {words.chat.new}
       </Button>
       <Shown asked={asked}>
@@ -63,6 +67,10 @@ function Actions({ id, title, isCurrent }: { id: string; title: string; isCurren
   const forgetting = useForget();
   const [isNaming, naming] = useDisclosure(false);
   const [asks, ask] = useDisclosure(false);
+  const decline = () => {
+    ask.close();
+    forgetting.reset();
+  };
   const gone = () => {
     ask.close();
     if (isCurrent) go('/chat');
@@ -87,7 +95,7 @@ function Actions({ id, title, isCurrent }: { id: string; title: string; isCurren
       <Modal opened={isNaming} onClose={naming.close} title={words.chat.renameTitle} closeButtonProps={{ 'aria-label': words.common.close }}>
         <Rename id={id} title={title} onDone={naming.close} />
       </Modal>
-      <Confirm opened={asks} title={words.chat.deleteTitle(title)} text={words.chat.deleteText} busy={forgetting.isPending} error={forgetting.error} onConfirm={() => forgetting.mutate(id, { onSuccess: gone })} onClose={ask.close} />
+      <Confirm opened={asks} title={words.chat.deleteTitle(title)} text={words.chat.deleteText} busy={forgetting.isPending} error={forgetting.error} onConfirm={() => forgetting.mutate(id, { onSuccess: gone })} onClose={decline} />
     </>
   );
 }

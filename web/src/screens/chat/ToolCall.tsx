@@ -1,6 +1,6 @@
 // A tool that was taken from the palette: its arguments, and Run.
 import { Button, Group } from '@mantine/core';
-import { lazy, Suspense, useId, useState } from 'react';
+import { type KeyboardEvent, lazy, Suspense, useId, useState } from 'react';
 import { invokePath, type Tool } from '~/api/tools';
 import type { Args } from '~/forms/SchemaForm';
 import { useWords } from '~/i18n';
@@ -24,11 +24,15 @@ export function ToolCall({ tool, onDone, onClose }: Props) {
   const calling = useCall(invokePath(tool));
   const run = async () => {
     const made = await calling.run(args);
-    if (made.answer) onDone(made);
+    if (made?.answer) onDone(made);
+  };
+  const leave = (event: KeyboardEvent) => {
+    const isInList = (event.target as HTMLElement).getAttribute('aria-expanded') === 'true';
+    if (event.key === 'Escape' && !isInList) onClose();
   };
   return (
     <Card className={css.toolCall}>
-      <section aria-label={`+${tool.slug}`} onKeyDown={(event) => event.key === 'Escape' && onClose()}>
+      <section aria-label={`+${tool.slug}`} onKeyDown={leave}>
         <h2>+{tool.slug}</h2>
         <p className={css.soft}>{tool.description.split('\n')[0]}</p>
         <Suspense fallback={<Loading />}>

@@ -29,7 +29,7 @@ export function entriesOf(messages: Message[]): Entry[] {
     else if (message.role !== 'system' && message.text) entries.push({ kind: message.role, text: message.text });
     for (const { id, name, args } of message.calls) entries.push({ kind: 'call', call: { id, name, args, state: 'running' } });
   }
-  return entries.map((entry) => (entry.kind === 'call' && entry.call.state === 'running' ? changed(entry, { state: 'discarded' }) : entry));
+  return settle(entries);
 }
 
 function answerCall(entries: Entry[], message: Message): void {
@@ -57,8 +57,8 @@ export function add(entries: Entry[], { event, data }: ServerEvent): Entry[] {
     case 'approval':
       return addApproval(entries, data as { id: string; tool: string; args: unknown });
     case 'result': {
-      const { id, ok, data: value, error, meta } = data as { id: string; ok: boolean; data?: unknown; error?: { message: string }; meta: CallAnswer['meta'] };
-      const part: Partial<CallShown> = { state: ok ? 'done' : 'failed', result: ok ? value : error?.message, ms: meta.durationMs, approval: undefined };
+      const { id, ok, data: value, error, meta } = data as { id: string; ok: boolean; data?: unknown; error?: { message: string }; meta?: CallAnswer['meta'] };
+      const part: Partial<CallShown> = { state: ok ? 'done' : 'failed', result: ok ? value : error?.message, ms: meta?.durationMs, approval: undefined };
       return update(entries, (call) => call.id === id, part);
     }
     case 'done': {
@@ -83,8 +83,13 @@ function addApproval(entries: Entry[], asked: { id: string; tool: string; args: 
   return [...entries, { kind: 'call', call: { id: asked.id, name: asked.tool, args: asked.args, state: 'running', approval: asked.id } }];
 }
 
-/** Change the first call that fits. */
+/** What is still open when nothing more comes: no answer to it will be heard. */
+export function settle(entries: Entry[]): Entry[] {
+  return entries.map((entry) => (entry.kind === 'call' && entry.call.state === 'running' ? changed(entry, { state: 'discarded', approval: undefined }) : entry));
+}
+
+/** Change the last call that fits: models give the same id to calls of different answers. */
 export function update(entries: Entry[], fits: (call: CallShown) => boolean, part: Partial<CallShown>): Entry[] {
-  const at = entries.findIndex((entry) => entry.kind === 'call' && fits(entry.call));
+  const at = entries.findLastIndex((entry) => entry.kind === 'call' && fits(entry.call));
   return entries.map((entry, index) => (index === at && entry.kind === 'call' ? changed(entry, part) : entry));
 }

@@ -5,7 +5,7 @@ import { type ChatBody, type Decision, decide, readSession } from '~/api/chat';
 import { messageOf } from '~/api/problem';
 import { post } from '~/api/stream';
 import { useWords } from '~/i18n';
-import { add, entriesOf, type Entry, update } from './thread';
+import { add, entriesOf, type Entry, settle, update } from './thread';
 
 export function useChat(session: string | undefined, onSession: (id: string) => void) {
   const words = useWords();
@@ -35,15 +35,19 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
   }, [session]);
   useEffect(() => () => stopping.current?.abort(), []);
 
+  /** Ask; return whether the server has taken the question. */
   const ask = useCallback(
-    async (body: ChatBody) => {
+    async (body: ChatBody): Promise<boolean> => {
       const stop = new AbortController();
       stopping.current = stop;
       setBusy(true);
       setEntries((before) => [...before, { kind: 'user', text: body.text }]);
+      let [isTaken, isWhole] = [false, false];
       try {
         for await (const event of post('/chat', { ...body, session: current.current }, stop.signal)) {
-          if (stopping.current !== stop) return;
+          if (stopping.current !== stop) return true;
+          isTaken = true;
+          isWhole ||= event.event === 'done';
           if (event.event === 'session') {
             const { id } = event.data as { id: string };
             current.current = id;
@@ -51,22 +55,36 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
           }
           setEntries((before) => add(before, event));
         }
+        if (!isWhole) throw new Error(words.chat.cutShort);
       } catch (problem) {
         const text = stop.signal.aborted ? words.chat.stopped : messageOf(problem);
         if (stopping.current === stop) setEntries((before) => [...before, { kind: 'failed', text }]);
       } finally {
-        if (stopping.current === stop) setBusy(false);
+        if (stopping.current === stop) {
+          setBusy(false);
+          setEntries(settle);
+        }
         void queries.invalidateQueries({ queryKey: ['sessions'] });
       }
+      return isTaken || stop.signal.aborted;
     },
     [onSession, queries, words],
   );
 
   const answer = useCallback(async (approval: string, decision: Decision) => {
     const part = decision === 'discard' ? { approval: undefined, state: 'discarded' as const } : { approval: undefined };
-    setEntries((before) => update(before, (call) => call.approval === approval, part));
-    await decide(approval, decision).catch((problem: unknown) => setEntries((before) => [...before, { kind: 'failed', text: messageOf(problem) }]));
+    try {
+      await decide(approval, decision);
+      setEntries((before) => update(before, (call) => call.approval === approval, part));
+    } catch (problem) {
+      setEntries((before) => [...before, { kind: 'failed', text: messageOf(problem) }]);
+    }
   }, []);
 
-  return { entries, isBusy, isLoading, error, ask, answer, stop: () => stopping.current?.abort() };
+  /** Forget what is shown, to begin anew. */
+  const clear = useCallback(() => {
+    if (current.current === undefined) setEntries([]);
+  }, []);
+
+  return { entries, isBusy, isLoading, error, ask, answer, clear, stop: () => stopping.current?.abort() };
 }

@@ -3,7 +3,7 @@ import { Tabs } from '@mantine/core';
 import { useState } from 'react';
 import { Link, useParams, useSearchParams } from 'wouter';
 import { decoded } from '~/api/address';
-import { parsed } from '~/api/json';
+import { parsed, written } from '~/api/json';
 import { type Bundle, type Tool, type ToolBody, useBundles, useVersions } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -101,8 +101,6 @@ function Desk({ bundles, from, start }: { bundles: Bundle[]; from: Tool | null; 
     </Tabs>
   );
 }
-
-const written = (body: ToolBody) => JSON.stringify(body, null, 2);
 
 /** A definition to begin with. */
 const EXAMPLE = bodyOf({ ...BLANK, url: 'https://api.example.com/cities/${city}' });

@@ -4,7 +4,7 @@ import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { Note } from '~/parts/parts';
 import css from './maker.module.css';
-import { type AuthKind, hostOf, METHODS, type Pair, type Recipe } from './recipe';
+import { type AuthKind, hasBody, hostOf, METHODS, type Pair, type Recipe } from './recipe';
 
 export interface FieldsProps {
   recipe: Recipe;
@@ -18,7 +18,6 @@ export const errorFor = (errors: Record<string, string>, field: string) => Objec
 export function RequestFields({ recipe, errors, set }: FieldsProps) {
   const words = useWords();
   const host = hostOf(recipe.url);
-  const hasBody = !['GET', 'HEAD'].includes(recipe.method);
   return (
     <>
       <div className={css.address}>
@@ -38,7 +37,7 @@ export function RequestFields({ recipe, errors, set }: FieldsProps) {
       <Auth recipe={recipe} errors={errors} set={set} />
       <Pairs label={words.maker.query} add={words.maker.addQuery} pairs={recipe.query} onChange={(query) => set({ query })} />
       <Pairs label={words.maker.headers} add={words.maker.addHeader} pairs={recipe.headers} onChange={(headers) => set({ headers })} />
-      {hasBody && (
+      {hasBody(recipe) && (
         <Textarea
           label={words.maker.body}
           description={words.maker.bodyHint}

@@ -63,20 +63,23 @@ export const BLANK: Recipe = {
   rest: {},
 };
 
+/** Whether a request of this kind carries one. */
+export const hasBody = ({ method }: Recipe) => !['GET', 'HEAD'].includes(method);
+
 const PLACE = /\$\{([^{}\s]+)\}/g;
 const SHOUTED = /^[A-Z][A-Z0-9_]*$/;
 
 /** Every `${name}` of a request, in the order in which they stand there. */
 export function namesIn(recipe: Recipe): string[] {
   if (recipe.kind !== 'http') return [];
-  const texts = [recipe.url, ...[...recipe.query, ...recipe.headers].map((pair) => pair.value), recipe.body];
+  const texts = [recipe.url, ...[...recipe.query, ...recipe.headers].map((pair) => pair.value), hasBody(recipe) ? recipe.body : ''];
   const names = texts.flatMap((text) => [...text.matchAll(PLACE)].map((match) => match[1]!));
   return [...new Set(names)].filter((name) => !name.startsWith('steps.'));
 }
 
 /** What is known of a name; one in capitals is taken for a secret until somebody says otherwise. */
 export function foundOf(recipe: Recipe, name: string): Found {
-  return recipe.found[name] ?? { isSecret: SHOUTED.test(name), type: 'string', description: '', required: true };
+  return Object.hasOwn(recipe.found, name) ? recipe.found[name]! : { isSecret: SHOUTED.test(name), type: 'string', description: '', required: true };
 }
 
 /** The host that a request goes to, where one can be read. */
@@ -89,7 +92,7 @@ export function bodyOf(recipe: Recipe): ToolBody {
   const { displayName, description, tags } = recipe;
   const common = { displayName, description, tags, isEnabled: true, ...recipe.rest };
   if (recipe.kind === 'python') {
-    return { ...common, type: 'python', argSchema: { type: 'object', ...recipe.schemaRest }, pythonImpl: { func: recipe.func } } as ToolBody;
+    return { ...common, type: 'python', argSchema: { type: 'object', ...(recipe.schemaRest === BLANK.schemaRest ? {} : recipe.schemaRest) }, pythonImpl: { func: recipe.func } } as ToolBody;
   }
   return { ...common, type: 'http', argSchema: schemaOf(recipe), httpImpl: { request: requestOf(recipe), ...(recipe.response ? { response: recipe.response } : {}) } } as ToolBody;
 }
@@ -108,7 +111,7 @@ function requestOf(recipe: Recipe) {
     urlTemplate: recipe.url.trim(),
     ...(recipe.query.length ? { query: pairs(recipe.query) } : {}),
     ...(recipe.headers.length ? { headers: pairs(recipe.headers) } : {}),
-    ...(recipe.body.trim() ? { body: parsedOrText(recipe.body) } : {}),
+    ...(hasBody(recipe) && recipe.body.trim() ? { body: parsedOrText(recipe.body) } : {}),
     ...(recipe.auth.kind === 'none' ? {} : { auth: authOf(recipe.auth) }),
   };
 }

@@ -24,7 +24,7 @@ export default function Playground() {
     setCode(text);
     sessionStorage.setItem(KEPT, text);
   };
-  const run = () => code.trim() !== '' && running.mutate(code);
+  const run = () => code.trim() !== '' && !running.isPending && running.mutate(code);
   return (
     <>
       <Head title={words.playground.title} lead={words.playground.lead} />

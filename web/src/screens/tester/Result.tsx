@@ -2,6 +2,7 @@
 import { SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import type { CallAnswer } from '~/api/calls';
+import { written } from '~/api/json';
 import { useWords } from '~/i18n';
 import { Columns, Copy, Note, Pre, Tag } from '~/parts/parts';
 import css from './tester.module.css';
@@ -44,7 +45,7 @@ export function Value({ value }: { value: unknown }) {
   const views: View[] = [...(table ? ['table' as const] : []), 'json', ...(typeof value === 'string' ? ['text' as const] : [])];
   const [chosen, setView] = useState<View | null>(null);
   const view = chosen && views.includes(chosen) ? chosen : typeof value === 'string' ? 'text' : views[0]!;
-  const whole = typeof value === 'string' && view === 'text' ? value : JSON.stringify(value, null, 2);
+  const whole = typeof value === 'string' && view === 'text' ? value : written(value);
   return (
     <>
       <div className={css.line}>
@@ -58,10 +59,10 @@ export function Value({ value }: { value: unknown }) {
           />
         )}
         <span className={css.spring} />
-        <Copy text={whole ?? ''} />
+        <Copy text={whole} />
       </div>
-      {view === 'table' && table ? <Table rows={table} /> : <Pre label={words.tester.result}>{(whole ?? 'null').slice(0, MOST_TEXT)}</Pre>}
-      {view !== 'table' && whole && whole.length > MOST_TEXT && <p className={css.soft}>{words.tester.shortened}</p>}
+      {view === 'table' && table ? <Table rows={table} /> : <Pre label={words.tester.result}>{whole.slice(0, MOST_TEXT)}</Pre>}
+      {view !== 'table' && whole.length > MOST_TEXT && <p className={css.soft}>{words.tester.shortened}</p>}
     </>
   );
 }
@@ -89,7 +90,13 @@ function Table({ rows }: { rows: Record<string, unknown>[] }) {
   );
 }
 
-const cell = (value: unknown) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
+/** More of one cell nobody reads; the JSON has it all. */
+const MOST_CELL = 1000;
+
+function cell(value: unknown): string {
+  const text = value === undefined ? '' : typeof value === 'string' ? value : written(value);
+  return text.length > MOST_CELL ? `${text.slice(0, MOST_CELL)}…` : text;
+}
 
 /** The rows of what looks like a table: a list of objects. */
 export function rowsOf(value: unknown): Record<string, unknown>[] | null {

@@ -1,7 +1,7 @@
 // The live tester: fill in, run, watch, read.
 import { Button, Progress as Bar, SegmentedControl } from '@mantine/core';
 import { lazy, Suspense, useId, useState } from 'react';
-import { parsed } from '~/api/json';
+import { parsed, written } from '~/api/json';
 import { invokePath, type Tool } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -18,16 +18,18 @@ export function Tester({ tool }: { tool: Tool }) {
   const words = useWords();
   const id = useId();
   const [args, setArgs] = useState<Args>({});
+  const [times, setTimes] = useState(0);
   const calling = useCall(invokePath(tool));
   const again = (made: Made) => {
     setArgs(made.args);
+    setTimes(times + 1); // fields that hold a text of their own begin anew
     calling.show(made);
   };
   return (
     <div className={css.columns}>
       <Card>
         <Suspense fallback={<Loading />}>
-          <Arguments id={id} tool={tool} args={args} onArgs={setArgs} onRun={() => void calling.run(args)} />
+          <Arguments key={times} id={id} tool={tool} args={args} onArgs={setArgs} onRun={() => void calling.run(args)} />
           <div className={css.buttons}>
             {/* Keys keep these two apart: a Stop that turned into Run under the pointer would submit the form. */}
             {calling.isRunning ? (
@@ -69,11 +71,15 @@ function Arguments({ id, tool, args, onArgs, onRun }: ArgumentsProps) {
   const [isBad, setBad] = useState(false);
   const take = (given: string) => {
     const read = parsed(given || '{}');
+    const isFine = typeof read === 'object' && read !== null && !Array.isArray(read);
     setText(given);
-    setBad(read === undefined);
-    if (read !== undefined) onArgs(read as Args);
+    setBad(!isFine);
+    if (isFine) onArgs(read as Args);
   };
-  const turn = (to: string) => setText(to === 'json' ? JSON.stringify(args, null, 2) : null);
+  const turn = (to: string) => {
+    setText(to === 'json' ? written(args) : null);
+    setBad(false);
+  };
   const submit = () => !isBad && onRun();
   return (
     <>
@@ -117,7 +123,7 @@ function Running({ progress }: { progress: ReturnType<typeof useCall>['progress'
   return (
     <div className={css.running} role="status">
       <Bar value={share} animated={!progress?.total} aria-label={words.tester.progress} />
-      <span className={css.soft}>{progress?.message || words.tester.running}</span>
+      <span className={css.soft}>{String(progress?.message || words.tester.running)}</span>
     </div>
   );
 }

@@ -6,12 +6,16 @@ type Args = Record<string, unknown>;
 /** Quote for a POSIX shell. */
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
+/** Deeper than this nobody writes by hand. */
+const DEEPEST = 100;
+
 /** A JSON value as Python writes it. */
-export function literal(value: unknown): string {
+export function literal(value: unknown, depth = 0): string {
   if (value === null || value === undefined) return 'None';
   if (typeof value === 'boolean') return value ? 'True' : 'False';
-  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
-  if (typeof value === 'object') return `{${Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${literal(one)}`).join(', ')}}`;
+  if (depth > DEEPEST) return '...';
+  if (Array.isArray(value)) return `[${value.map((one) => literal(one, depth + 1)).join(', ')}]`;
+  if (typeof value === 'object') return `{${Object.entries(value).map(([key, one]) => `${JSON.stringify(key)}: ${literal(one, depth + 1)}`).join(', ')}}`;
   return JSON.stringify(value);
 }
 

@@ -1,6 +1,6 @@
 // One call at a time: started, watched, stopped, and remembered.
 import { useQueryClient } from '@tanstack/react-query';
-import { useCallback, useRef, useState } from 'react';
+import { useCallback, useEffect, useRef, useState } from 'react';
 import { call, type CallAnswer, type Progress } from '~/api/calls';
 import { messageOf } from '~/api/problem';
 
@@ -23,6 +23,9 @@ const COUNTED_AFTER_MS = 500;
 let lastId = 0;
 const remembered = new Map<string, Made[]>();
 
+/** Whoever logs in next finds nothing of the calls that were made here. */
+export const forgetCalls = () => remembered.clear();
+
 export function useCall(path: string) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const [isRunning, setRunning] = useState(false);
@@ -30,8 +33,10 @@ export function useCall(path: string) {
   const [recent, setRecent] = useState(() => remembered.get(path) ?? []);
   const stopping = useRef<AbortController>(null);
   const queries = useQueryClient();
+  useEffect(() => () => stopping.current?.abort(), []); // nobody could stop it any more
   const run = useCallback(
     async (args: Args) => {
+      if (stopping.current) return null; // one at a time
       const stop = new AbortController();
       stopping.current = stop;
       setRunning(true);
@@ -41,12 +46,13 @@ export function useCall(path: string) {
       const requests: string[] = [];
       const told = { signal: stop.signal, onProgress: setProgress, onRequest: (text: string) => void requests.push(text) };
       const answer = await call(path, { args } as never, told).catch((error: unknown) => (stop.signal.aborted ? null : failed(error)));
-      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta.durationMs ?? performance.now() - begun, answer, requests };
+      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta?.durationMs ?? performance.now() - begun, answer, requests };
       const kept = [done, ...(remembered.get(path) ?? [])].slice(0, MOST_KEPT);
       remembered.set(path, kept);
       setRecent(kept);
       setMade(done);
       setRunning(false);
+      stopping.current = null;
       setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNTED_AFTER_MS);
       return done;
     },

@@ -19,10 +19,10 @@ export function BundleLoader({ id, tag, showOff, onHeld }: Props) {
     getNextPageParam: (page) => page.nextPageToken ?? undefined,
     placeholderData: (before) => before,
   });
-  const { data, hasNextPage, isLoading, error, fetchNextPage } = asked;
+  const { data, hasNextPage, isLoading, error, fetchNextPage, refetch } = asked;
   useEffect(() => {
     const loadMore = () => void fetchNextPage({ cancelRefetch: false });
-    onHeld(id, { tools: flat(data), hasMore: hasNextPage, isLoading, error, loadMore });
-  }, [id, data, hasNextPage, isLoading, error, fetchNextPage, onHeld]);
+    onHeld(id, { tools: flat(data), hasMore: hasNextPage, isLoading, error, retry: () => void refetch(), loadMore });
+  }, [id, data, hasNextPage, isLoading, error, fetchNextPage, refetch, onHeld]);
   return null;
 }

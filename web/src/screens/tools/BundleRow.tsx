@@ -51,6 +51,10 @@ function Actions({ bundle, name }: { bundle: Bundle; name: string }) {
   const words = useWords();
   const deleting = useDeleteBundle();
   const [asks, ask] = useDisclosure(false);
+  const decline = () => {
+    ask.close();
+    deleting.reset();
+  };
   const gone = () => {
     ask.close();
     tell(words.tools.deleted(name));
@@ -82,8 +86,8 @@ function Actions({ bundle, name }: { bundle: Bundle; name: string }) {
         text={words.tools.deleteBundleText}
         busy={deleting.isPending}
         error={deleting.error}
-        onConfirm={() => deleting.mutate(bundle.id, { onSuccess: gone })}
-        onClose={ask.close}
+        onConfirm={() => void deleting.mutateAsync(bundle.id).then(gone, () => {})}
+        onClose={decline}
       />
     </>
   );

@@ -1,7 +1,7 @@
 // Bring in an API or an archive, look at what came, then switch it on.
 import { Button, Group, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type DragEvent, useRef, useState } from 'react';
+import { type ChangeEvent, type DragEvent, useRef, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Imported, toolsOf, useDeleteBundle, useImport, useSwitchBundle } from '~/api/tools';
 import { useWords } from '~/i18n';
@@ -45,6 +45,10 @@ function Drop({ onFile }: { onFile: (file: File | undefined) => void }) {
     setOver(false);
     onFile(event.dataTransfer.files[0]);
   };
+  const choose = (event: ChangeEvent<HTMLInputElement>) => {
+    onFile(event.currentTarget.files?.[0]);
+    event.currentTarget.value = ''; // the same file may be chosen again
+  };
   const over = (event: DragEvent) => {
     event.preventDefault();
     setOver(true);
@@ -53,7 +57,7 @@ function Drop({ onFile }: { onFile: (file: File | undefined) => void }) {
     <div className={css.drop} data-over={isOver || undefined} onDrop={drop} onDragOver={over} onDragLeave={() => setOver(false)}>
       <Icon name="upload" size={30} />
       <p>{words.importer.drop}</p>
-      <input ref={chooser} type="file" accept=".json,.yaml,.yml,.zip" aria-label={words.importer.choose} hidden onChange={(event) => onFile(event.currentTarget.files?.[0])} />
+      <input ref={chooser} type="file" accept=".json,.yaml,.yml,.zip" aria-label={words.importer.choose} hidden onChange={choose} />
       <Button variant="default" onClick={() => chooser.current?.click()}>
         {words.importer.choose}
       </Button>

@@ -57,7 +57,7 @@ function OneRow({ row, withBundle, onTag, onToggle }: Omit<Props, 'rows' | 'show
     case 'more':
       return <More loadMore={row.loadMore} />;
     case 'failed':
-      return <Failed error={row.error} />;
+      return <Failed error={row.error} retry={row.retry} />;
     case 'empty':
       return <div className={css.nothing}>{words.tools.empty}</div>;
   }

@@ -94,7 +94,7 @@ function Title({ tool, versions, onVersion }: TitleProps) {
           aria-label={words.tools.switchTool(tool.name)}
           checked={tool.isEnabled}
           disabled={switching.isPending || bundle?.isEnabled === false}
-          onChange={(event) => switching.mutate({ tool, on: event.currentTarget.checked }, { onError: tellFailure })}
+          onChange={(event) => switching.mutate({ versions: [tool], on: event.currentTarget.checked }, { onError: tellFailure })}
         />
         {(versions.length > 1 || isOurs) && (
           <Select
@@ -141,6 +141,10 @@ function Owned({ tool, isLast }: { tool: Tool; isLast: boolean }) {
   const [, go] = useLocation();
   const deleting = useDeleteTool();
   const [asks, ask] = useDisclosure(false);
+  const decline = () => {
+    ask.close();
+    deleting.reset();
+  };
   const gone = () => {
     ask.close();
     tell(words.tools.deleted(`${tool.slug} ${tool.version}`));
@@ -161,7 +165,7 @@ function Owned({ tool, isLast }: { tool: Tool; isLast: boolean }) {
         busy={deleting.isPending}
         error={deleting.error}
         onConfirm={() => deleting.mutate(tool, { onSuccess: gone })}
-        onClose={ask.close}
+        onClose={decline}
       />
     </>
   );

@@ -6,7 +6,7 @@ import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
 import { tellFailure } from '~/parts/notify';
 import { Tag, TagButton } from '~/parts/parts';
-import type { Grouped } from './rows';
+import { type Grouped, switched } from './rows';
 import css from './tools.module.css';
 
 /** Where a tool has its page. */
@@ -50,7 +50,7 @@ export function ToolRow({ grouped, bundle, withBundle, onTag }: Props) {
         aria-label={words.tools.switchTool(main.name)}
         checked={main.isEnabled}
         disabled={switching.isPending || isDead}
-        onChange={(event) => switching.mutate({ tool: main, on: event.currentTarget.checked }, { onError: tellFailure })}
+        onChange={(event) => switching.mutate({ versions: switched(grouped, event.currentTarget.checked), on: event.currentTarget.checked }, { onError: tellFailure })}
       />
       <Link href={pageOf(main)} className={css.chevron} aria-hidden tabIndex={-1}>
         <Icon name="right" size={16} />

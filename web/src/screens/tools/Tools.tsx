@@ -2,7 +2,7 @@
 import { Button, Switch, TextInput } from '@mantine/core';
 import { useDebouncedValue, useDisclosure } from '@mantine/hooks';
 import { useCallback, useMemo, useState } from 'react';
-import { Link } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { flat, useBundles, useSearch } from '~/api/tools';
 import { useWords } from '~/i18n';
 import { Icon } from '~/parts/Icon';
@@ -18,7 +18,9 @@ const FEW = 6;
 
 export default function Tools() {
   const words = useWords();
-  const [text, setText] = useState('');
+  const [search, setSearch] = useSearchParams(); // so that it is there again when one comes back from a tool
+  const text = search.get('q') ?? '';
+  const setText = (q: string) => setSearch(q ? { q } : {}, { replace: true });
   const [q] = useDebouncedValue(text.trim(), 120);
   const [tag, setTag] = useState<string | null>(null);
   const [showOff, setShowOff] = useState(true);

@@ -13,6 +13,7 @@ export interface Held {
   hasMore: boolean;
   isLoading: boolean;
   error: unknown;
+  retry: () => void;
   loadMore: () => void;
 }
 
@@ -20,7 +21,7 @@ export type Row =
   | { kind: 'bundle'; key: string; bundle: Bundle; held: Held | undefined; isOpen: boolean }
   | { kind: 'tool'; key: string; grouped: Grouped; bundle?: Bundle }
   | { kind: 'empty'; key: string; bundle: Bundle }
-  | { kind: 'failed'; key: string; error: unknown }
+  | { kind: 'failed'; key: string; error: unknown; retry: () => void }
   | { kind: 'more'; key: string; loadMore: () => void };
 
 /** Put the versions of each tool together, in the order in which the tools came. */
@@ -41,6 +42,11 @@ export function mainOf(versions: Tool[]): Tool {
   return newest.find((tool) => tool.isEnabled) ?? newest[0]!;
 }
 
+/** What a switch of a tool concerns: off means that no version answers any more, on brings back the main one. */
+export function switched({ main, versions }: Grouped, on: boolean): Tool[] {
+  return on ? [main] : versions.filter((one) => one.isEnabled);
+}
+
 /** The rows of all bundles. */
 export function bundleRows(bundles: Bundle[], open: ReadonlySet<string>, held: ReadonlyMap<string, Held>): Row[] {
   return bundles.flatMap((bundle) => {
@@ -52,7 +58,7 @@ export function bundleRows(bundles: Bundle[], open: ReadonlySet<string>, held: R
 }
 
 function insideRows(bundle: Bundle, held: Held | undefined): Row[] {
-  if (held?.error) return [{ kind: 'failed', key: `${bundle.id}!`, error: held.error }];
+  if (held?.error) return [{ kind: 'failed', key: `${bundle.id}!`, error: held.error, retry: held.retry }];
   const rows = toolRows(held?.tools ?? [], bundle);
   if (held?.hasMore || held?.isLoading) rows.push({ kind: 'more', key: `${bundle.id}+`, loadMore: held.loadMore });
   else if (held && rows.length === 0) rows.push({ kind: 'empty', key: `${bundle.id}-`, bundle });
