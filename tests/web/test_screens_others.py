@@ -149,3 +149,12 @@ async def test_a_server_that_is_gone_is_told_in_words(site, page):
     await page.unroute("**/tools/bundles?*")
     await page.get_by_role("button", name="Try again").click()
     await expect(page.get_by_role("switch", name="Bundle notes")).to_be_visible()
+
+
+async def test_a_screen_that_breaks_leaves_the_others(page):
+    """An answer that nobody expected is told in its place; every other screen is a click away."""
+    await page.route("**/usage?*", lambda route: route.fulfill(json={}))
+    await page.goto("/stats")
+    await expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    await page.get_by_role("link", name="Servers").click()
+    await expect(page.get_by_role("heading", name="Servers")).to_be_visible()
