@@ -7,7 +7,7 @@ from asyncio.subprocess import PIPE
 
 import pytest
 from playwright.async_api import Page, expect
-from web_site import CITY, on_screens, open_tool, own, turn, write
+from web_site import CITY, flip, on_screens, open_tool, own, turn, write
 
 from rest_server import KEY, TOKEN, Answer, http_tool, new_slug
 
@@ -32,6 +32,33 @@ async def test_a_tool_and_its_bundle_are_switched(site, page):
     await turn(page, switch)
     await expect(switch).not_to_be_checked()
     assert site.find_bundle(tool["bundleID"])["isEnabled"] is False
+
+
+async def test_an_answer_from_before_a_change_is_not_taken_for_the_news(site, page):
+    """A search that was under way while a tool was switched off shows it as it is now."""
+    _, tool = own(site)
+    looked, is_off = asyncio.Event(), asyncio.Event()
+
+    async def hold_switch(route):
+        await (looked.wait() if route.request.method == "PATCH" else asyncio.sleep(0))
+        await route.continue_()
+
+    async def hold_search(route):
+        answer = await route.fetch()
+        looked.set()
+        await is_off.wait()
+        await route.fulfill(response=answer)
+
+    await page.goto("/tools")
+    await page.route("**/version/v1", hold_switch)
+    await page.route("**/tools/tools/search?*", hold_search, times=1)
+    switch = page.get_by_role("switch", name=f"Tool {tool['name']}")
+    async with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        await flip(switch)
+        await page.get_by_label("Search tools").fill(tool["slug"])
+    is_off.set()
+    await expect(page.get_by_role("link", name=tool["slug"])).to_contain_text(tool["bundleSlug"])
+    await expect(switch).not_to_be_checked()
 
 
 @pytest.mark.spec("BND-09")

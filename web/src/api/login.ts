@@ -24,13 +24,11 @@ export function useLogIn() {
 }
 
 export function useLogOut() {
-  const queries = useQueryClient();
   return useMutation({
     mutationFn: () => answerOf(api.POST('/logout')),
     onSuccess: () => {
       sessionStorage.clear();
-      queries.setQueryData(KEY, false);
-      queries.removeQueries({ predicate: (query) => query.queryKey[0] !== KEY[0] });
+      location.reload(); // whoever comes next finds nothing in memory either
     },
   });
 }

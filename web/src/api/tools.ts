@@ -96,7 +96,12 @@ export function useVersions(bundleID: string, slug: string) {
 /** Change something, then look at everything anew. */
 function useChange<Args, Result>(change: (args: Args) => Promise<Result>) {
   const queries = useQueryClient();
-  const again = () => Promise.all(['bundles', 'tools'].map((key) => queries.invalidateQueries({ queryKey: [key] })));
+  const again = async () => {
+    const keys = [['bundles'], ['tools']];
+    // What was asked for before the change is still to come, and would be taken for the news.
+    await Promise.all(keys.map((queryKey) => queries.cancelQueries({ queryKey })));
+    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
+  };
   return useMutation({ mutationFn: change, onSettled: again });
 }
 

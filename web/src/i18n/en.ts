@@ -255,6 +255,7 @@ export const en = {
     running: 'running',
     done: 'done',
     failed: 'failed',
+    allowed: 'allowed',
     cutShort: 'The answer ended before it was whole.',
     stopped: 'Stopped. What was said so far is kept.',
     attached: 'Goes with your message',

@@ -254,6 +254,7 @@ export const zh: Messages = {
     running: '运行中',
     done: '完成',
     failed: '失败',
+    allowed: '已允许',
     cutShort: '回答未完整结束。',
     stopped: '已停止。此前的内容已保留。',
     attached: '随消息一起发送',

@@ -7,7 +7,6 @@ import { LANGUAGES, useLanguage, useWords } from '~/i18n';
 import type { Messages } from '~/i18n/en';
 import { Icon, type IconName } from '~/parts/Icon';
 import { tellFailure } from '~/parts/notify';
-import { forgetCalls } from '~/screens/tester/useCall';
 import css from './shell.module.css';
 
 const PLACES: [keyof Messages['nav'], IconName][] = [
@@ -63,7 +62,7 @@ function Corner() {
       <Languages />
       <Colours />
       <Tooltip label={words.nav.logOut}>
-        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={words.nav.logOut} onClick={() => logOut.mutate(undefined, { onError: tellFailure, onSuccess: forgetCalls })}>
+        <ActionIcon variant="subtle" color="gray" size="lg" aria-label={words.nav.logOut} onClick={() => logOut.mutate(undefined, { onError: tellFailure })}>
           <Icon name="logOut" />
         </ActionIcon>
       </Tooltip>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { add, entriesOf, type Entry, settle } from '~/screens/chat/thread';
+import { add, decided, entriesOf, type Entry, settle } from '~/screens/chat/thread';
 
 const play = (...events: [string, unknown][]) => events.reduce<Entry[]>((entries, [event, data]) => add(entries, { event, data }), []);
 
@@ -45,4 +45,10 @@ test('the same id in a later answer means the later call', () => {
 test('nothing runs on, and nothing is asked any more, when nothing more comes', () => {
   const asked = add([], { event: 'approval', data: { id: 'q', tool: 'a.b', args: {} } });
   expect(settle(asked)).toMatchObject([{ call: { state: 'discarded', approval: undefined } }]);
+});
+
+test('a call inside code that was allowed is not told as discarded', () => {
+  const asked = add([], { event: 'approval', data: { id: 'q', tool: 'a.b', args: {} } });
+  const state = (isAllowed: boolean) => settle(decided(asked, 'q', isAllowed)).map((entry) => entry.kind === 'call' && entry.call.state);
+  expect([state(true), state(false)]).toEqual([['allowed'], ['discarded']]);
 });

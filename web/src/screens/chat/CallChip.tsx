@@ -11,13 +11,13 @@ import { keywords } from '~/screens/tester/snippets';
 import css from './chat.module.css';
 import type { CallShown } from './thread';
 
-const MOODS = { running: 'accent', done: 'good', failed: 'bad', discarded: 'plain' } as const;
+const MOODS = { running: 'accent', done: 'good', failed: 'bad', discarded: 'plain', allowed: 'accent' } as const;
 
 export function CallChip({ call, onDecide }: { call: CallShown; onDecide?: (approval: string, decision: Decision) => void }) {
   const words = useWords();
   const [isOpen, setOpen] = useState(false);
   const given = typeof call.args === 'object' && call.args !== null ? keywords(call.args as Record<string, unknown>) : String(call.args);
-  const state = { running: words.chat.running, done: words.chat.done, failed: words.chat.failed, discarded: words.chat.discarded }[call.state];
+  const state = { running: words.chat.running, done: words.chat.done, failed: words.chat.failed, discarded: words.chat.discarded, allowed: words.chat.allowed }[call.state];
   return (
     <div className={css.chip} data-state={call.state}>
       <button type="button" className={css.chipHead} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>

@@ -95,7 +95,7 @@ function Actions({ id, title, isCurrent }: { id: string; title: string; isCurren
       <Modal opened={isNaming} onClose={naming.close} title={words.chat.renameTitle} closeButtonProps={{ 'aria-label': words.common.close }}>
         <Rename id={id} title={title} onDone={naming.close} />
       </Modal>
-      <Confirm opened={asks} title={words.chat.deleteTitle(title)} text={words.chat.deleteText} busy={forgetting.isPending} error={forgetting.error} onConfirm={() => forgetting.mutate(id, { onSuccess: gone })} onClose={decline} />
+      <Confirm opened={asks} title={words.chat.deleteTitle(title)} text={words.chat.deleteText} busy={forgetting.isPending} error={forgetting.error} onConfirm={() => void forgetting.mutateAsync(id).then(gone, () => {})} onClose={decline} />
     </>
   );
 }

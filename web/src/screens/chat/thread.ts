@@ -8,7 +8,7 @@ export interface CallShown {
   id: string;
   name: string;
   args: unknown;
-  state: 'running' | 'done' | 'failed' | 'discarded';
+  state: 'running' | 'done' | 'failed' | 'discarded' | 'allowed';
   result?: unknown;
   ms?: number;
   /** The question that waits for an answer. */
@@ -81,6 +81,12 @@ function addApproval(entries: Entry[], asked: { id: string; tool: string; args: 
   const fits = (call: CallShown) => call.name === asked.tool && call.state === 'running' && !call.approval && JSON.stringify(call.args) === JSON.stringify(asked.args);
   if (entries.some((entry) => entry.kind === 'call' && fits(entry.call))) return update(entries, fits, { approval: asked.id });
   return [...entries, { kind: 'call', call: { id: asked.id, name: asked.tool, args: asked.args, state: 'running', approval: asked.id } }];
+}
+
+/** A question was answered. A call made inside code is told no end of its own: the code's result is. */
+export function decided(entries: Entry[], approval: string, isAllowed: boolean): Entry[] {
+  const ofCode = update(entries, (call) => call.approval === approval && call.id === approval, { approval: undefined, state: isAllowed ? 'allowed' : 'discarded' });
+  return update(ofCode, (call) => call.approval === approval, { approval: undefined, ...(isAllowed ? {} : { state: 'discarded' as const }) });
 }
 
 /** What is still open when nothing more comes: no answer to it will be heard. */

@@ -5,7 +5,7 @@ import { type ChatBody, type Decision, decide, readSession } from '~/api/chat';
 import { messageOf } from '~/api/problem';
 import { post } from '~/api/stream';
 import { useWords } from '~/i18n';
-import { add, entriesOf, type Entry, settle, update } from './thread';
+import { add, decided, entriesOf, type Entry, settle } from './thread';
 
 export function useChat(session: string | undefined, onSession: (id: string) => void) {
   const words = useWords();
@@ -72,10 +72,9 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
   );
 
   const answer = useCallback(async (approval: string, decision: Decision) => {
-    const part = decision === 'discard' ? { approval: undefined, state: 'discarded' as const } : { approval: undefined };
     try {
       await decide(approval, decision);
-      setEntries((before) => update(before, (call) => call.approval === approval, part));
+      setEntries((before) => decided(before, approval, decision !== 'discard'));
     } catch (problem) {
       setEntries((before) => [...before, { kind: 'failed', text: messageOf(problem) }]);
     }

@@ -23,9 +23,6 @@ const COUNTED_AFTER_MS = 500;
 let lastId = 0;
 const remembered = new Map<string, Made[]>();
 
-/** Whoever logs in next finds nothing of the calls that were made here. */
-export const forgetCalls = () => remembered.clear();
-
 export function useCall(path: string) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const [isRunning, setRunning] = useState(false);

@@ -164,7 +164,7 @@ function Owned({ tool, isLast }: { tool: Tool; isLast: boolean }) {
         text={words.tools.deleteToolText}
         busy={deleting.isPending}
         error={deleting.error}
-        onConfirm={() => deleting.mutate(tool, { onSuccess: gone })}
+        onConfirm={() => void deleting.mutateAsync(tool).then(gone, () => {})}
         onClose={decline}
       />
     </>
