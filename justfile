@@ -1,63 +1,90 @@
-# Every command of the workshop; `just` alone lists them.
+# Development commands. `just` without arguments lists them. Requires uv, Node 20 or newer and just.
+
+# `uv run` installs what is missing and runs from the project's environment; none needs to be active.
+run := "uv run --locked"
+
+[private]
 default:
     @just --list
 
-# Install everything the workshop needs.
-setup:
+# Install the development dependencies.
+setup: web-packages
     uv sync --locked
+    {{run}} pre-commit install --install-hooks || echo "pre-commit hooks were not installed; everything else works."
 
-# Run the tests.
+# Run tests: `just test tests/pipeline -k deadline`.
 test *args:
-    pytest {{args}}
+    {{run}} pytest {{args}}
 
-# Style, floors of the house, size of files.
-lint:
-    ruff check .
-    ruff format --check .
-    lint-imports
-    python tests/file_sizes.py
+# Lint and check formatting, import layers and file sizes.
+lint: web-lint
+    {{run}} ruff check .
+    {{run}} ruff format --check .
+    {{run}} lint-imports
+    {{run}} python tests/support/file_sizes.py
 
-# Types, strictly.
+# Format Python and TypeScript.
+format:
+    {{run}} ruff check --fix-only .
+    {{run}} ruff format .
+    cd web && npm run format
+
+# Type-check Python.
 types:
-    mypy
+    {{run}} mypy
 
-# Which rows of the spec have a passing test.
+# Show which rows of the specification have a passing test.
 spec:
-    pytest -q --no-header --spec
+    {{run}} pytest -q --no-header --spec
 
-# The web screens, from their packages to the files that ours carries.
+# Build the web UI from its packages.
 web: web-packages web-build
 
-# The packages that the screens are built with.
+# Install the packages of the web UI.
 web-packages:
     cd web && npm ci --no-audit --no-fund
 
-# Types from our own document, checks, unit tests, and the files.
+# Lint the web UI, if its packages are installed.
+web-lint:
+    if [ -d web/node_modules ]; then cd web && npm run lint; else echo "skipped: run just web-packages first"; fi
+
+# Generate types from our OpenAPI document, type-check, test and build the web UI.
 web-build:
-    cd web && npm run types && npm run check && npm test && npm run build
+    cd web && {{run}} npm run types && npm run check && npm test && npm run build
 
-# What CI runs.
-check: lint types
-    pytest -q --cov --cov-report=
-    coverage report --skip-covered --fail-under=95
-    coverage report --include='*/domain/*,*/catalog/*,*/pipeline/*' --fail-under=100
-    python -m benchmarks --smoke
+# Run everything that CI checks.
+check: web lint types check-tests
 
-# Crash, fuzz and fault tests at full size.
-torture:
-    pytest -q --torture
+# Run all tests, check their coverage, and compare performance ratios with the committed ones.
+check-tests:
+    {{run}} pytest -q --cov --cov-report=
+    {{run}} coverage report --skip-covered --fail-under=95
+    {{run}} coverage report --include='*/domain/*,*/catalog/*,*/pipeline/*' --fail-under=100
+    {{run}} python -m benchmarks --smoke
 
-# Ratios against the bare engines, measured side by side; `just bench --help` tells the options.
+# Run crash, fuzz and fault tests at full size.
+stress:
+    {{run}} pytest -q --stress
+
+# Change the code at random and count how often a test notices: `just mutants --count 100 --seed 1`.
+mutants *args:
+    {{run}} python tests/support/mutants.py {{args}}
+
+# Measure ratios against the bare engines, side by side: `just bench --help` lists the options.
 bench *args:
-    python -m benchmarks {{args}}
+    {{run}} python -m benchmarks {{args}}
 
-# What an installed OneTool consists of: dist/sbom.json (CycloneDX) and dist/licences.md.
+# List what an installed OneTool consists of: dist/sbom.json (CycloneDX) and dist/licenses.md.
 sbom:
     mkdir -p dist
     uv export --preview-features sbom-export --frozen --no-dev --no-default-groups --format cyclonedx1.5 --quiet --output-file dist/sbom.json
-    python deploy/licences.py > dist/licences.md
+    {{run}} python deploy/licenses.py > dist/licenses.md
 
-# Write the pages that are made from the code, and build the site; a warning is an error.
+# Generate the reference pages and build the documentation site. A warning is an error.
 docs:
-    python docs/generate.py
-    NO_MKDOCS_2_WARNING=1 mkdocs build --strict
+    {{run}} python docs/generate.py
+    NO_MKDOCS_2_WARNING=1 {{run}} mkdocs build --strict
+
+# Build the wheel and the source distribution with the web UI, and their SBOM.
+release: web sbom
+    uv build

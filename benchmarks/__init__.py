@@ -1,1 +1,1 @@
-"""What OneTool costs beside the bare engines under it, measured side by side in one run."""
+"""Benchmarks of OneTool compared with the engines it builds on, interleaved in one run."""

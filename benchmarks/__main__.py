@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: measure, print the tables, and write them down."""
+"""Run the benchmarks, print the tables and update the documentation."""
 
 import argparse
 import asyncio
@@ -24,7 +24,7 @@ SECTIONS: dict[str, Callable[[Options], Awaitable[list[Table]]]] = {
 
 
 async def measure(options: Options) -> list[Table]:
-    """Run the sections that were asked for, and print each table as it is there."""
+    """Run the selected sections and print each table when it is ready."""
     tables = list[Table]()
     for name in options.sections:
         for table in await SECTIONS[name](options):
@@ -34,24 +34,24 @@ async def measure(options: Options) -> list[Table]:
 
 
 def main() -> int:
-    """Measure all and write it down, or parts, or the smoke."""
+    """Run all benchmarks and write the results, or run a part of them, or the smoke test."""
     parser = _parser()
-    given = parser.parse_args()
-    unknown = [name for name in given.sections if name not in SECTIONS]
+    args = parser.parse_args()
+    unknown = [name for name in args.sections if name not in SECTIONS]
     if unknown:
-        parser.error(f"there is no section {unknown[0]!r}. Valid: {', '.join(SECTIONS)}.")
-    if given.smoke:
-        return asyncio.run(smoke.write() if given.write_smoke else smoke.main())
+        parser.error(f"unknown section {unknown[0]!r}. Valid: {', '.join(SECTIONS)}.")
+    if args.smoke:
+        return asyncio.run(smoke.write() if args.write_smoke else smoke.main())
     model = os.environ.get("ONETOOL_TEST_MODEL")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         options = Options(
-            sections=tuple(given.sections or SECTIONS),
-            data=given.data,
+            sections=tuple(args.sections or SECTIONS),
+            data=args.data,
             model=Path(model) if model else None,
-            peers=given.peers,
-            cache=given.cache or Path(folder),
-            quick=given.quick,
-            seconds=0.3 if given.quick else 1.0,
+            peers=args.peers,
+            cache=args.cache or Path(directory),
+            quick=args.quick,
+            seconds=0.3 if args.quick else 1.0,
         )
         start = time.perf_counter()
         tables = asyncio.run(measure(options))
@@ -63,22 +63,18 @@ def main() -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "sections", nargs="*", help=f"which to measure: {', '.join(SECTIONS)}; all are written down"
+        "sections",
+        nargs="*",
+        help=f"sections to run: {', '.join(SECTIONS)}; results are written only if all run",
     )
-    parser.add_argument("--data", type=Path, help="directory with livemcp, discovery, poisoning")
+    parser.add_argument("--data", type=Path, help="directory with livemcp, discovery and poisoning data")
     parser.add_argument(
-        "--peers", action="store_true", help="install other gateways from PyPI, and measure them too"
+        "--peers", action="store_true", help="also measure other gateways, installed from PyPI"
     )
-    parser.add_argument("--cache", type=Path, help="where they are kept; otherwise they are made anew")
-    parser.add_argument(
-        "--quick", action="store_true", help="small sizes, to try it out; nothing is written down"
-    )
-    parser.add_argument(
-        "--smoke", action="store_true", help="only compare with the ratios that are written down"
-    )
-    parser.add_argument(
-        "--write-smoke", action="store_true", help="with --smoke: write down the ratios as they are now"
-    )
+    parser.add_argument("--cache", type=Path, help="directory for installed gateways; temporary by default")
+    parser.add_argument("--quick", action="store_true", help="use small sizes; results are not written")
+    parser.add_argument("--smoke", action="store_true", help="only compare with the recorded ratios")
+    parser.add_argument("--write-smoke", action="store_true", help="with --smoke: record the current ratios")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""What a call costs at each door, beside the bare engine of that door, one and many in flight."""
+"""Cost of a call at each interface compared with its bare engine, for one and many concurrent calls."""
 
 import json
 from collections.abc import AsyncIterator, Callable
@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import httpx2
 
 from benchmarks import peers
-from benchmarks.children import asked, child
+from benchmarks.children import child_command, request
 from benchmarks.figures import Table
 from benchmarks.load import COLUMNS, Driver, Load, compare
 from benchmarks.options import Options
@@ -20,104 +20,104 @@ TOKEN = "token-of-the-benchmark"
 BUNDLE = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 RAIN = f"/tools/bundles/{BUNDLE}/tools/rain/version/v1"
 CALL = b'{"args":{"city":"Oslo"}}'
-HELLO = {"message": "hello"}
-SAID = b'"text":"hello"'
+ARGS = {"message": "hello"}
+EXPECTED = b'"text":"hello"'
 NOTE = (
-    "Each cell: how many times the bare engine's amount ours is, and both amounts. p50 and p95 are what the "
-    "client waits; CPU and memory are those of the server with all it started. The clients write and read "
-    "bytes, so that they cost little."
+    "Each cell is the ratio to the bare engine, followed by both amounts. p50 and p95 are the latency that "
+    "the client sees. CPU and memory include the child processes of the server. The clients read and write "
+    "raw bytes to keep their own cost low."
 )
 Contest = AbstractAsyncContextManager[dict[str, Driver]]
 
 
 async def measure(options: Options) -> list[Table]:
-    """A table with a row for each door and flight."""
+    """Return a table with a row for each interface and concurrency."""
     table = Table("Calls", NOTE, COLUMNS)
-    for what, contest in CONTESTS.items():
-        with TemporaryDirectory() as folder:
-            async with contest(options, Path(folder)) as drivers:
-                table.rows += await compare(what, drivers, options.rounds)
+    for label, contest in CONTESTS.items():
+        with TemporaryDirectory() as directory:
+            async with contest(options, Path(directory)) as drivers:
+                table.rows += await compare(label, drivers, options.rounds)
     if not options.peers:
-        table.note += " Other gateways were left out: give `--peers`."
+        table.note += " Other gateways were skipped; pass `--peers` to include them."
     return [table]
 
 
 @asynccontextmanager
-async def corridor(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """A call in Python."""
+async def python_call(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare a call in Python."""
     async with AsyncExitStack() as stack:
         kinds = {"bare": "function", "OneTool in memory": "memory", "OneTool": "disk"}
         yield {
-            who: await stack.enter_async_context(_inside(kind, options, folder))
-            for who, kind in kinds.items()
+            name: await stack.enter_async_context(_inside(kind, options, directory))
+            for name, kind in kinds.items()
         }
 
 
 @asynccontextmanager
-async def code(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """`run`, in Python."""
-    async with _inside("monty", options, folder) as interpreter, _inside("run", options, folder) as run:
+async def code(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare `run` in Python."""
+    async with _inside("monty", options, directory) as interpreter, _inside("run", options, directory) as run:
         yield {"bare": interpreter, "OneTool": run}
 
 
 @asynccontextmanager
-async def mcp_stdio(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """A tool of our own over pipes."""
+async def mcp_stdio(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare a OneTool tool over stdio."""
     ours = onetool("mcp", "--expose", "all")
     async with (
         running(bare("mcp_server")) as theirs,
-        running(ours, home(folder)) as server,
+        running(ours, home(directory)) as server,
         stdio_client(theirs) as direct,
         stdio_client(server) as client,
     ):
         yield {
-            "bare": direct.driver("echo", HELLO, SAID, options.seconds),
-            "OneTool": client.driver("tools__echo", HELLO, SAID, options.seconds),
+            "bare": direct.driver("echo", ARGS, EXPECTED, options.seconds),
+            "OneTool": client.driver("tools__echo", ARGS, EXPECTED, options.seconds),
         }
 
 
 @asynccontextmanager
-async def proxied(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """A tool of another server over pipes: the server itself is the bare one."""
-    command = bare("mcp_server")
-    settings = {"expose": "all", "servers": {"bare": {"command": command[0], "args": command[1:]}}}
-    servers = {"bare": (command, None), "OneTool": (onetool("mcp"), home(folder, json.dumps(settings)))}
+async def proxied(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare a proxied tool over stdio with the server itself."""
+    upstream = bare("mcp_server")
+    settings = {"expose": "all", "servers": {"bare": {"command": upstream[0], "args": upstream[1:]}}}
+    servers = {"bare": (upstream, None), "OneTool": (onetool("mcp"), home(directory, json.dumps(settings)))}
     if options.peers:
-        servers["FastMCP proxy"] = (await peers.fastmcp_proxy(options, command), None)
+        servers["FastMCP proxy"] = (await peers.fastmcp_proxy(options, upstream), None)
     async with AsyncExitStack() as stack:
         drivers = {}
-        for who, (started, env) in servers.items():
+        for name, (command, env) in servers.items():
             process = await stack.enter_async_context(
-                running(started, env, quiet=who not in ("bare", "OneTool"))
+                running(command, env, quiet=name not in ("bare", "OneTool"))
             )
             client = await stack.enter_async_context(stdio_client(process))
-            tool = "bare__echo" if who == "OneTool" else "echo"
-            await client.offered(tool)
-            drivers[who] = client.driver(tool, HELLO, SAID, options.seconds)
+            tool = "bare__echo" if name == "OneTool" else "echo"
+            await client.wait_for_tool(tool)
+            drivers[name] = client.driver(tool, ARGS, EXPECTED, options.seconds)
         yield drivers
 
 
 @asynccontextmanager
-async def mcp_http(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """A tool of our own over HTTP, each client with a session."""
+async def mcp_http(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare a OneTool tool over HTTP, with one session per client."""
     port, own = free_port(), free_port()
-    env = {**home(folder, "expose: all\n"), "ONETOOL_TOKEN": TOKEN}
+    env = {**home(directory, "expose: all\n"), "ONETOOL_TOKEN": TOKEN}
     async with (
         running(bare("mcp_server", port), port=port) as theirs,
         running(onetool("serve", "--port", str(own)), env, own) as ours,
     ):
         seconds = options.seconds
         yield {
-            "bare": mcp_http_driver(port, "/mcp", "echo", HELLO, SAID, theirs.pid, seconds),
-            "OneTool": mcp_http_driver(own, "/mcp", "tools__echo", HELLO, SAID, ours.pid, seconds, TOKEN),
+            "bare": mcp_http_driver(port, "/mcp", "echo", ARGS, EXPECTED, theirs.pid, seconds),
+            "OneTool": mcp_http_driver(own, "/mcp", "tools__echo", ARGS, EXPECTED, ours.pid, seconds, TOKEN),
         }
 
 
 @asynccontextmanager
-async def rest(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver]]:
-    """A stored HTTP tool, invoked over REST; its upstream is on this machine."""
+async def rest(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare a stored HTTP tool invoked over REST, with an upstream on loopback."""
     up, port, own = free_port(), free_port(), free_port()
-    env = {**home(folder, 'allowedHosts: ["127.0.0.1"]\n'), "ONETOOL_TOKEN": TOKEN}
+    env = {**home(directory, 'allowedHosts: ["127.0.0.1"]\n'), "ONETOOL_TOKEN": TOKEN}
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(bare("http_server", up), port=up))
         theirs = await stack.enter_async_context(running(bare("http_server", port, up), port=port))
@@ -131,12 +131,14 @@ async def rest(options: Options, folder: Path) -> AsyncIterator[dict[str, Driver
             "OneTool": http_driver(own, invoke, b'"rain"', ours.pid, options.seconds),
         }
         if options.peers:
-            drivers["ContextForge"] = await stack.enter_async_context(peers.contextforge(options, folder, up))
+            drivers["ContextForge"] = await stack.enter_async_context(
+                peers.contextforge(options, directory, up)
+            )
         yield drivers
 
 
 CONTESTS: dict[str, Callable[[Options, Path], Contest]] = {
-    "pipeline / check + bare function": corridor,
+    "pipeline / validation + bare function": python_call,
     '`run("1 + 1")` / bare Monty': code,
     "MCP stdio / bare SDK server": mcp_stdio,
     "MCP stdio, proxied / the server itself": proxied,
@@ -146,12 +148,12 @@ CONTESTS: dict[str, Callable[[Options, Path], Contest]] = {
 
 
 @asynccontextmanager
-async def _inside(kind: str, options: Options, folder: Path) -> AsyncIterator[Driver]:
-    """Loads that a process makes upon itself."""
-    async with running(child("inside", kind), home(folder / kind)) as process:
+async def _inside(kind: str, options: Options, directory: Path) -> AsyncIterator[Driver]:
+    """Run a process that measures calls within itself."""
+    async with running(child_command("inside", kind), home(directory / kind)) as process:
 
-        async def drive(flight: int) -> Load:
-            return Load(*await asked(process, flight, options.seconds))
+        async def drive(concurrency: int) -> Load:
+            return Load(*await request(process, concurrency, options.seconds))
 
         yield drive
 

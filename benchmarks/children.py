@@ -1,4 +1,4 @@
-"""Programs of our own that measure within themselves: a line asks, a line of JSON answers."""
+"""Child processes that measure themselves: each request is a line, each response a line of JSON."""
 
 import asyncio
 import json
@@ -8,23 +8,23 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-def child(module: str, *args: object) -> list[str]:
-    """The command of such a program."""
+def child_command(module: str, *args: object) -> list[str]:
+    """Return the command of a child process."""
     return [sys.executable, "-m", f"benchmarks.{module}", *map(str, args)]
 
 
-async def asked(process: Process, *words: object) -> Any:
-    """Ask a child, and wait for its answer."""
+async def request(process: Process, *words: object) -> Any:
+    """Send a request to a child process and return its response."""
     assert process.stdin
     assert process.stdout
     process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
     line = await process.stdout.readline()
     if not line:
-        raise SystemExit("a program that measures has ended: see what it said above")
+        raise SystemExit("A child process exited. See its output above.")
     return json.loads(line)
 
 
-async def answer(work: Callable[..., Awaitable[Any]]) -> None:
-    """Be such a program: answer until stdin is closed."""
+async def serve(handle: Callable[..., Awaitable[Any]]) -> None:
+    """Handle requests until stdin is closed."""
     while line := await asyncio.to_thread(sys.stdin.readline):
-        print(json.dumps(await work(*line.split())), flush=True)
+        print(json.dumps(await handle(*line.split())), flush=True)

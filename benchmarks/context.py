@@ -1,4 +1,4 @@
-"""What tools cost a model's context, in tokens: when a session starts, and in each answer of a search."""
+"""Tokens of tool definitions at the start of a session and in search results."""
 
 import json
 import math
@@ -7,15 +7,15 @@ from itertools import count
 from typing import Any
 
 from benchmarks.figures import Figure, Table
-from benchmarks.given_data import SERVERS, TASKS, Absent, read
+from benchmarks.given_data import SERVERS, TASKS, MissingData, read
 from benchmarks.options import Options
 from benchmarks.token_counts import Tokenizer
 from onetool.domain import Registry
-from onetool.domain.manifest import Definition, merge
-from onetool.runtime import Runtime
-from onetool.settings.schema import Server
-from onetool.sources.mcp_servers.offers import Offers, nothing_found
-from onetool.sources.snapshot import Fixed, Snapshot
+from onetool.domain.servers.manifest import ServerTool, merge
+from onetool.runtime.runtime import Runtime
+from onetool.settings.schema import ServerSettings
+from onetool.sources.mcp_servers.tool_factory import ToolFactory, no_findings
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
 
 TITLE = "Context"
@@ -23,75 +23,74 @@ FEW, MANY = 50, 10_000
 EXPOSED = ("run", "search", "all")
 LIMIT = 5
 NOTE = (
-    "What a client is told before it has asked anything, instructions and tools, beside the definitions of "
-    "the same tools as their servers give them; the last row repeats the servers under other names. "
-    "Counted: {}."
+    "Instructions and tools that a client receives when it connects, compared with the native definitions of "
+    "the same tools. The last row repeats the servers under other names. Unit: {}."
 )
 
 
 async def measure(options: Options) -> list[Table]:
-    """Tokens at the start, and of answers."""
+    """Measure the tokens of the initial definitions and of search results."""
     try:
         servers, tasks = read(options, SERVERS, TASKS)
-    except Absent as absent:
-        return [absent.table(TITLE)]
+    except MissingData as missing:
+        return [missing.table(TITLE)]
     tokenizer = Tokenizer()
-    return [await first_told(servers, tokenizer), await found(servers, tasks, tokenizer)]
+    return [await initial_tokens(servers, tokenizer), await search_tokens(servers, tasks, tokenizer)]
 
 
-async def first_told(servers: Any, tokenizer: Tokenizer) -> Table:
-    """What a client is told before it has asked anything."""
-    known = sum(len(server["tools"]) for server in servers)
+async def initial_tokens(servers: Any, tokenizer: Tokenizer) -> Table:
+    """Measure the text that a client receives when it connects."""
+    total = sum(len(server["tools"]) for server in servers)
     columns = ("tools", *(f"`{expose}` / native MCP" for expose in EXPOSED))
     table = Table(TITLE, NOTE.format(tokenizer.name), columns)
-    for size in (FEW, known, MANY):
-        offered = _sized(servers, size)
-        native = tokenizer.count(_native(offered))
-        async with memory_runtime(sources=[_source(offered)]) as ot:
-            told = [tokenizer.count(await told_by(ot.runtime, expose)) for expose in EXPOSED]
-        table.rows.append((f"{size:,}", *(Figure(native, one, "tokens") for one in told)))
+    for size in (FEW, total, MANY):
+        selected = _sized(servers, size)
+        native = tokenizer.count(_native(selected))
+        async with memory_runtime(sources=[_source(selected)]) as ot:
+            counts = [tokenizer.count(await exposed_text(ot.runtime, expose)) for expose in EXPOSED]
+        table.rows.append((f"{size:,}", *(Figure(native, tokens, "tokens") for tokens in counts)))
     return table
 
 
-async def found(servers: Any, tasks: Any, tokenizer: Tokenizer) -> Table:
-    """What `find_tools` answers to the steps of all tasks, and to whole tasks."""
+async def search_tokens(servers: Any, tasks: Any, tokenizer: Tokenizer) -> Table:
+    """Measure the results of `find_tools` for steps of tasks and for whole tasks."""
     from mcp.client.client import Client
 
-    from onetool.doors.mcp.server import create_server
+    from onetool.interfaces.mcp.server import create_server
 
-    asked = {
+    queries_by_kind = {
         "steps": [step for task in tasks for step in task["steps"]],
         "whole tasks": [task["question"] for task in tasks],
     }
-    known = sum(len(server["tools"]) for server in servers)
-    offered = _sized(servers, known)
-    native = tokenizer.count(_native(offered))
-    note = f"An answer of `find_tools` with {LIMIT} of {known} tools, beside the definitions of all."
-    table = Table("Context of a search", note, ("queries", "median", "p95", "most"))
+    total = sum(len(server["tools"]) for server in servers)
+    selected = _sized(servers, total)
+    native = tokenizer.count(_native(selected))
+    note = f"Results of `find_tools` with {LIMIT} of {total} tools, compared with all definitions."
+    table = Table("Context of a search", note, ("queries", "median", "p95", "maximum"))
     async with (
-        memory_runtime(sources=[_source(offered)]) as ot,
+        memory_runtime(sources=[_source(selected)]) as ot,
         Client(create_server(ot.runtime, "search")) as client,
     ):
-        for what, queries in asked.items():
-            counts = sorted([tokenizer.count(await _answer(client, query)) for query in queries])
-            places = (math.ceil(part * len(counts)) - 1 for part in (0.5, 0.95, 1))
-            figures = (Figure(native, counts[place], "tokens") for place in places)
-            table.rows.append((f"{len(queries)} {what}", *figures))
+        for kind, queries in queries_by_kind.items():
+            counts = sorted([tokenizer.count(await _find_tools(client, query)) for query in queries])
+            positions = (math.ceil(part * len(counts)) - 1 for part in (0.5, 0.95, 1))
+            figures = (Figure(native, counts[position], "tokens") for position in positions)
+            table.rows.append((f"{len(queries)} {kind}", *figures))
     return table
 
 
-async def _answer(client: Any, query: str) -> str:
-    answer = await client.call_tool("find_tools", {"query": query, "limit": LIMIT})
-    if answer.is_error:
-        raise SystemExit(f"find_tools failed for {query!r}: {answer.content}")
-    return "".join(part.text for part in answer.content)
+async def _find_tools(client: Any, query: str) -> str:
+    result = await client.call_tool("find_tools", {"query": query, "limit": LIMIT})
+    if result.is_error:
+        raise SystemExit(f"find_tools failed for {query!r}: {result.content}")
+    return "".join(part.text for part in result.content)
 
 
-async def told_by(runtime: Runtime, expose: str) -> str:
-    """All that the official client learns of our server when it connects."""
+async def exposed_text(runtime: Runtime, expose: str) -> str:
+    """Return the instructions and tools that the official client receives."""
     from mcp.client.client import Client
 
-    from onetool.doors.mcp.server import create_server
+    from onetool.interfaces.mcp.server import create_server
 
     async with Client(create_server(runtime, expose)) as client:
         page = await client.list_tools()
@@ -102,14 +101,14 @@ async def told_by(runtime: Runtime, expose: str) -> str:
         return f"{client.instructions or ''}\n{_as_json(tools)}"
 
 
-def _native(offered: Sequence[tuple[str, list[Any]]]) -> str:
-    return _as_json(_definition(tool) for _, tools in offered for tool in tools)
+def _native(selected: Sequence[tuple[str, list[Any]]]) -> str:
+    return _as_json(_definition(tool) for _, tools in selected for tool in tools)
 
 
 def _as_json(tools: Iterable[Any]) -> str:
-    """The list as it is on the wire; what clients make of it for their models differs little."""
-    listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
-    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
+    """Return the list as sent over the wire; clients convert it with little difference."""
+    dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    return json.dumps(dumped, ensure_ascii=False, separators=(",", ":"))
 
 
 def _definition(tool: Mapping[str, Any]) -> Any:
@@ -119,14 +118,14 @@ def _definition(tool: Mapping[str, Any]) -> Any:
 
 
 def _sized(servers: Any, size: int) -> list[tuple[str, list[Any]]]:
-    """The first tools of these servers; when there are too few, of more servers like them."""
-    taken = list[tuple[str, list[Any]]]()
+    """Return the first tools of the servers, repeating the servers under other names if necessary."""
+    chosen = list[tuple[str, list[Any]]]()
     for name, tools in _endless(servers):
-        taken.append((name, tools[:size]))
+        chosen.append((name, tools[:size]))
         size -= len(tools)
         if size <= 0:
             break
-    return taken
+    return chosen
 
 
 def _endless(servers: Any) -> Iterator[tuple[str, list[Any]]]:
@@ -135,19 +134,19 @@ def _endless(servers: Any) -> Iterator[tuple[str, list[Any]]]:
             yield server["server"] + (f"_{copy}" if copy > 1 else ""), server["tools"]
 
 
-def _source(offered: Sequence[tuple[str, list[Any]]]) -> Snapshot:
-    """The tools as OneTool offers those of a server that it has just listed."""
+def _source(selected: Sequence[tuple[str, list[Any]]]) -> SnapshotSource:
+    """Return a source with the tools as OneTool exposes them after a first listing."""
     registry = Registry()
-    for name, tools in offered:
-        listed = merge(None, map(_listed, tools), 0)
-        offers = Offers(name, Server(command=name), nothing_found, lambda tool: _never_called)
-        for tool in offers.of(listed).registry.list():
+    for name, tools in selected:
+        manifest = merge(None, map(_server_tool, tools), 0)
+        factory = ToolFactory(name, ServerSettings(command=name), no_findings, lambda tool: _never_called)
+        for tool in factory.build(manifest).registry.list():
             registry.register(tool)
-    return Snapshot(Fixed("listed servers", registry))
+    return SnapshotSource(StaticReader("listed servers", registry))
 
 
-def _listed(tool: Mapping[str, Any]) -> Definition:
-    return Definition(
+def _server_tool(tool: Mapping[str, Any]) -> ServerTool:
+    return ServerTool(
         name=tool["name"], description=tool["description"] or "", input_schema=tool["inputSchema"]
     )
 

@@ -1,4 +1,4 @@
-"""A figure and what it stands beside; the one way all are timed, in turn, and shown."""
+"""Figures, tables and interleaved measurements."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 ROUNDS = 5
-SMALL = 0.02
-"""Ratios below this are shown as fractions."""
+MIN_DECIMAL_RATIO = 0.02
+"""Smaller ratios are shown as fractions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """The bare engine's amount and ours; what counts is how they stand to each other."""
+    """The amounts of the bare engine and of OneTool, and their ratio."""
 
     bare: float
     ours: float
@@ -20,17 +20,17 @@ class Figure:
 
     @property
     def ratio(self) -> float:
-        """How many times the bare engine's amount ours is."""
+        """The amount of OneTool divided by that of the bare engine."""
         return self.ours / self.bare
 
     def __str__(self) -> str:
-        ratio = f"{self.ratio:.2f}x" if self.ratio >= SMALL else f"1/{self.bare / self.ours:,.0f}"
-        return f"{ratio} ({shown(self.bare, self.unit)} → {shown(self.ours, self.unit)})"
+        ratio = f"{self.ratio:.2f}x" if self.ratio >= MIN_DECIMAL_RATIO else f"1/{self.bare / self.ours:,.0f}"
+        return f"{ratio} ({format_amount(self.bare, self.unit)} → {format_amount(self.ours, self.unit)})"
 
 
 @dataclass(slots=True)
 class Table:
-    """Rows under titles, with a line that says how to read them."""
+    """A table with a title and a note."""
 
     title: str
     note: str
@@ -38,7 +38,7 @@ class Table:
     rows: list[Sequence[Any]] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """The table for people, in a page and on a screen alike."""
+        """Return the table as aligned Markdown."""
         cells = [[str(cell) for cell in row] for row in (self.columns, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in cells]
@@ -47,8 +47,8 @@ class Table:
         return f"### {self.title}\n\n{self.note}\n\n{table}".rstrip() + "\n"
 
 
-def shown(amount: float, unit: str) -> str:
-    """An amount with the unit that suits its size."""
+def format_amount(amount: float, unit: str) -> str:
+    """Return an amount with a suitable unit."""
     if unit == "s":
         return f"{amount * 1e3:,.1f} ms" if amount >= 1e-3 else f"{amount * 1e6:,.1f} µs"
     if unit == "bytes":
@@ -56,7 +56,7 @@ def shown(amount: float, unit: str) -> str:
     return f"{amount:,.3f}" if amount < 10 and unit == "part" else f"{amount:,.0f}"
 
 
-async def interleaved(*measured: Callable[[], Awaitable[T]], rounds: int = ROUNDS) -> list[list[T]]:
-    """Measure all in turn, several times, so that what disturbs one disturbs all; a list for each."""
-    taken = [[await one() for one in measured] for _ in range(rounds)]
-    return [list(each) for each in zip(*taken, strict=True)]
+async def interleaved(*measurements: Callable[[], Awaitable[T]], rounds: int = ROUNDS) -> list[list[T]]:
+    """Run all measurements in turn for several rounds, so that noise affects all; return a list for each."""
+    results = [[await measure() for measure in measurements] for _ in range(rounds)]
+    return [list(column) for column in zip(*results, strict=True)]

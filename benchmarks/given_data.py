@@ -1,4 +1,4 @@
-"""Data that is not kept here: read from the directory that was given, or said to be absent."""
+"""Benchmark data that is not part of the repository."""
 
 import json
 from typing import Any
@@ -9,22 +9,23 @@ from benchmarks.options import Options
 SERVERS, TASKS = "livemcp/servers.json", "livemcp/tasks.json"
 
 
-class Absent(Exception):
-    """What cannot be measured here, and what would change that."""
+class MissingData(Exception):
+    """A section cannot run because its data is missing."""
 
     def table(self, title: str) -> Table:
-        """A section that says so."""
-        return Table(title, f"Left out: {self}", ())
+        """Return an empty table that states the reason."""
+        return Table(title, f"Skipped: {self}", ())
 
 
 def read(options: Options, *names: str) -> list[Any]:
-    """The contents of these files.
+    """Return the contents of data files.
 
-    Raises Absent when there is no directory, or one of them is missing.
+    Raises:
+        MissingData: There is no data directory, or a file is missing.
     """
     if options.data is None:
-        raise Absent(f"give `--data DIR`, a directory with {', '.join(f'`{name}`' for name in names)}.")
+        raise MissingData(f"pass `--data DIR`, a directory with {', '.join(f'`{name}`' for name in names)}.")
     missing = [name for name in names if not (options.data / name).is_file()]
     if missing:
-        raise Absent(f"the directory of `--data` has no `{missing[0]}`.")
+        raise MissingData(f"the `--data` directory does not contain `{missing[0]}`.")
     return [json.loads((options.data / name).read_text("utf-8")) for name in names]

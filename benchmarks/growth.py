@@ -1,4 +1,4 @@
-"""What more stored tools cost: each question is asked at all sizes in turn, of a process for each size."""
+"""Cost of a growing number of stored tools, with one process per size and interleaved rounds."""
 
 import asyncio
 import math
@@ -15,153 +15,164 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from benchmarks.children import answer, asked, child
-from benchmarks.figures import Table, interleaved, shown
+from benchmarks.children import child_command, request, serve
+from benchmarks.figures import Table, format_amount, interleaved
 from benchmarks.options import Options
 from benchmarks.processes import home, memory_of, running
 from benchmarks.stored_tools import fill, name_of, queries
 
-TIMES = 20
+REPEATS = 20
 SETTINGS = "execution: {timeout_s: 600}\n"
-"""Otherwise what takes longer than a call may would have no figure."""
+"""The default timeout would prevent measurements of slow operations."""
 NOTE = (
-    "Stored tools, a process for each size. The slope says how a figure grows: 0 not at all, "
-    "1 as the number of tools does, 0.5 as its square root. A call may take ten minutes here; the default "
-    "is eight seconds, within which the index of `ot.find` must be made."
+    "Stored tools, with one process per size. The slope describes the growth: 0 is constant, 1 is linear, "
+    "and 0.5 is the square root of the number of tools. The timeout of calls is ten minutes here. By default "
+    "it is eight seconds, and the index of `ot.find` must be built within that time."
 )
-QUESTIONS = {
-    "look-up of a name": "lookup",
+OPERATIONS = {
+    "lookup by name": "lookup",
     "call of a tool": "call",
     "call over MCP, `expose: all`": "wire_call",
     "page of 25": "page",
     "`ot.find`": "find",
-    "search by words and typing errors": "search",
+    "search with typo tolerance": "search",
 }
 
 
 async def measure(options: Options) -> list[Table]:
-    """A row for each question, and for what is paid once."""
+    """Return a row for each operation, and for one-time costs."""
     sizes = options.sizes
-    table = Table("Growth", NOTE, ("what", *(f"{size:,} tools" for size in sizes), "last / first", "slope"))
-    with _removed_later() as folder:
-        homes = [home(folder / str(size), SETTINGS) for size in sizes]
+    table = Table(
+        "Growth", NOTE, ("operation", *(f"{size:,} tools" for size in sizes), "last / first", "slope")
+    )
+    with _temporary_directory() as directory:
+        homes = [home(directory / str(size), SETTINGS) for size in sizes]
         for size, env in zip(sizes, homes, strict=True):
             fill(Path(env["ONETOOL_DATA_DIR"]) / "bundles", size)
-        once = [await _start(size, env) for size, env in zip(sizes, homes, strict=True)]
-        table.rows.append(_row("first start: the index of the files is made", sizes, once))
-        starts = await interleaved(*(partial(_start, *one) for one in zip(sizes, homes, strict=True)))
+        first_starts = [await _start(size, env) for size, env in zip(sizes, homes, strict=True)]
+        table.rows.append(_row("first start, builds the index of the files", sizes, first_starts))
+        starts = await interleaved(*(partial(_start, *pair) for pair in zip(sizes, homes, strict=True)))
         table.rows.append(_row("start to first call", sizes, list(map(min, starts))))
         async with AsyncExitStack() as stack:
-            started = [
-                await stack.enter_async_context(running(child("growth", size), env))
+            processes = [
+                await stack.enter_async_context(running(child_command("growth", size), env))
                 for size, env in zip(sizes, homes, strict=True)
             ]
-            table.rows += await _ask_all(started, sizes, options)
+            table.rows += await _measure_all(processes, sizes, options)
     return [table]
 
 
 @contextmanager
-def _removed_later() -> Iterator[Path]:
-    """A directory that a program of its own removes: with so many files that may take a minute."""
-    folder = mkdtemp()
+def _temporary_directory() -> Iterator[Path]:
+    """Create a directory that a separate process deletes, because that may take a minute."""
+    directory = mkdtemp()
     try:
-        yield Path(folder)
+        yield Path(directory)
     finally:
-        subprocess.Popen(["rm", "-rf", folder], start_new_session=True)
+        subprocess.Popen(["rm", "-rf", directory], start_new_session=True)
 
 
-async def _ask_all(started: Sequence[Any], sizes: Sequence[int], options: Options) -> list[Sequence[Any]]:
+async def _measure_all(
+    processes: Sequence[Any], sizes: Sequence[int], options: Options
+) -> list[Sequence[Any]]:
     rows = []
-    for what, question in QUESTIONS.items():
-        if question == "find":
-            rows.append(_row("memory", sizes, [memory_of(one.pid) for one in started], "bytes"))
-            first = [await asked(one, question, 1) for one in started]
-            rows.append(_row("`ot.find`, the first: its index is made", sizes, first))
-        taken = await interleaved(
-            *(partial(asked, one, question, TIMES) for one in started), rounds=options.rounds
+    for label, operation in OPERATIONS.items():
+        if operation == "find":
+            rows.append(_row("memory", sizes, [memory_of(process.pid) for process in processes], "bytes"))
+            first = [await request(process, operation, 1) for process in processes]
+            rows.append(_row("first `ot.find`, builds its index", sizes, first))
+        rounds = await interleaved(
+            *(partial(request, process, operation, REPEATS) for process in processes), rounds=options.rounds
         )
-        rows.append(_row(what, sizes, list(map(min, taken))))
+        rows.append(_row(label, sizes, list(map(min, rounds))))
     rows.append(
-        _row("memory with the index of `ot.find`", sizes, [memory_of(one.pid) for one in started], "bytes")
+        _row(
+            "memory with the index of `ot.find`",
+            sizes,
+            [memory_of(process.pid) for process in processes],
+            "bytes",
+        )
     )
     return rows
 
 
-def _row(what: str, sizes: Sequence[int], amounts: Sequence[float], unit: str = "s") -> Sequence[Any]:
+def _row(label: str, sizes: Sequence[int], amounts: Sequence[float], unit: str = "s") -> Sequence[Any]:
     ratio = amounts[-1] / amounts[0]
     slope = math.log(ratio) / math.log(sizes[-1] / sizes[0])
-    return (what, *(shown(one, unit) for one in amounts), f"{ratio:.2f}x", f"{slope:.2f}")
+    return (label, *(format_amount(amount, unit) for amount in amounts), f"{ratio:.2f}x", f"{slope:.2f}")
 
 
 async def _start(size: int, env: dict[str, str]) -> float:
     start = time.perf_counter()
-    async with running(child("growth", size), env) as process:
-        await asked(process, "call", 1)
+    async with running(child_command("growth", size), env) as process:
+        await request(process, "call", 1)
         return time.perf_counter() - start
 
 
-class Questions:
-    """What a child can be asked; each is done so many times, and the median of the seconds returned."""
+class Operations:
+    """The operations of a child process. Each is repeated, and the median of the seconds is returned."""
 
     def __init__(self, runtime: Any, size: int) -> None:
-        from onetool.domain.bundle import Filter
-        from onetool.domain.caller import Caller, grant
+        from onetool.domain.bundles.bundle import BundleFilter
+        from onetool.domain.calls.caller import Caller, always_approve
 
-        self._runtime, self._size, self._chance = runtime, size, random.Random(size)
-        self._caller = Caller(door="python", approve=grant)
-        self._everything = Filter(include_disabled=True)
+        self._runtime, self._size, self._rng = runtime, size, random.Random(size)
+        self._caller = Caller(interface="python", approve=always_approve)
+        self._all = BundleFilter(include_disabled=True)
         self._queries = cycle(queries(3))
-        self._shown: Any = None
+        self._exposure: Any = None
 
-    async def __call__(self, question: str, times: str) -> float:
-        """Answer one line."""
-        work = getattr(self, f"_{question}")
-        taken = []
-        for _ in range(int(times)):
+    async def __call__(self, operation: str, repeats: str) -> float:
+        """Run an operation several times and return the median."""
+        run = getattr(self, f"_{operation}")
+        times = []
+        for _ in range(int(repeats)):
             start = time.perf_counter()
-            await work()
-            taken.append(time.perf_counter() - start)
-        return sorted(taken)[len(taken) // 2]
+            await run()
+            times.append(time.perf_counter() - start)
+        return sorted(times)[len(times) // 2]
 
     async def _lookup(self) -> None:
-        assert await self._runtime.catalog.find(self._any())
+        assert await self._runtime.state.catalog.find(self._random_name())
 
     async def _call(self) -> None:
-        await self._answered(self._any(), message="hi")
+        await self._succeeds(self._random_name(), message="hi")
 
     async def _wire_call(self) -> None:
-        from onetool.doors.mcp.presents import Everything
+        from onetool.interfaces.mcp.exposure import ExposeAll
 
-        self._shown = self._shown or Everything(self._runtime)
-        said = await self._shown.call(self._any().replace(".", "__"), {"message": "hi"}, self._caller)
-        assert said.text == "hi", said
+        self._exposure = self._exposure or ExposeAll(self._runtime)
+        reply = await self._exposure.call(
+            self._random_name().replace(".", "__"), {"message": "hi"}, self._caller
+        )
+        assert reply.text == "hi", reply
 
     async def _page(self) -> None:
-        await self._runtime.bundles.list_tools(self._everything, None, 25)
+        await self._runtime.state.bundles.list_tools(self._all, None, 25)
 
     async def _search(self) -> None:
-        await self._runtime.bundles.search(next(self._queries), self._everything)
+        await self._runtime.state.bundles.search(next(self._queries), self._all)
 
     async def _find(self) -> None:
-        await self._answered("ot.find", query=next(self._queries))
+        await self._succeeds("ot.find", query=next(self._queries))
 
-    async def _answered(self, name: str, **args: Any) -> None:
-        result = await self._runtime.call(self._runtime.new_call(name, args, "python"), self._caller)
+    async def _succeeds(self, name: str, **args: Any) -> None:
+        result = await self._runtime.call_tool(name, args, self._caller, "python")
         assert result.ok, result
 
-    def _any(self) -> str:
-        return name_of(self._chance.randrange(self._size))
+    def _random_name(self) -> str:
+        return name_of(self._rng.randrange(self._size))
 
 
 async def main(size: int) -> None:
-    """Be the process for one size."""
+    """Run the child process for one size."""
     from onetool.bootstrap import open_runtime
     from onetool.settings.configuration import load_configuration
-    from onetool.settings.places import find_places
+    from onetool.settings.paths import find_paths
 
-    places = find_places(os.environ, Path.cwd())
-    async with open_runtime(lambda: load_configuration(places, {})) as runtime:
-        await answer(Questions(runtime, size))
+    paths = find_paths(os.environ, Path.cwd())
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        await serve(Operations(runtime, size))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Calls within a process of their own, which is asked for so many in flight for so many seconds."""
+"""Calls within one process, for a given concurrency and duration."""
 
 import asyncio
 import os
@@ -8,71 +8,71 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
-from benchmarks.children import answer
-from benchmarks.load import FLIGHTS, Ask, Load, drive
+from benchmarks.children import serve
+from benchmarks.load import CONCURRENCY, Load, Request, drive
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller
-from onetool.runtime import Runtime
+from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
-from onetool.settings.places import find_places
+from onetool.settings.paths import find_paths
 from onetool.testing import function_source, memory_runtime
 
 ARGS = {"a": "x", "b": "y", "c": 1, "d": 2.0, "e": True, "f": "z"}
 CODE = "1 + 1"
-CALLER = Caller(door="python")
+CALLER = Caller(interface="python")
 
 
 async def noop(a: str, b: str = "", c: int = 0, d: float = 0.0, e: bool = False, f: str = "") -> str:
-    """Do nothing, and let others go on meanwhile."""
+    """Do nothing, but yield to other tasks."""
     await asyncio.sleep(0)
     return a
 
 
 @asynccontextmanager
-async def function() -> AsyncIterator[Ask]:
-    """The bare function behind a check of its arguments."""
+async def function() -> AsyncIterator[Request]:
+    """Validate arguments and call the function directly."""
     import jsonschema_rs
 
     async with memory_runtime({"bench": [noop]}) as ot:
-        tool = await ot.runtime.catalog.find("bench.noop")
+        tool = await ot.runtime.state.catalog.find("bench.noop")
     assert tool
     validator = jsonschema_rs.validator_for(dict(tool.spec.input_schema))
 
-    async def ask() -> None:
+    async def request() -> None:
         validator.validate(ARGS)
         await noop(**ARGS)  # type: ignore[arg-type]
 
-    yield ask
+    yield request
 
 
 @asynccontextmanager
-async def memory() -> AsyncIterator[Ask]:
-    """The corridor, in memory."""
+async def memory() -> AsyncIterator[Request]:
+    """Call through the pipeline, in memory."""
     async with memory_runtime({"bench": [noop]}) as ot:
-        yield _calling(ot.runtime)
+        yield _caller(ot.runtime)
 
 
 @asynccontextmanager
-async def disk() -> AsyncIterator[Ask]:
-    """The corridor as it is served: it looks at files before each call, logs and counts."""
-    places = find_places(os.environ, Path.cwd())
+async def disk() -> AsyncIterator[Request]:
+    """Call through the pipeline with file checks, logging and statistics."""
+    paths = find_paths(os.environ, Path.cwd())
     async with open_runtime(
-        lambda: load_configuration(places, {}), sources=[function_source("bench", [noop])]
+        lambda: load_configuration(paths, {}), sources=[function_source("bench", [noop])]
     ) as runtime:
-        yield _calling(runtime)
+        yield _caller(runtime)
 
 
 @asynccontextmanager
-async def monty() -> AsyncIterator[Ask]:
-    """The bare interpreter on threads, with its type check, as many workers as OneTool has."""
+async def monty() -> AsyncIterator[Request]:
+    """Run code in the bare interpreter with type checks, with as many workers as OneTool."""
     from pydantic_monty import Monty
 
     from onetool.settings.schema import Settings
 
     loop = asyncio.get_running_loop()
     with (
-        ThreadPoolExecutor(max(FLIGHTS)) as threads,
-        Monty(min_processes=1, max_processes=Settings().execution.max_runs) as pool,
+        ThreadPoolExecutor(max(CONCURRENCY)) as threads,
+        Monty(min_processes=1, max_processes=Settings().execution.max_concurrent_runs) as pool,
     ):
 
         def once() -> None:
@@ -83,38 +83,38 @@ async def monty() -> AsyncIterator[Ask]:
 
 
 @asynccontextmanager
-async def run() -> AsyncIterator[Ask]:
-    """`run`: the code read, checked, run, its result masked and measured."""
+async def run() -> AsyncIterator[Request]:
+    """Run code with OneTool, including parsing, type checks, redaction and recording."""
     async with memory_runtime() as ot:
 
-        async def ask() -> None:
+        async def request() -> None:
             result = await ot.run(CODE)
             assert result.data == 2, result
 
-        yield ask
+        yield request
 
 
-KINDS: dict[str, Callable[[], AbstractAsyncContextManager[Ask]]] = {
+KINDS: dict[str, Callable[[], AbstractAsyncContextManager[Request]]] = {
     kind.__name__: kind for kind in (function, memory, disk, monty, run)
 }
 
 
-def _calling(runtime: Runtime) -> Ask:
-    async def ask() -> None:
-        result = await runtime.call(runtime.new_call("bench.noop", ARGS, "python"), CALLER)
+def _caller(runtime: Runtime) -> Request:
+    async def request() -> None:
+        result = await runtime.call_tool("bench.noop", ARGS, CALLER, "python")
         assert result.ok, result
 
-    return ask
+    return request
 
 
 async def main(kind: str) -> None:
-    """Answer loads."""
-    async with KINDS[kind]() as ask:
+    """Run the child process for one kind of call."""
+    async with KINDS[kind]() as request:
 
-        async def load(flight: str, seconds: str) -> Load:
-            return await drive([ask] * int(flight), float(seconds), os.getpid())
+        async def load(concurrency: str, seconds: str) -> Load:
+            return await drive([request] * int(concurrency), float(seconds), os.getpid())
 
-        await answer(load)
+        await serve(load)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Calls for a second or so, one or many in flight: how many, how long each took, what the server spent."""
+"""Load generation: call rate, latency, CPU time and memory for one or many concurrent calls."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from benchmarks.figures import Figure, interleaved
 from benchmarks.processes import cpu_of, memory_of
 
-FLIGHTS = (1, 32)
-COLUMNS = ("what", "who", "in flight", "calls/s", "p50", "p95", "CPU a call", "memory")
-Ask = Callable[[], Awaitable[Any]]
+CONCURRENCY = (1, 32)
+COLUMNS = ("comparison", "program", "concurrency", "calls/s", "p50", "p95", "CPU per call", "memory")
+Request = Callable[[], Awaitable[Any]]
 
 
 class Load(NamedTuple):
-    """What a server did: calls a second, seconds a call, its own CPU seconds a call, bytes that it holds."""
+    """Calls per second, latencies in seconds, CPU seconds per call, and memory in bytes."""
 
     rate: float
     p50: float
@@ -24,30 +24,34 @@ class Load(NamedTuple):
 
 
 Driver = Callable[[int], Awaitable[Load]]
-"""Loads one server with so many calls in flight."""
+"""Measures one server at a given concurrency."""
 
 
-async def drive(asks: Sequence[Ask], seconds: float, pid: int) -> Load:
-    """Let each ask again and again for so long; the CPU time and memory are those of the program `pid`."""
-    await asyncio.gather(*(ask() for ask in asks))
+async def drive(requests: Sequence[Request], seconds: float, pid: int) -> Load:
+    """Repeat the requests concurrently for some seconds, and measure the process `pid`."""
+    await asyncio.gather(*(request() for request in requests))
     cpu, start = cpu_of(pid), time.perf_counter()
     times = [
-        took for each in await asyncio.gather(*(_ask(ask, start + seconds) for ask in asks)) for took in each
+        duration
+        for durations in await asyncio.gather(*(_repeat(request, start + seconds) for request in requests))
+        for duration in durations
     ]
     rate = len(times) / (time.perf_counter() - start)
     times.sort()
     spent = (cpu_of(pid) - cpu) / len(times)
-    return Load(rate, _at(times, 0.5), _at(times, 0.95), spent, memory_of(pid))
+    return Load(rate, _percentile(times, 0.5), _percentile(times, 0.95), spent, memory_of(pid))
 
 
-async def compare(what: str, drivers: Mapping[str, Driver], rounds: int) -> list[Sequence[Any]]:
-    """Load the first, which is the bare one, and the others in turn; a row for each other and each flight."""
+async def compare(label: str, drivers: Mapping[str, Driver], rounds: int) -> list[Sequence[Any]]:
+    """Compare the first driver, the bare one, with the others; return a row for each and each concurrency."""
     rows = list[Sequence[Any]]()
-    for flight in FLIGHTS:
-        taken = await interleaved(*(_with(driver, flight) for driver in drivers.values()), rounds=rounds)
-        bare, *others = (max(loads, key=lambda load: load.rate) for loads in taken)
+    for concurrency in CONCURRENCY:
+        results = await interleaved(
+            *(_with(driver, concurrency) for driver in drivers.values()), rounds=rounds
+        )
+        bare, *others = (max(loads, key=lambda load: load.rate) for loads in results)
         for name, load in zip(list(drivers)[1:], others, strict=True):
-            rows.append((what, name, flight, *_figures(bare, load)))
+            rows.append((label, name, concurrency, *_figures(bare, load)))
     return rows
 
 
@@ -56,20 +60,20 @@ def _figures(bare: Load, load: Load) -> list[Figure]:
     return [Figure(a, b, unit) for a, b, unit in zip(bare, load, units, strict=True)]
 
 
-def _with(driver: Driver, flight: int) -> Callable[[], Awaitable[Load]]:
-    return lambda: driver(flight)
+def _with(driver: Driver, concurrency: int) -> Callable[[], Awaitable[Load]]:
+    return lambda: driver(concurrency)
 
 
-async def _ask(ask: Ask, end: float) -> list[float]:
+async def _repeat(request: Request, end: float) -> list[float]:
     times = list[float]()
     start = time.perf_counter()
     while start < end:
-        await ask()
+        await request()
         now = time.perf_counter()
         times.append(now - start)
         start = now
     return times
 
 
-def _at(times: Sequence[float], part: float) -> float:
-    return times[min(int(len(times) * part), len(times) - 1)]
+def _percentile(times: Sequence[float], quantile: float) -> float:
+    return times[min(int(len(times) * quantile), len(times) - 1)]

@@ -1,4 +1,4 @@
-"""What was asked for on the command line."""
+"""Command line options."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is measured, with which data, how long."""
+    """Sections, data and duration of a run."""
 
     sections: tuple[str, ...] = ()
     data: Path | None = None
@@ -15,14 +15,14 @@ class Options:
     cache: Path
     quick: bool = False
     seconds: float = 1.0
-    """How long one load lasts."""
+    """Duration of one load."""
 
     @property
     def rounds(self) -> int:
-        """How often each is measured."""
+        """Number of rounds per measurement."""
         return 2 if self.quick else 3
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many tools a catalog has that grows."""
+        """Catalog sizes of the growth section."""
         return (100, 1_000) if self.quick else (100, 10_000, 100_000)

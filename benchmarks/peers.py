@@ -1,4 +1,4 @@
-"""Other gateways, each installed from PyPI into an environment of its own, and loaded like ours."""
+"""Other gateways, each installed from PyPI into its own environment and measured like OneTool."""
 
 import asyncio
 import json
@@ -19,25 +19,25 @@ from benchmarks.wire import http_driver, http_request
 
 FASTMCP, CONTEXTFORGE = "fastmcp", "mcp-contextforge-gateway"
 USED: list[str] = []
-"""Names and versions of what was measured."""
+"""Names and versions of the measured packages."""
 
 
 async def fastmcp_proxy(options: Options, command: list[str]) -> list[str]:
-    """The command of a FastMCP proxy before this server."""
-    python = await _installed(options.cache, FASTMCP)
+    """Return the command of a FastMCP proxy for a server."""
+    python = await _install(options.cache, FASTMCP)
     return [str(python), str(BARE / "fastmcp_proxy.py"), *command]
 
 
 @asynccontextmanager
-async def contextforge(options: Options, folder: Path, upstream: int) -> AsyncIterator[Driver]:
-    """A ContextForge that has the same REST tool, called over JSON-RPC."""
-    python = await _installed(options.cache, CONTEXTFORGE)
-    port, place = free_port(), folder / "contextforge"
-    place.mkdir()
+async def contextforge(options: Options, directory: Path, upstream: int) -> AsyncIterator[Driver]:
+    """Run ContextForge with the same REST tool, called over JSON-RPC."""
+    python = await _install(options.cache, CONTEXTFORGE)
+    port, data = free_port(), directory / "contextforge"
+    data.mkdir()
     command = [str(python.with_name("mcpgateway")), "--host", "127.0.0.1", "--port", str(port)]
-    env = {**os.environ, **_settings(place)}
+    env = {**os.environ, **_settings(data)}
     async with running(command, env, port, quiet=True) as process:
-        token = await _said(str(python), "-m", "mcpgateway.utils.create_jwt_token", *_claims(env), env=env)
+        token = await _run(str(python), "-m", "mcpgateway.utils.create_jwt_token", *_claims(env), env=env)
         name = await _register(port, upstream, token)
         params = {"name": name, "arguments": {"city": "Oslo"}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
@@ -46,10 +46,10 @@ async def contextforge(options: Options, folder: Path, upstream: int) -> AsyncIt
         )
 
 
-def _settings(place: Path) -> dict[str, str]:
-    """As it comes, but for what keeps it from calling this machine and from limiting how often."""
+def _settings(data: Path) -> dict[str, str]:
+    """Return default settings, but allow loopback addresses and disable rate limits."""
     return {
-        "DATABASE_URL": f"sqlite:///{place}/mcp.db",
+        "DATABASE_URL": f"sqlite:///{data}/mcp.db",
         "JWT_SECRET_KEY": secrets.token_urlsafe(48),
         "AUTH_ENCRYPTION_SECRET": secrets.token_urlsafe(48),
         "PLATFORM_ADMIN_EMAIL": "admin@example.com",
@@ -79,34 +79,34 @@ async def _register(port: int, upstream: int, token: str) -> str:
     }
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, trust_env=False, timeout=60) as client:
-        answer = await client.post(f"http://127.0.0.1:{port}/tools", json={"tool": tool})
-        if answer.is_error:
-            raise SystemExit(f"ContextForge refused the tool: {answer.text[:500]}")
-        return str(answer.json()["name"])
+        response = await client.post(f"http://127.0.0.1:{port}/tools", json={"tool": tool})
+        if response.is_error:
+            raise SystemExit(f"ContextForge rejected the tool: {response.text[:500]}")
+        return str(response.json()["name"])
 
 
-async def _installed(cache: Path, package: str) -> Path:
-    """The Python of an environment that has this package; made when it is not there."""
-    place = cache / package
-    python = place / "bin" / "python"
+async def _install(cache: Path, package: str) -> Path:
+    """Return the Python of an environment with this package; create the environment if necessary."""
+    environment = cache / package
+    python = environment / "bin" / "python"
     if not python.exists():
         print(f"installing {package} ...", file=sys.stderr, flush=True)
         uv = shutil.which("uv")
         if uv is None:
-            raise SystemExit("--peers needs uv: https://docs.astral.sh/uv/")
-        await _said(uv, "venv", "--quiet", "--python", sys.executable, str(place))
-        await _said(uv, "pip", "install", "--quiet", "--python", str(python), package)
+            raise SystemExit("--peers requires uv: https://docs.astral.sh/uv/")
+        await _run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
+        await _run(uv, "pip", "install", "--quiet", "--python", str(python), package)
     code = f"import importlib.metadata as m; print(m.version({package!r}))"
-    found = f"{package} {await _said(str(python), '-c', code)}"
-    if found not in USED:
-        USED.append(found)
+    installed = f"{package} {await _run(str(python), '-c', code)}"
+    if installed not in USED:
+        USED.append(installed)
     return python
 
 
-async def _said(*command: str, env: dict[str, str] | None = None) -> str:
+async def _run(*command: str, env: dict[str, str] | None = None) -> str:
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(*command, env=env, stdout=pipe, stderr=pipe)
-    said, errors = await process.communicate()
+    output, errors = await process.communicate()
     if process.returncode != 0:
         raise SystemExit(f"{Path(command[0]).name} failed: {errors.decode()[-1000:]}")
-    return said.decode().strip().splitlines()[-1] if said.strip() else ""
+    return output.decode().strip().splitlines()[-1] if output.strip() else ""

@@ -1,4 +1,4 @@
-"""Programs that are measured: started, asked for their CPU time and memory, and ended. Needs Linux."""
+"""Measured programs: start, stop, CPU time and memory. Requires Linux."""
 
 import asyncio
 import os
@@ -11,54 +11,54 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE = 120.0
-LONGEST_LINE = 2**24
+TIMEOUT_S = 120.0
+MAX_LINE_BYTES = 2**24
 BARE = Path(__file__).parent / "bare"
 
 
 def bare(name: str, *args: object) -> list[str]:
-    """The command of a bare program."""
+    """Return the command of a minimal program."""
     return [sys.executable, str(BARE / f"{name}.py"), *map(str, args)]
 
 
 def onetool(*args: str) -> list[str]:
-    """The command of ours."""
+    """Return a OneTool command."""
     return [sys.executable, "-m", "onetool", *args]
 
 
-def home(folder: Path, settings: str = "") -> dict[str, str]:
-    """The environment of a new user with these settings, and nothing else of ours."""
-    places = {kind: folder / kind.lower() for kind in ("CONFIG", "DATA", "STATE")}
-    places["CONFIG"].mkdir(parents=True, exist_ok=True)
-    (places["CONFIG"] / "onetool.yaml").write_text(settings)
-    others = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
-    return {**others, **{f"ONETOOL_{kind}_DIR": str(place) for kind, place in places.items()}}
+def home(directory: Path, settings: str = "") -> dict[str, str]:
+    """Create a new user's directories with these settings and return the environment."""
+    directories = {kind: directory / kind.lower() for kind in ("CONFIG", "DATA", "STATE")}
+    directories["CONFIG"].mkdir(parents=True, exist_ok=True)
+    (directories["CONFIG"] / "onetool.yaml").write_text(settings)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("ONETOOL_")}
+    return {**inherited, **{f"ONETOOL_{kind}_DIR": str(path) for kind, path in directories.items()}}
 
 
 @asynccontextmanager
 async def running(
     command: list[str], env: Mapping[str, str] | None = None, port: int | None = None, quiet: bool = False
 ) -> AsyncIterator[Process]:
-    """Run a program for the block; with a port, from when it listens there on; quiet: without its stderr."""
+    """Run a program during the block. With a port, wait until it listens; `quiet` discards stderr."""
     process = await asyncio.create_subprocess_exec(
         *command,
         env=env,
         stdin=PIPE,
         stdout=DEVNULL if port else PIPE,
         stderr=DEVNULL if quiet else None,
-        limit=LONGEST_LINE,
+        limit=MAX_LINE_BYTES,
     )
     try:
         if port:
-            await _listens(port, process)
+            await _wait_until_listening(port, process)
         yield process
     finally:
-        await _end(process)
+        await _stop(process)
 
 
-async def _end(process: Process) -> None:
+async def _stop(process: Process) -> None:
     if process.stdin:
-        process.stdin.close()  # who serves a pipe ends when it is closed
+        process.stdin.close()  # a stdio server exits when its stdin is closed
     with suppress(ProcessLookupError):
         if process.stdout is None:
             process.terminate()
@@ -69,35 +69,35 @@ async def _end(process: Process) -> None:
             await process.wait()
 
 
-async def _listens(port: int, process: Process) -> None:
-    end = asyncio.get_running_loop().time() + PATIENCE
-    while asyncio.get_running_loop().time() < end:
+async def _wait_until_listening(port: int, process: Process) -> None:
+    deadline = asyncio.get_running_loop().time() + TIMEOUT_S
+    while asyncio.get_running_loop().time() < deadline:
         if process.returncode is not None:
-            raise SystemExit(f"a measured program ended with {process.returncode} before it listened")
+            raise SystemExit(f"A measured program exited with code {process.returncode} before it listened.")
         with suppress(OSError):
             _, writer = await asyncio.open_connection("127.0.0.1", port)
             writer.close()
             return
         await asyncio.sleep(0.05)
-    raise SystemExit(f"nothing listens on {port}")
+    raise SystemExit(f"Nothing listens on port {port}.")
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    """Return a free port."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 
 def cpu_of(pid: int) -> float:
-    """Seconds that a program and all it started have used so far."""
-    return sum(_own_cpu(one) + sum(map(int, _stat(one)[13:15])) / TICKS for one in _tree(pid))
+    """Return the CPU seconds of a process and its children."""
+    return sum(_own_cpu(member) + sum(map(int, _stat(member)[13:15])) / TICKS for member in _tree(pid))
 
 
 def memory_of(pid: int) -> float:
-    """Bytes that a program and all it started hold; what several share counts once."""
-    return sum(_pss(one) for one in _tree(pid))
+    """Return the memory of a process and its children in bytes, counting shared memory once."""
+    return sum(_pss(member) for member in _tree(pid))
 
 
 def _tree(pid: int) -> Iterator[int]:
@@ -109,10 +109,10 @@ def _tree(pid: int) -> Iterator[int]:
 
 
 def _own_cpu(pid: int) -> float:
-    """The clock that Linux keeps for every process, to the nanosecond."""
+    """Return the CPU time from the per-process clock of Linux, in nanosecond resolution."""
     with suppress(OSError):
         return time.clock_gettime((~pid << 3) | 2)
-    return 0.0  # it has ended meanwhile, and is counted with its parent
+    return 0.0  # the process has exited and is counted with its parent
 
 
 def _stat(pid: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page that a run writes: when, on what machine, with which versions, and all tables."""
+"""The report of a run: date, machine, versions and tables."""
 
 import os
 import platform
@@ -27,11 +27,11 @@ PACKAGES = (
 )
 
 
-def page(tables: Iterable[Table], peers: Iterable[str], took: float) -> str:
-    """All tables under a head that says how they came to be."""
+def page(tables: Iterable[Table], peers: Iterable[str], duration_s: float) -> str:
+    """Return all tables, preceded by the date, the machine and the versions."""
     now = datetime.now(UTC)
     head = [
-        f"Measured on {now:%Y-%m-%d} in {took / 60:.0f} minutes: {_machine()}.",
+        f"Measured on {now:%Y-%m-%d} in {duration_s / 60:.0f} minutes: {_machine()}.",
         f"Python {platform.python_version()}, onetool {version('onetool')}, "
         + ", ".join([*filter(None, map(_version, PACKAGES)), *peers])
         + ".",
@@ -40,13 +40,13 @@ def page(tables: Iterable[Table], peers: Iterable[str], took: float) -> str:
 
 
 def write(text: str) -> None:
-    """Keep the page, and put it into the documentation."""
+    """Store the report and insert it into the documentation."""
     LATEST.write_text(text, encoding="utf-8")
     PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
 def with_figures(documentation: str, text: str) -> str:
-    """The documentation with these figures in their place."""
+    """Return the documentation page with its figures replaced."""
     before, _, rest = documentation.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{text}\n{END}{after}"

@@ -1,7 +1,8 @@
-"""`python -m benchmarks --smoke`: is a ratio half as large again as the one that is written down?
+"""The smoke test: fail if a ratio exceeds the recorded one by half.
 
-CPU time of the servers and commands, not time by the clock: other programs may run beside them. Best of five,
-in turn; a ratio that is too large is measured again, and only the third failure counts.
+It measures the CPU time of servers and commands, because other programs may run at the same time. The best
+of five interleaved rounds counts. A ratio that is too large is measured again, and only the third failure
+counts.
 """
 
 import json
@@ -17,11 +18,11 @@ from benchmarks.figures import ROUNDS, Figure, interleaved
 from benchmarks.options import Options
 
 COMMITTED = Path(__file__).parent / "results" / "smoke.json"
-WORSE = 1.5
+MAX_INCREASE = 1.5
 ATTEMPTS = 3
 SECONDS = 0.15
 CONTESTS: dict[str, Callable[[Options, Path], Any]] = {
-    "call": calls.corridor,
+    "call": calls.python_call,
     "run": calls.code,
     "MCP stdio": calls.mcp_stdio,
     "REST": calls.rest,
@@ -30,61 +31,62 @@ Ratios = dict[str, float]
 
 
 async def main() -> int:
-    """Print each figure; return 1 when one is too large three times."""
-    known = json.loads(COMMITTED.read_text())
+    """Print each figure; return 1 if a ratio is too large in all attempts."""
+    committed = json.loads(COMMITTED.read_text())
     suspects: Collection[str] | None = None
     for attempt in range(1, ATTEMPTS + 1):
-        suspects = worse(await measure(suspects), known)
+        suspects = worse(await measure(suspects), committed)
         if not suspects:
             return 0
-        print(f"attempt {attempt} of {ATTEMPTS}: over {WORSE} times what is written: {', '.join(suspects)}")
+        names = ", ".join(suspects)
+        print(f"attempt {attempt} of {ATTEMPTS}: over {MAX_INCREASE} times the recorded ratio: {names}")
     return 1
 
 
 async def write() -> int:
-    """Write down the median of several measurements."""
-    taken = [await measure(None) for _ in range(ATTEMPTS)]
-    medians = {name: median(ratios[name] for ratios in taken) for name in taken[0]}
+    """Record the median of several measurements."""
+    runs = [await measure(None) for _ in range(ATTEMPTS)]
+    medians = {name: median(ratios[name] for ratios in runs) for name in runs[0]}
     COMMITTED.write_text(json.dumps(medians, indent=2) + "\n")
     return 0
 
 
-def worse(ratios: Mapping[str, float], known: Mapping[str, float]) -> list[str]:
-    """Which ratios are too large beside those that are written down."""
-    return [name for name, ratio in ratios.items() if ratio > known[name] * WORSE]
+def worse(ratios: Mapping[str, float], committed: Mapping[str, float]) -> list[str]:
+    """Return the ratios that are too large compared with the recorded ones."""
+    return [name for name, ratio in ratios.items() if ratio > committed[name] * MAX_INCREASE]
 
 
 async def measure(only: Collection[str] | None) -> Ratios:
-    """Measure all, or only these."""
+    """Measure all ratios, or only the given ones."""
     ratios = Ratios()
-    with TemporaryDirectory() as folder:
-        root = Path(folder)
-        for name, work in measures(root).items():
+    with TemporaryDirectory() as directory:
+        root = Path(directory)
+        for name, measure_ratio in measures(root).items():
             if only is None or name in only:
                 (root / name).mkdir()
-                figure = await work(root / name)
+                figure = await measure_ratio(root / name)
                 print(f"{name:<12} {figure}", flush=True)
                 ratios[name] = round(figure.ratio, 2)
     return ratios
 
 
 def measures(root: Path) -> dict[str, Callable[[Path], Awaitable[Figure]]]:
-    """Every ratio by its name."""
+    """Return a function for each ratio by name."""
     options = Options(cache=root, seconds=SECONDS)
-    calling = {name: partial(_call, contest, options) for name, contest in CONTESTS.items()}
-    return {**calling, **{name: partial(_start, name) for name in startup.STARTS}}
+    call_measures = {name: partial(_call, contest, options) for name, contest in CONTESTS.items()}
+    return {**call_measures, **{name: partial(_start, name) for name in startup.STARTS}}
 
 
-async def _call(contest: Callable[[Options, Path], Any], options: Options, folder: Path) -> Figure:
-    async with contest(options, folder) as drivers:
-        asked = [partial(drivers[who], 1) for who in ("bare", "OneTool")]
-        taken = await interleaved(*asked, rounds=ROUNDS)
-    bare, ours = (min(load.cpu for load in loads) for loads in taken)
+async def _call(contest: Callable[[Options, Path], Any], options: Options, directory: Path) -> Figure:
+    async with contest(options, directory) as drivers:
+        measured = [partial(drivers[name], 1) for name in ("bare", "OneTool")]
+        rounds = await interleaved(*measured, rounds=ROUNDS)
+    bare, ours = (min(load.cpu for load in loads) for loads in rounds)
     return Figure(bare, ours)
 
 
-async def _start(name: str, folder: Path) -> Figure:
-    env = await startup.user_with_packs(folder.parent / "user")
-    taken = await interleaved(*(partial(start, env) for start in startup.STARTS[name]), rounds=ROUNDS)
-    bare, ours = (min(start.cpu for start in starts) for starts in taken)
+async def _start(name: str, directory: Path) -> Figure:
+    env = await startup.user_with_packs(directory.parent / "user")
+    rounds = await interleaved(*(partial(start, env) for start in startup.STARTS[name]), rounds=ROUNDS)
+    bare, ours = (min(start.cpu for start in starts) for starts in rounds)
     return Figure(bare, ours)

@@ -1,4 +1,4 @@
-"""How long a command takes to start, beside the least that such a program is."""
+"""Startup time of commands compared with minimal programs."""
 
 import asyncio
 import resource
@@ -17,28 +17,28 @@ from benchmarks.processes import bare, cpu_of, home, memory_of, onetool, running
 from benchmarks.wire import stdio_client
 
 PACK = '''
-"""A pack of the benchmark."""
+"""A pack for the benchmark."""
 
-def look(path: str, depth: int = 1, names: list[str] | None = None) -> str:
-    """Look at something.
+def inspect(path: str, depth: int = 1, names: list[str] | None = None) -> str:
+    """Inspect something.
 
     Args:
-        path: Where.
-        depth: How deep.
-        names: What for.
+        path: The path.
+        depth: The depth.
+        names: The names.
     """
     return path
 '''
 PACKS = 20
 Env = Mapping[str, str]
 NOTE = (
-    "Time by the clock and CPU time of the whole process; memory where it stays running. "
-    "The first start, which looks into new packs, is not counted."
+    "Elapsed time and CPU time of the whole process, and memory of processes that keep running. "
+    "The first start, which inspects new packs, is not included."
 )
 
 
 class Start(NamedTuple):
-    """What one start took: seconds, CPU seconds, bytes that are held (0 where it ended)."""
+    """One start: seconds, CPU seconds, and bytes of memory (0 if the process has exited)."""
 
     wall: float
     cpu: float
@@ -46,31 +46,31 @@ class Start(NamedTuple):
 
 
 async def measure(options: Options) -> list[Table]:
-    """The command line, and an MCP server until it has listed its tools."""
-    table = Table("Start-up", NOTE, ("what", "time", "CPU", "memory"))
-    with TemporaryDirectory() as folder:
-        env = await user_with_packs(Path(folder) / "user")
-        for name, what in WHAT.items():
-            taken = await interleaved(
+    """Measure the command line, and an MCP server until it has listed its tools."""
+    table = Table("Startup", NOTE, ("comparison", "time", "CPU", "memory"))
+    with TemporaryDirectory() as directory:
+        env = await user_with_packs(Path(directory) / "user")
+        for name, label in LABELS.items():
+            rounds = await interleaved(
                 *(partial(start, env) for start in STARTS[name]), rounds=options.rounds + 2
             )
-            table.rows.append((what, *_figures(taken)))
+            table.rows.append((label, *_figures(rounds)))
     return [table]
 
 
 def program(*args: str) -> list[str]:
-    """The installed command, as people start it."""
-    found = shutil.which("onetool", path=str(Path(sys.executable).parent))
-    if found is None:
-        raise SystemExit("onetool is not installed in this environment: run `just setup`.")
-    return [sys.executable, found, *args]
+    """Return the installed command, as users run it."""
+    executable = shutil.which("onetool", path=str(Path(sys.executable).parent))
+    if executable is None:
+        raise SystemExit("OneTool is not installed in this environment. Run `just setup`.")
+    return [sys.executable, executable, *args]
 
 
-async def user_with_packs(folder: Path) -> Env:
-    """The environment of a user who has some packs, which OneTool has looked into: it does so once."""
-    if folder.exists():
-        return home(folder)
-    env = home(folder)
+async def user_with_packs(directory: Path) -> Env:
+    """Return the environment of a user with packs that OneTool has already inspected."""
+    if directory.exists():
+        return home(directory)
+    env = home(directory)
     tools = Path(env["ONETOOL_CONFIG_DIR"]) / "tools"
     tools.mkdir()
     for number in range(PACKS):
@@ -80,19 +80,19 @@ async def user_with_packs(folder: Path) -> Env:
 
 
 async def _command(command: list[str], env: Env) -> Start:
-    """Run a command to its end."""
+    """Run a command until it exits."""
     start, before = time.perf_counter(), _children_cpu()
     process = await asyncio.create_subprocess_exec(*command, env=env, stdout=asyncio.subprocess.DEVNULL)
     if await process.wait() != 0:
-        raise SystemExit(f"a measured command failed: {command}")
+        raise SystemExit(f"Benchmark command failed: {command}")
     return Start(time.perf_counter() - start, _children_cpu() - before)
 
 
 async def _mcp(command: list[str], env: Env) -> Start:
-    """Start an MCP server, and ask what tools it has."""
+    """Start an MCP server and list its tools."""
     start = time.perf_counter()
     async with running(command, env) as process, stdio_client(process) as client:
-        await client.ask("tools/list", {}, b'"tools"')
+        await client.request("tools/list", {}, b'"tools"')
         return Start(time.perf_counter() - start, cpu_of(process.pid), memory_of(process.pid))
 
 
@@ -107,18 +107,18 @@ STARTS: dict[str, Sequence[Callable[[Env], Awaitable[Start]]]] = {
     ),
     "MCP start": (partial(_mcp, bare("mcp_server")), partial(_mcp, onetool("mcp"))),
 }
-"""The bare program, and ours."""
-WHAT = {
+"""The minimal program and OneTool."""
+LABELS = {
     "--version": "`onetool --version` / bare click",
     "tools list": f"`onetool tools list`, {PACKS} packs / click + pydantic + asyncio",
     "MCP start": "MCP stdio, spawn to tools/list / bare SDK server",
 }
 
 
-def _figures(taken: Sequence[Sequence[Start]]) -> list[Figure | str]:
-    """The least of each measure; memory only where it was measured."""
-    least = [[min(each) for each in zip(*starts, strict=True)] for starts in taken]
-    figures = [Figure(a, b, unit) for a, b, unit in zip(*least, ("s", "s", "bytes"), strict=True)]
+def _figures(rounds: Sequence[Sequence[Start]]) -> list[Figure | str]:
+    """Return the minimum of each value, with empty cells for values that were not measured."""
+    minima = [[min(values) for values in zip(*starts, strict=True)] for starts in rounds]
+    figures = [Figure(a, b, unit) for a, b, unit in zip(*minima, ("s", "s", "bytes"), strict=True)]
     return [figure if figure.bare else "" for figure in figures]
 
 

@@ -1,4 +1,4 @@
-"""A home with many stored tools, written as they would be, without waiting for the disk."""
+"""Generation of many stored tools, written without syncing to disk."""
 
 import random
 import time
@@ -8,38 +8,40 @@ from typing import Any
 import orjson
 from uuid_utils.compat import uuid7
 
-from onetool.domain.bundle import Bundle, ToolVersion, rfc3339
+from onetool.domain.bundles.bundle import Bundle, ToolVersion, rfc3339
 
-IN_A_BUNDLE = 1_000
+TOOLS_PER_BUNDLE = 1_000
 VERBS = ("get", "list", "create", "delete", "update", "search", "fetch", "export", "sync", "check")
 NOUNS = ("page", "issue", "file", "user", "order", "ticket", "branch", "message", "report", "table")
 
 
 def name_of(number: int) -> str:
-    """The name by which code calls a tool."""
-    return f"bundle_{number // IN_A_BUNDLE}.{_slug(number).replace('-', '_')}"
+    """Return the qualified name of a tool."""
+    return f"bundle_{number // TOOLS_PER_BUNDLE}.{_slug(number).replace('-', '_')}"
 
 
 def queries(seed: int) -> list[str]:
-    """What people search for: a word, two, and typing errors."""
-    chance = random.Random(seed)
-    two = [f"{chance.choice(VERBS)} {chance.choice(NOUNS)}" for _ in range(20)]
-    return [chance.choice((chance.choice(NOUNS), pair, "raed flie")) for pair in two]
+    """Return typical queries: one word, two words, and typos."""
+    rng = random.Random(seed)
+    pairs = [f"{rng.choice(VERBS)} {rng.choice(NOUNS)}" for _ in range(20)]
+    return [rng.choice((rng.choice(NOUNS), pair, "raed flie")) for pair in pairs]
 
 
-def fill(folder: Path, size: int) -> None:
-    """Write so many tools."""
+def fill(directory: Path, size: int) -> None:
+    """Write `size` tools in bundles."""
     at = rfc3339(time.time())
-    for first in range(0, size, IN_A_BUNDLE):
-        bundle = Bundle(id=str(uuid7()), slug=f"bundle-{first // IN_A_BUNDLE}", created_at=at, modified_at=at)
-        _write(folder / bundle.id / "bundle.json", bundle.to_json())
-        for number in range(first, min(first + IN_A_BUNDLE, size)):
+    for first in range(0, size, TOOLS_PER_BUNDLE):
+        bundle = Bundle(
+            id=str(uuid7()), slug=f"bundle-{first // TOOLS_PER_BUNDLE}", created_at=at, modified_at=at
+        )
+        _write(directory / bundle.id / "bundle.json", bundle.to_json())
+        for number in range(first, min(first + TOOLS_PER_BUNDLE, size)):
             tool = new_tool(bundle.id, _slug(number), at)
-            _write(folder / bundle.id / f"{tool.id}.json", tool.to_json())
+            _write(directory / bundle.id / f"{tool.id}.json", tool.to_json())
 
 
 def new_tool(bundle: str, slug: str, at: str) -> ToolVersion:
-    """A tool that echoes."""
+    """Return a tool that echoes its message."""
     return ToolVersion(
         id=str(uuid7()),
         bundle_id=bundle,
@@ -58,6 +60,6 @@ def _slug(number: int) -> str:
     return f"{VERBS[number % 10]}-{NOUNS[number // 10 % 10]}-{number}"
 
 
-def _write(file: Path, said: dict[str, Any]) -> None:
+def _write(file: Path, data: dict[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(orjson.dumps({"schemaVersion": 1, **said}))
+    file.write_bytes(orjson.dumps({"schemaVersion": 1, **data}))

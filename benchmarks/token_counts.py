@@ -1,4 +1,4 @@
-"""How many tokens a text is: by the ranks of a real tokenizer where they are installed, else as bytes / 4."""
+"""Token counts: from a real tokenizer if it is installed, otherwise bytes / 4."""
 
 import gzip
 import os
@@ -9,27 +9,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from onetool.domain.usage import tokens
+from onetool.domain.usage.events import estimate_tokens
 
 ENCODING = "o200k_base"
-ADDRESS = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
-ABSENT = "bytes / 4, because tiktoken and bpe-openai are not installed (uv sync --group bench)"
+RANKS_URL = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
+FALLBACK = "bytes / 4, because tiktoken and bpe-openai are not installed (uv sync --group bench)"
 Count = Callable[[str], int]
 
 
 class Tokenizer:
-    """Counts tokens, and says how."""
+    """Counts tokens and names the method."""
 
     def __init__(self) -> None:
-        self._count = _ranked()
-        self.name = f"tokens of {ENCODING}" if self._count else ABSENT
+        self._count = _tokenizer()
+        self.name = f"tokens of {ENCODING}" if self._count else FALLBACK
 
     def count(self, text: str) -> int:
-        """Count one text."""
-        return self._count(text) if self._count else tokens(len(text.encode()))
+        """Return the number of tokens in a text."""
+        return self._count(text) if self._count else estimate_tokens(len(text.encode()))
 
 
-def _ranked() -> Count | None:
+def _tokenizer() -> Count | None:
     try:
         import tiktoken
     except ImportError:
@@ -43,10 +43,10 @@ def _ranked() -> Count | None:
 
 
 def _load(get_encoding: Callable[[str], Any], ranks: bytes) -> Any:
-    """Lay the ranks where a download would be kept: tiktoken checks that they are the published ones."""
-    with TemporaryDirectory() as folder:
-        (Path(folder) / sha1(ADDRESS.encode()).hexdigest()).write_bytes(ranks)
-        os.environ["TIKTOKEN_CACHE_DIR"] = folder
+    """Load an encoding from the cache path that tiktoken uses; it verifies the ranks by their hash."""
+    with TemporaryDirectory() as directory:
+        (Path(directory) / sha1(RANKS_URL.encode()).hexdigest()).write_bytes(ranks)
+        os.environ["TIKTOKEN_CACHE_DIR"] = directory
         try:
             return get_encoding(ENCODING)
         finally:

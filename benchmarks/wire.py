@@ -1,4 +1,4 @@
-"""Clients that write and read bytes, so that what is measured is the server: HTTP, and MCP over both."""
+"""Minimal clients for HTTP and MCP that read and write bytes, so that the server dominates the cost."""
 
 import asyncio
 import json
@@ -8,30 +8,34 @@ from contextlib import asynccontextmanager
 from itertools import count
 from typing import Any
 
-from benchmarks.load import Ask, Driver, Load, drive
+from benchmarks.load import Driver, Load, Request, drive
 
 VERSION = "2025-06-18"
-HELLO = {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
-BOTH = "application/json, text/event-stream"
+CLIENT_INFO = {
+    "protocolVersion": VERSION,
+    "capabilities": {},
+    "clientInfo": {"name": "bench", "version": "1"},
+}
+ACCEPT_BOTH = "application/json, text/event-stream"
 
 
 class Connection:
-    """One connection that is kept open, with one request on it at a time."""
+    """A persistent connection with one request at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
 
-    async def ask(self, request: bytes, expected: bytes) -> bytes:
-        """Send a request and return the head of its answer, in which or in whose body this must be."""
+    async def request(self, request: bytes, expected: bytes) -> bytes:
+        """Send a request and return the head of the response. The body must contain `expected`."""
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")
         body = await self._body(head.lower())
         if not head.startswith(b"HTTP/1.1 2") or expected not in body:
-            raise SystemExit(f"a measured call failed: {head[:200]!r} {body[:500]!r}")
+            raise SystemExit(f"A measured call failed: {head[:200]!r} {body[:500]!r}")
         return head
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()
 
     async def _body(self, head: bytes) -> bytes:
@@ -46,11 +50,13 @@ class Connection:
 
 
 def http_driver(port: int, request: bytes, expected: bytes, pid: int, seconds: float) -> Driver:
-    """Load an HTTP server with one request, a connection for each in flight."""
+    """Return a driver that repeats one HTTP request, with one connection per concurrent request."""
 
-    async def run(flight: int) -> Load:
-        async with _connections(port, flight) as connections:
-            return await drive([_asking(one, request, expected) for one in connections], seconds, pid)
+    async def run(concurrency: int) -> Load:
+        async with _connections(port, concurrency) as connections:
+            return await drive(
+                [_repeatable(connection, request, expected) for connection in connections], seconds, pid
+            )
 
     return run
 
@@ -65,65 +71,69 @@ def mcp_http_driver(
     seconds: float,
     token: str = "",
 ) -> Driver:
-    """Load an MCP server over HTTP, a session for each in flight."""
+    """Return a driver that calls an MCP tool over HTTP, with one session per concurrent request."""
 
-    async def run(flight: int) -> Load:
-        async with _connections(port, flight) as connections:
-            asks = []
-            for one in connections:
-                head = await one.ask(_post(path, _message("initialize", HELLO, 0), token), b"serverInfo")
+    async def run(concurrency: int) -> Load:
+        async with _connections(port, concurrency) as connections:
+            requests = []
+            for connection in connections:
+                head = await connection.request(
+                    _post(path, _message("initialize", CLIENT_INFO, 0), token), b"serverInfo"
+                )
                 session = _header(head, "mcp-session-id")
-                await one.ask(_post(path, _message("notifications/initialized", {}), token, session), b"")
+                await connection.request(
+                    _post(path, _message("notifications/initialized", {}), token, session), b""
+                )
                 call = _message("tools/call", {"name": tool, "arguments": args}, 1)
-                asks.append(_asking(one, _post(path, call, token, session), expected))
-            return await drive(asks, seconds, pid)
+                requests.append(_repeatable(connection, _post(path, call, token, session), expected))
+            return await drive(requests, seconds, pid)
 
     return run
 
 
 class StdioClient:
-    """An MCP client over the pipes of a program."""
+    """An MCP client for the stdin and stdout of a process."""
 
     def __init__(self, process: Process) -> None:
         self._process, self._ids = process, count(1)
-        self._waiting: dict[int, asyncio.Future[bytes]] = {}
-        self._reading = asyncio.get_running_loop().create_task(self._read())
+        self._pending: dict[int, asyncio.Future[bytes]] = {}
+        self._reader_task = asyncio.get_running_loop().create_task(self._read())
 
-    async def greet(self) -> None:
-        """Shake hands."""
-        await self.ask("initialize", HELLO, b"serverInfo")
+    async def initialize(self) -> None:
+        """Initialize the session."""
+        await self.request("initialize", CLIENT_INFO, b"serverInfo")
         self._write(_message("notifications/initialized", {}))
 
-    async def offered(self, tool: str) -> None:
-        """Wait until a tool is listed: a server behind the server may still be starting."""
-        while f'"name":"{tool}"'.encode() not in await self.ask("tools/list", {}, b'"tools"'):
+    async def wait_for_tool(self, tool: str) -> None:
+        """Wait until a tool is listed; a proxied server may still be starting."""
+        while f'"name":"{tool}"'.encode() not in await self.request("tools/list", {}, b'"tools"'):
             await asyncio.sleep(0.2)
 
-    async def ask(self, method: str, params: Mapping[str, Any], expected: bytes) -> bytes:
-        """Send a request, and wait for its answer, in which this must be."""
+    async def request(self, method: str, params: Mapping[str, Any], expected: bytes) -> bytes:
+        """Send a request and return the response, which must contain `expected`."""
         number = next(self._ids)
-        waiting: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self._waiting[number] = waiting
+        response: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+        self._pending[number] = response
         self._write(_message(method, params, number))
-        line = await waiting
+        line = await response
         if expected not in line:
-            raise SystemExit(f"a measured call failed: {line[:500]!r}")
+            raise SystemExit(f"A measured call failed: {line[:500]!r}")
         return line
 
     def driver(self, tool: str, args: Mapping[str, Any], expected: bytes, seconds: float) -> Driver:
-        """Load the server with calls of one tool."""
+        """Return a driver that calls one tool."""
 
         async def call() -> None:
-            await self.ask("tools/call", {"name": tool, "arguments": args}, expected)
+            await self.request("tools/call", {"name": tool, "arguments": args}, expected)
 
-        async def run(flight: int) -> Load:
-            return await drive([call] * flight, seconds, self._process.pid)
+        async def run(concurrency: int) -> Load:
+            return await drive([call] * concurrency, seconds, self._process.pid)
 
         return run
 
     def close(self) -> None:
-        """Read no more."""
-        self._reading.cancel()
+        """Stop reading."""
+        self._reader_task.cancel()
 
     def _write(self, message: bytes) -> None:
         assert self._process.stdin
@@ -132,49 +142,49 @@ class StdioClient:
     async def _read(self) -> None:
         assert self._process.stdout
         async for line in self._process.stdout:
-            waiting = self._waiting.pop(json.loads(line).get("id", -1), None)
-            if waiting is not None:
-                waiting.set_result(line)
-        for waiting in self._waiting.values():
-            waiting.set_result(b"the server ended")
+            response = self._pending.pop(json.loads(line).get("id", -1), None)
+            if response is not None:
+                response.set_result(line)
+        for response in self._pending.values():
+            response.set_result(b"the server exited")
 
 
 @asynccontextmanager
 async def stdio_client(process: Process) -> AsyncIterator[StdioClient]:
-    """A client that has shaken hands."""
+    """Yield a client with an initialized session."""
     client = StdioClient(process)
     try:
-        await client.greet()
+        await client.initialize()
         yield client
     finally:
         client.close()
 
 
-def http_request(method: str, path: str, body: bytes, token: str = "", **more: str) -> bytes:
-    """The bytes of a request with a JSON body."""
+def http_request(method: str, path: str, body: bytes, token: str = "", **headers: str) -> bytes:
+    """Return the bytes of a request with a JSON body."""
     head = [f"{method} {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json"]
     head += [f"Authorization: Bearer {token}"] if token else []
-    head += [f"{name.replace('_', '-')}: {value}" for name, value in more.items()]
+    head += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return ("\r\n".join([*head, f"Content-Length: {len(body)}"]) + "\r\n\r\n").encode() + body
 
 
 @asynccontextmanager
-async def _connections(port: int, number: int) -> AsyncIterator[list[Connection]]:
-    opened = [Connection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(number)]
+async def _connections(port: int, count: int) -> AsyncIterator[list[Connection]]:
+    connections = [Connection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
     try:
-        yield opened
+        yield connections
     finally:
-        for one in opened:
-            one.close()
+        for connection in connections:
+            connection.close()
 
 
-def _asking(connection: Connection, request: bytes, expected: bytes) -> Ask:
-    return lambda: connection.ask(request, expected)
+def _repeatable(connection: Connection, request: bytes, expected: bytes) -> Request:
+    return lambda: connection.request(request, expected)
 
 
 def _post(path: str, message: bytes, token: str, session: str = "") -> bytes:
-    more = {"Mcp_Session_Id": session, "Mcp_Protocol_Version": VERSION} if session else {}
-    return http_request("POST", path, message, token, Accept=BOTH, **more)
+    headers = {"Mcp_Session_Id": session, "Mcp_Protocol_Version": VERSION} if session else {}
+    return http_request("POST", path, message, token, Accept=ACCEPT_BOTH, **headers)
 
 
 def _header(head: bytes, name: str) -> str:

@@ -1,46 +1,46 @@
-"""Write the pages of the reference that are made from the code: `just docs`."""
+"""Generate the reference pages from the code: `just docs`."""
 
 import asyncio
 from pathlib import Path
 from typing import Any
 
 from generators import cli, decisions, errors, rest, sdk, settings, tools
-from onetool.domain.tool import ToolSpec
-from onetool.doors.rest.app import create_api
+from onetool.domain.tools.tool import ToolSpec
+from onetool.interfaces.rest.app import create_api
 from onetool.testing import memory_runtime
 
 DOCS = Path(__file__).parent
-MADE = DOCS / "reference"
-"""Nothing in here is written by hand."""
+REFERENCE = DOCS / "reference"
+"""All pages in this directory are generated."""
 
 
 def pages() -> dict[str, str]:
-    """Every made page, by its place under docs."""
-    specs, document = asyncio.run(_asked())
-    made = settings.pages() | decisions.pages() | cli.pages() | errors.pages() | sdk.pages()
-    return made | tools.pages(specs) | rest.pages(document)
+    """Return the generated pages by their path under docs."""
+    specs, document = asyncio.run(_read_runtime())
+    static = settings.pages() | decisions.pages() | cli.pages() | errors.pages() | sdk.pages()
+    return static | tools.pages(specs) | rest.pages(document)
 
 
-def written() -> dict[str, str]:
-    """Every page that is there, of those that are made."""
-    files = [DOCS / "settings.md", DOCS / "decisions" / "index.md", *MADE.rglob("*.md")]
+def existing_pages() -> dict[str, str]:
+    """Return the generated pages that exist, by their path under docs."""
+    files = [DOCS / "settings.md", DOCS / "decisions" / "index.md", *REFERENCE.rglob("*.md")]
     return {file.relative_to(DOCS).as_posix(): file.read_text(encoding="utf-8") for file in files}
 
 
-def write(made: dict[str, str]) -> None:
-    """Write the pages, and remove those that are made no more."""
-    for name, text in made.items():
+def write(generated: dict[str, str]) -> None:
+    """Write the pages and delete outdated ones."""
+    for name, text in generated.items():
         file = DOCS / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    for name in written().keys() - made.keys():
+    for name in existing_pages().keys() - generated.keys():
         (DOCS / name).unlink()
 
 
-async def _asked() -> tuple[list[ToolSpec], dict[str, Any]]:
-    """What a OneTool without any settings offers: its tools, and the document of its routes."""
+async def _read_runtime() -> tuple[list[ToolSpec], dict[str, Any]]:
+    """Return the tools and the OpenAPI document of OneTool with default settings."""
     async with memory_runtime() as ot:
-        return await ot.runtime.catalog.specs(), create_api(ot.runtime).openapi()
+        return await ot.runtime.state.catalog.specs(), create_api(ot.runtime).openapi()
 
 
 if __name__ == "__main__":

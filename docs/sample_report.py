@@ -1,11 +1,11 @@
-"""Write the usage report of an invented week, to look at: python docs/sample_report.py report.html."""
+"""Write a usage report with sample data: python docs/sample_report.py report.html."""
 
 import random
 import sys
 from pathlib import Path
 
-from onetool.domain.usage import PERIODS, CallEvent, Saving, Tally
-from onetool.domain.usage_report import Report
+from onetool.domain.usage.events import PERIODS, CallEvent, TokenSaving, UsageSummary
+from onetool.domain.usage.html_report import HtmlReport
 
 NOW = 1_794_700_800.0
 TOOLS = {
@@ -20,28 +20,34 @@ TOOLS = {
 }
 
 
-def events() -> list[CallEvent | Saving]:
-    """Calls of seven days, more by day than by night."""
-    chance = random.Random(7)  # noqa: S311 - an invented week, the same every time
-    made: list[CallEvent | Saving] = []
+def events() -> list[CallEvent | TokenSaving]:
+    """Return the events of seven days, with more calls during the day than at night."""
+    rng = random.Random(7)  # noqa: S311 - reproducible sample data
+    generated: list[CallEvent | TokenSaving] = []
     for hour in range(7 * 24):
-        busy = 14 if 8 <= hour % 24 <= 18 else 2
-        for _ in range(chance.randint(0, busy)):
-            tool = chance.choice(list(TOOLS))
-            usual, failing = TOOLS[tool]
-            at = NOW - hour * 3600 - chance.random() * 3600
-            took = usual * chance.lognormvariate(0, 0.6)
-            made.append(CallEvent(tool=tool, at=at, ok=chance.random() > failing, duration_ms=took))
+        max_calls = 14 if 8 <= hour % 24 <= 18 else 2
+        for _ in range(rng.randint(0, max_calls)):
+            tool = rng.choice(list(TOOLS))
+            typical_ms, failure_rate = TOOLS[tool]
+            at = NOW - hour * 3600 - rng.random() * 3600
+            duration_ms = typical_ms * rng.lognormvariate(0, 0.6)
+            generated.append(
+                CallEvent(tool=tool, at=at, ok=rng.random() > failure_rate, duration_ms=duration_ms)
+            )
         if hour % 6 == 0:
-            made.append(Saving("definitions", NOW - hour * 3600, f"session {hour}", tokens=18_400))
-            made.append(Saving("calls", NOW - hour * 3600, tool="run", round_trips=chance.randint(1, 9)))
-            made.append(Saving("result", NOW - hour * 3600, tool="run", tokens=chance.randint(1_000, 30_000)))
-    return made
+            generated.append(TokenSaving("definitions", NOW - hour * 3600, f"session {hour}", tokens=18_400))
+            generated.append(
+                TokenSaving("calls", NOW - hour * 3600, tool="run", round_trips=rng.randint(1, 9))
+            )
+            generated.append(
+                TokenSaving("result", NOW - hour * 3600, tool="run", tokens=rng.randint(1_000, 30_000))
+            )
+    return generated
 
 
 if __name__ == "__main__":
-    report = Report(
-        tally=Tally().add(events()),
+    report = HtmlReport(
+        summary=UsageSummary().add(events()),
         title="last 7 days",
         since=NOW - (PERIODS["week"] or 0),
         now=NOW,

@@ -1,4 +1,4 @@
-"""What the site makes of the pages: those of the root join it, and marks of blocks become titles."""
+"""MkDocs hooks: add pages from the repository root, and convert block marks to titles."""
 
 import re
 import shlex
@@ -8,34 +8,31 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-JOINING = ("ARCHITECTURE", "SECURITY", "CONTRIBUTING", "CONVENTIONS", "CHANGELOG")
-"""Pages that lie where people look for them in a repository."""
-LINK = re.compile(rf"\]\((?P<up>(?:\.\./)*)(?P<name>{'|'.join(JOINING)})\.md")
+ROOT_PAGES = ("ARCHITECTURE", "SECURITY", "CONTRIBUTING", "CONVENTIONS", "CHANGELOG", "CODE_OF_CONDUCT")
+"""Pages in the repository root that are part of the site."""
+LINK = re.compile(rf"\]\((?P<up>(?:\.\./)*)(?P<name>{'|'.join(ROOT_PAGES)})\.md")
 FENCE = re.compile(r"^(?P<start> *```)(?P<language>\w+) (?P<marks>\S.*)$", re.M)
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add the pages of the root."""
-    for name in JOINING:
-        place = f"{name.lower()}.md"
-        files.append(File.generated(config, place, abs_src_path=str(ROOT / f"{name}.md")))
+    """Add the pages of the repository root."""
+    for name in ROOT_PAGES:
+        path = f"{name.lower()}.md"
+        files.append(File.generated(config, path, abs_src_path=str(ROOT / f"{name}.md")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Write links as the site has them, and say above a block what its marks mean."""
-    comes_from_root = page.file.generated_by is not None
-    if comes_from_root:
+    """Adjust links to root pages, and convert block marks to titles."""
+    is_root_page = page.file.generated_by is not None
+    if is_root_page:
         markdown = markdown.replace("](docs/", "](")
-    up = 0 if comes_from_root else 1
-    markdown = LINK.sub(lambda found: f"]({found['up'][3 * up :]}{found['name'].lower()}.md", markdown)
-    return FENCE.sub(_titled, markdown)
+    levels = 0 if is_root_page else 1
+    markdown = LINK.sub(lambda match: f"]({match['up'][3 * levels :]}{match['name'].lower()}.md", markdown)
+    return FENCE.sub(_add_title, markdown)
 
 
-def _titled(found: re.Match[str]) -> str:
-    marks = dict(mark.partition("=")[::2] for mark in shlex.split(found["marks"]))
-    if "norun" in marks:
-        title = f"Not run by our tests: {marks['norun']}"
-    else:
-        title = marks.get("file", "").removeprefix("./") or ("Output" if "output" in marks else "")
-    return f'{found["start"]}{found["language"]} title="{title}"' if title else found[0]
+def _add_title(match: re.Match[str]) -> str:
+    marks = dict(mark.partition("=")[::2] for mark in shlex.split(match["marks"]))
+    title = marks.get("file", "").removeprefix("./") or ("Output" if "output" in marks else "")
+    return f"{match['start']}{match['language']}" + (f' title="{title}"' if title else "")

@@ -1,67 +1,79 @@
-"""Options and fixtures that every test may use."""
+"""Options and fixtures for all tests."""
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-import commands
 import onetool.packs
-import onetool.starters
-from homes import Home
+import onetool.starter_packs
+from onetool.sources.python_packs.directory import describe_shipped
 from onetool.sources.python_packs.index import PackIndex
-from onetool.sources.python_packs.python_packs import describe_shipped
 from onetool.threads import Threads
-from spec_rows import SpecRows
+from support import cli_process
+from support.spec_rows import SpecRows
+from support.user_home import Home
 
-settings.register_profile("check", max_examples=25, deadline=None)
-settings.register_profile("torture", max_examples=10_000, deadline=None)
+NO_CLOCK: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("check", max_examples=25, **NO_CLOCK)
+settings.register_profile("stress", max_examples=10_000, **NO_CLOCK)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--spec", action="store_true", help="print which rows of the spec have a passing test")
-    parser.addoption("--torture", action="store_true", help="crash, fuzz and fault tests at full size")
+    parser.addoption("--spec", action="store_true", help="print which specification rows have a passing test")
+    parser.addoption("--stress", action="store_true", help="run crash, fuzz and fault tests at full size")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SpecRows(config), "spec_rows")
-    settings.load_profile("torture" if config.getoption("--torture") else "check")
+    settings.load_profile("stress" if config.getoption("--stress") else "check")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Measure no program that a test starts, save the command line: it takes twice as long to start then."""
-    commands.measured = os.environ.pop("COVERAGE_PROCESS_CONFIG", "")
+    """Measure the coverage of the command line only; other child processes would start at half the speed."""
+    cli_process.coverage_config = os.environ.pop("COVERAGE_PROCESS_CONFIG", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip the tests that need Linux on other systems."""
+    if sys.platform != "linux":
+        skip = pytest.mark.skip(reason="needs Linux")
+        for item in items:
+            if item.get_closest_marker("linux"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(scope="session")
 def size(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
-    """Pick the small number in `just check`, the large one in `just torture`."""
-    return lambda small, large: large if request.config.getoption("--torture") else small
+    """Return a function that selects its first argument by default and its second with `--stress`."""
+    return lambda small, large: large if request.config.getoption("--stress") else small
 
 
 @pytest.fixture(scope="session")
-def known_packs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What is known of the shipped packs after a first start, which every test would make again otherwise."""
-    file = tmp_path_factory.mktemp("known") / "packs.json"
+def pack_index_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the index of the shipped packs, so that not every test builds it again."""
+    file = tmp_path_factory.mktemp("pack_index") / "packs.json"
     index = PackIndex(file)
-    for package in (onetool.packs, onetool.starters):
+    for package in (onetool.packs, onetool.starter_packs):
         describe_shipped(package.__name__, Path(package.__path__[0]), index=index, threads=Threads())
     return file
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known_packs: Path) -> Home:
-    """A fresh user: empty config and data directories, standing in an empty working directory."""
-    found = Home(tmp_path / "home", tmp_path / "work")
-    found.cwd.mkdir()
-    found.config.mkdir(parents=True)
-    found.state.mkdir(parents=True, mode=0o700)
-    shutil.copy(known_packs, found.state / "packs.json")
-    for name, value in found.env.items():
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack_index_file: Path) -> Home:
+    """Return a new user with empty directories, and change to an empty working directory."""
+    user = Home(tmp_path / "home", tmp_path / "work")
+    user.cwd.mkdir()
+    user.config.mkdir(parents=True)
+    user.state.mkdir(parents=True, mode=0o700)
+    shutil.copy(pack_index_file, user.state / "packs.json")
+    for name, value in user.env.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(found.cwd)
-    return found
+    monkeypatch.chdir(user.cwd)
+    return user

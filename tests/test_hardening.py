@@ -1,11 +1,11 @@
-"""Attacks and accidents that once went through, each with the wall that now stands there."""
+"""Regression tests for attacks and accidents that once succeeded."""
 
 import asyncio
 import json
 import os
 import subprocess
 import sys
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -14,60 +14,65 @@ from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller, Reason, Registry, Tool, ToolSpec
 from onetool.domain.errors import InvalidTool, SettingsError
-from onetool.domain.gemini_schema import gemini_schema
-from onetool.domain.schemas import compile_schema
-from onetool.domain.tool import Declaration
-from onetool.domain.wire_names import wire_names
+from onetool.domain.tools.gemini_schema import gemini_schema
+from onetool.domain.tools.json_schema import compile_schema
+from onetool.domain.tools.tool import ToolOptions
+from onetool.domain.tools.wire_names import wire_names
 from onetool.sdk import call_tool, call_tool_async, tool
 from onetool.settings.configuration import load_configuration
-from onetool.settings.places import find_places
+from onetool.settings.paths import find_paths
 from onetool.settings.trust import save_trust
-from onetool.sources.snapshot import Fixed, Snapshot
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
+from support.cpu_time import growth
+from support.waiting import HANG_S
 
 PEM = "-----BEGIN KEY-----\nMIICdgIBADANBgkqhkiG9w0BAQ\n-----END KEY-----\n"
 
 
-def opened(home):
-    return open_runtime(lambda: load_configuration(find_places(home.env, home.cwd), {}))
+def open_home(home):
+    return open_runtime(lambda: load_configuration(find_paths(home.env, home.cwd), {}))
 
 
-def leave() -> None:
+def exit_process() -> None:
     sys.exit(7)
 
 
-async def test_a_tool_that_exits_ends_only_its_call():
-    """Also when another tool called it, from a thread or from the event loop."""
+async def test_sys_exit_in_a_tool_fails_only_its_call():
+    """The same applies to nested calls, from a thread or from the event loop."""
 
     def by_thread() -> None:
-        call_tool("demo.leave")
+        call_tool("demo.exit_process")
 
     async def by_loop() -> None:
-        await asyncio.gather(call_tool_async("demo.leave"))
+        await asyncio.gather(call_tool_async("demo.exit_process"))
 
-    async with memory_runtime({"demo": [leave, by_thread, by_loop]}) as ot:
+    async with memory_runtime({"demo": [exit_process, by_thread, by_loop]}) as ot:
         assert (await ot.call("demo.by_thread")).error.message == "SystemExit: 7"
         assert "SystemExit" in (await ot.call("demo.by_loop")).error.message
         assert (await ot.call("tools.echo", message=1)).ok
 
 
-class Slow:
-    """A reader that takes its time, as the first look into pack files does."""
+class HeldReader:
+    """A reader that reads until the test releases it, like the first scan of many pack files."""
 
     name = "slow"
 
     def __init__(self) -> None:
-        self.moved, self.answer = 0, "old"
+        self.current_generation, self.value, self.reads = 0, "old", 0
+        self.reading, self.release = asyncio.Event(), asyncio.Event()
 
     def generation(self) -> int:
-        return self.moved
+        return self.current_generation
 
     async def read(self) -> Registry:
-        answer = self.answer
-        await asyncio.sleep(0.2)
+        value = self.value
+        self.reads += 1
+        self.reading.set()
+        await self.release.wait()
 
         async def run(args: Any, invocation: Any) -> str:
-            return answer
+            return value
 
         registry = Registry()
         registry.register(
@@ -76,77 +81,97 @@ class Slow:
         return registry
 
 
-async def test_a_caller_that_leaves_does_not_stop_the_reading_of_a_source():
-    """The next caller finds the tools, and those that arrive meanwhile wait for them."""
-    async with memory_runtime(sources=[Snapshot(Slow())]) as ot:
+async def let_others_run() -> None:
+    """Let the other tasks run until each waits for an event."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def test_cancelled_caller_does_not_stop_the_reading_of_a_source():
+    """Concurrent and later callers still get the tools, from the same reading."""
+    reader = HeldReader()
+    async with memory_runtime(sources=[SnapshotSource(reader)]) as ot, asyncio.timeout(HANG_S):
         first = asyncio.create_task(ot.call("slow.f"))
-        await asyncio.sleep(0.05)
+        await reader.reading.wait()
         second = asyncio.create_task(ot.call("slow.f"))
-        await asyncio.sleep(0.05)
+        await let_others_run()
         first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        reader.release.set()
         assert (await second).data == "old"
         assert (await ot.call("slow.f")).data == "old"
+    assert reader.reads == 1
 
 
-async def test_a_call_during_a_change_does_not_keep_the_old_tool_alive():
-    """What was found while a source was being read again is not remembered as the new one."""
-    slow = Slow()
-    async with memory_runtime(sources=[Snapshot(slow)]) as ot:
+async def test_call_during_a_change_does_not_cache_the_old_tool():
+    """A tool resolved while its source is read again is not cached as the new one."""
+    reader = HeldReader()
+    reader.release.set()
+    async with memory_runtime(sources=[SnapshotSource(reader)]) as ot, asyncio.timeout(HANG_S):
         await ot.call("slow.f")
-        slow.answer, slow.moved = "new", 1
-        await asyncio.gather(*(ot.call("slow.f") for _ in range(5)))
+        reader.value, reader.current_generation = "new", 1
+        reader.reading.clear()
+        reader.release.clear()
+        first = asyncio.create_task(ot.call("slow.f"))
+        await reader.reading.wait()
+        others = [asyncio.create_task(ot.call("slow.f")) for _ in range(5)]
+        await let_others_run()
+        reader.release.set()
+        await asyncio.gather(first, *others)
         assert (await ot.call("slow.f")).data == "new"
 
 
-async def test_a_reload_is_not_lost_with_the_caller_that_met_it(home):
-    """A process follows another's reload even if the first caller gives up while it does."""
+async def test_reload_completes_although_the_caller_that_triggered_it_is_cancelled(home):
+    """The reload was signalled by another process."""
     home.write("onetool.yaml", "aliases: {}")
-    async with opened(home) as first, opened(home) as second:
+    async with open_home(home) as first, open_home(home) as second:
         home.write("onetool.yaml", "approval: {deny: ['time.*']}")
         await second.reload()
-        call = asyncio.create_task(
-            first.call(first.new_call("time.now", {}, "python"), Caller(door="python"))
-        )
+        call = asyncio.create_task(first.call_tool("time.now", {}, Caller(interface="python"), "python"))
         await asyncio.sleep(0)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
-        later = await first.call(first.new_call("time.now", {}, "python"), Caller(door="python"))
+        later = await first.call_tool("time.now", {}, Caller(interface="python"), "python")
     assert later.meta.reason is Reason.NEEDS_APPROVAL
 
 
 @pytest.mark.parametrize("wrap", [str, json.dumps, repr, lambda text: json.dumps({"k": json.dumps(text)})])
-async def test_a_secret_inside_written_text_is_masked(wrap, capsys):
-    """A key of several lines, as JSON in a text, as repr, in a log line: no line of it comes out."""
+async def test_multiline_secret_inside_serialized_text_is_masked(wrap, capsys):
+    """No line of the key appears, whether the text is JSON, a repr or a log message."""
 
-    def give() -> str:
+    def leak() -> str:
         import logging
 
         logging.getLogger("onetool.demo").warning("config %r", {"key": PEM})
         return wrap(PEM)
 
-    async with memory_runtime({"demo": [give]}, secrets={"KEY": PEM}) as ot:
-        result = await ot.call("demo.give")
+    async with memory_runtime({"demo": [leak]}, secrets={"KEY": PEM}) as ot:
+        result = await ot.call("demo.leak")
     assert "MIICdg" not in json.dumps(result.to_json())
     assert "MIICdg" not in capsys.readouterr().err
 
 
-def bomb(word: str, levels: int) -> dict[str, Any]:
-    defs = {f"a{n}": {word: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+def doubling_schema(keyword: str, levels: int) -> dict[str, Any]:
+    """Return a schema whose size doubles with each level of references."""
+    defs = {f"a{n}": {keyword: [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
     return {"$ref": "#/$defs/a0", "$defs": {**defs, f"a{levels}": {"type": "string"}}}
 
 
-@pytest.mark.parametrize("word", ["anyOf", "allOf", "oneOf"])
-def test_a_small_schema_cannot_become_a_huge_one(word):
-    """References that double at each level are refused, and converted within bounds."""
-    started = time.monotonic()
-    with pytest.raises(InvalidTool, match="when its references are followed"):
-        compile_schema(bomb(word, 40))
-    gemini_schema({"type": "object", "properties": {"p": bomb(word, 40)}, "$defs": bomb(word, 40)["$defs"]})
-    assert time.monotonic() - started < 2
+@pytest.mark.parametrize("keyword", ["anyOf", "allOf", "oneOf"])
+def test_schema_that_expands_exponentially_is_rejected(keyword):
+    """It costs no more than a schema that is a little too large, and neither does its Gemini schema."""
+
+    def expand(levels: int) -> None:
+        schema = doubling_schema(keyword, levels)
+        with pytest.raises(InvalidTool, match="when its references are expanded"):
+            compile_schema(schema)
+        gemini_schema({"type": "object", "properties": {"p": schema}, "$defs": schema["$defs"]})
+
+    assert growth(expand, 12, 16) < 4
+    expand(40)
 
 
-def test_ordinary_schemas_with_references_are_taken():
-    """Trees and shared parts are common, and a schema may contain itself."""
+def test_recursive_schema_is_accepted_and_too_deep_one_rejected():
     node = {"$defs": {"n": {"properties": {"next": {"$ref": "#/$defs/n"}}}}, "$ref": "#/$defs/n"}
     assert compile_schema(node)
     deep: dict[str, Any] = {}
@@ -164,8 +189,8 @@ def test_ordinary_schemas_with_references_are_taken():
         "import json\njson.dumps = None\ndef g(): ...\n",
     ],
 )
-def test_one_bad_file_leaves_the_others(home, bad):
-    """Whatever a pack file does to the index or to the child, the good one beside it works."""
+def test_bad_pack_file_does_not_affect_other_packs(home, bad):
+    """The bad file breaks the index or the inspector process."""
     home.write("tools/a_bad.py", bad)
     home.write("tools/z_good.py", "def f() -> int:\n    return 1\n")
     (home.config / "tools" / "dir.py").mkdir()
@@ -173,8 +198,7 @@ def test_one_bad_file_leaves_the_others(home, bad):
         assert ot.call("z_good.f").data == 1
 
 
-def test_a_state_directory_that_cannot_be_written_stops_nothing(home, monkeypatch):
-    """Nothing is remembered between processes then, and the log says so."""
+def test_calls_work_with_an_unwritable_state_directory(home, monkeypatch):
     blocked = home.cwd / "file"
     blocked.write_text("")
     monkeypatch.setenv("ONETOOL_STATE_DIR", str(blocked / "state"))
@@ -192,65 +216,63 @@ def test_a_state_directory_that_cannot_be_written_stops_nothing(home, monkeypatc
         {"max_concurrent": "2"},
     ],
 )
-def test_a_declaration_that_makes_no_sense_is_refused(values):
-    """At the decorator, with the value and what would be right."""
-    with pytest.raises(ValueError, match="should be"):
-        Declaration(**values)
-    with pytest.raises(ValueError, match="should be"):
+def test_invalid_tool_options_raise_value_error(values):
+    """The decorator and the options name the expected value."""
+    with pytest.raises(ValueError, match="must be"):
+        ToolOptions(**values)
+    with pytest.raises(ValueError, match="must be"):
         tool(**values)
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "fifo"])
-def test_a_project_cannot_hang_us_with_what_it_links_to(home, target):
-    """A device or a pipe in the place of a settings file is not read."""
+def test_device_or_pipe_as_project_settings_file_is_not_read(home, target):
+    """Reading it would block forever."""
     project = home.cwd / ".onetool"
     project.mkdir()
     if target == "fifo":
         os.mkfifo(project / "onetool.yaml")
     else:
         (project / "onetool.yaml").symlink_to(target)
-    assert load_configuration(find_places(home.env, home.cwd), {}).settings.aliases == {}
+    assert load_configuration(find_paths(home.env, home.cwd), {}).settings.aliases == {}
 
 
-def test_a_linked_project_is_the_project_it_links_to(home, tmp_path):
-    """Trust and paths belong to the directory itself, not to where a link to it lies."""
+def test_symlinked_project_resolves_to_the_real_directory(home, tmp_path):
+    """Trust and paths apply to the target of the link."""
     real = tmp_path / "real" / ".onetool"
     real.mkdir(parents=True)
     (home.cwd / ".onetool").symlink_to(real)
-    assert find_places(home.env, home.cwd).project == real.resolve()
+    assert find_paths(home.env, home.cwd).project == real.resolve()
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        'docs_base: !!int ""',
-        "docs_base: !!bool maybe",
-        "docs_base: !!timestamp foo",
-        'docs_base: !!float ""',
-        "docs_base: 0x" + "F" * 5000,
+        'docs_base_url: !!int ""',
+        "docs_base_url: !!bool maybe",
+        "docs_base_url: !!timestamp foo",
+        'docs_base_url: !!float ""',
+        "docs_base_url: 0x" + "F" * 5000,
         "fs: {roots: ['~nosuchuser/x']}",
         'fs: {roots: ["a\\0b"]}',
         "tools_dirs: ['~nosuchuser/x']",
     ],
 )
-def test_odd_values_are_settings_errors(home, text):
-    """Never a traceback: file, line and what is wrong."""
+def test_unusual_yaml_values_raise_settings_errors_with_file_and_line(home, text):
     file = home.write("onetool.yaml", text)
     with pytest.raises(SettingsError) as caught:
-        load_configuration(find_places(home.env, home.cwd), {})
+        load_configuration(find_paths(home.env, home.cwd), {})
     assert str(caught.value).startswith(f"{file}:1: ")
 
 
-def test_an_odd_secret_is_not_repeated(home):
-    """Not even in the error of a conversion."""
+def test_settings_error_does_not_contain_the_invalid_secret(home):
     home.write("secrets.yaml", "TOKEN: !!bool hunter2-canary\n")
     with pytest.raises(SettingsError) as caught:
-        load_configuration(find_places(home.env, home.cwd), {})
+        load_configuration(find_paths(home.env, home.cwd), {})
     assert "hunter2" not in str(caught.value)
 
 
-def test_python_m_imports_nothing_from_the_working_directory(home):
-    """A file there cannot stand in for one of our modules."""
+def test_python_m_onetool_imports_nothing_from_the_working_directory(home):
+    """A file there cannot shadow an imported module."""
     (home.cwd / "click.py").write_text("print('owned')")
     done = subprocess.run(
         [sys.executable, "-m", "onetool", "--version"], capture_output=True, text=True, timeout=60
@@ -259,33 +281,33 @@ def test_python_m_imports_nothing_from_the_working_directory(home):
     assert done.returncode == 0
 
 
-async def test_a_tool_whose_caller_has_left_calls_nobody():
-    """What changes things does not run for a call that is over."""
-    ran, over = [], asyncio.Event()
-    loop = asyncio.get_running_loop()
+async def test_timed_out_tool_cannot_call_other_tools():
+    """A tool that is not read-only must not run after its caller timed out."""
+    ran, timed_out, finished = [], threading.Event(), threading.Event()
 
     def late() -> None:
-        time.sleep(0.4)
+        timed_out.wait(HANG_S)
         try:
             call_tool("demo.change")
         finally:
-            loop.call_soon_threadsafe(over.set)
+            finished.set()
 
-    @tool(changes=True)
+    @tool(read_only=False)
     def change() -> None:
         ran.append(1)
 
-    async with memory_runtime({"demo": [late, change]}, settings={"execution": {"timeout_s": 0.1}}) as ot:
+    async with memory_runtime({"demo": [late, change]}, settings={"execution": {"timeout_s": 0.5}}) as ot:
         assert (await ot.call("demo.late")).meta.reason is Reason.TIMEOUT
-        await asyncio.wait_for(over.wait(), 5)
+        timed_out.set()
+        assert await asyncio.to_thread(finished.wait, HANG_S)
     assert not ran
 
 
-async def test_whatever_stands_in_for_a_name_gets_an_answer():
-    """A door that hands over nonsense is answered as well."""
+async def test_call_with_an_invalid_name_returns_an_error_result():
+    """The name may have any type, for example from malformed JSON."""
     async with memory_runtime() as ot:
         for name in (None, 5, []):
-            result = await ot.runtime.call(ot.runtime.new_call(name, {}, "rest"), ot.caller)
+            result = await ot.runtime.call_tool(name, {}, ot.caller, "rest")
             assert not result.ok
 
 
@@ -302,8 +324,8 @@ async def test_a_sync_function_that_returns_an_awaitable_is_awaited():
         assert (await ot.call("demo.wrapped")).data == 5
 
 
-def test_wire_names_never_meet():
-    """Also where somebody has taken the name with a suffix already."""
+def test_wire_names_never_collide():
+    """A tool name may already equal the suffixed wire name of another tool."""
     names = ["a__b", "a__b_2e7336", "a.b", *(f"{'x' * 70}.{n}" for n in range(3000))]
     assert len(set(wire_names(names).values())) == len(names)
 
@@ -315,22 +337,21 @@ tools:
 """
 
 
-async def test_a_project_file_that_changes_while_we_run_is_held_back(home):
-    """Trust holds for the tools that are read again between two calls, not only at the start."""
+async def test_project_file_that_changes_at_runtime_is_untrusted(home):
+    """Trust is checked whenever tools are read again, not only at the start."""
     project = home.cwd / ".onetool"
     project.mkdir()
     file = project / "onetool.yaml"
     file.write_text(MOCK.format(name="good"))
     save_trust(home.state, project.resolve(), [(file.resolve(), file.read_bytes())])
-    async with opened(home) as runtime:
-        person = Caller(door="python")
-        assert (await runtime.call(runtime.new_call("good", {}, "python"), person)).ok
+    async with open_home(home) as runtime:
+        caller = Caller(interface="python")
+        assert (await runtime.call_tool("good", {}, caller, "python")).ok
         file.write_text(MOCK.format(name="evil"))
-        assert not (await runtime.call(runtime.new_call("evil", {}, "python"), person)).ok
+        assert not (await runtime.call_tool("evil", {}, caller, "python")).ok
 
 
-async def test_denying_a_tool_denies_what_stands_for_it():
-    """A configured tool that hands its work to a denied one is refused as well."""
+async def test_denying_a_tool_denies_configured_tools_that_delegate_to_it():
     mine = {
         "name": "mine",
         "description": "x",
@@ -343,21 +364,20 @@ async def test_denying_a_tool_denies_what_stands_for_it():
         assert (await ot.call("mine")).meta.reason is Reason.NEEDS_APPROVAL
 
 
-async def test_a_secret_that_a_reload_brings_is_masked_at_once(home):
-    """In the log as in replies."""
+async def test_secret_added_by_a_reload_is_masked_in_the_log_at_once(home):
     code = "import logging\nfrom onetool.sdk import get_secret\nlog = logging.getLogger('onetool.mine')\n"
     code += "def f() -> str:\n    log.error('%s', get_secret('NEW'))\n    return 'ok'\n"
     home.write("tools/mine.py", code)
-    async with opened(home) as runtime:
+    async with open_home(home) as runtime:
         home.write("secrets.yaml", "NEW: brand-new-canary\n")
         await runtime.reload()
-        assert (await runtime.call(runtime.new_call("mine.f", {}, "python"), Caller(door="python"))).ok
+        assert (await runtime.call_tool("mine.f", {}, Caller(interface="python"), "python")).ok
     assert any(record["logger"] == "onetool.mine" for record in home.log())
     assert "brand-new-canary" not in json.dumps(home.log())
 
 
-async def test_the_workers_own_timeout_holds_for_what_stands_for_it():
-    """Whoever does the work knows how long it may take."""
+async def test_timeout_of_the_handler_applies_to_a_tool_that_delegates_to_it():
+    """The handler hangs, and no other limit ends the call soon."""
 
     async def hang(args: Any, invocation: Any) -> None:
         await asyncio.Event().wait()
@@ -365,16 +385,15 @@ async def test_the_workers_own_timeout_holds_for_what_stands_for_it():
     worker = ToolSpec(name="a.worker", description="x", input_schema={"type": "object"}, timeout=0.1)
     front = ToolSpec(name="a.front", description="x", input_schema={"type": "object"}, handler="a.worker")
     registry = Registry()
-    for made in (Tool(worker, hang), Tool(front)):
-        registry.register(made)
-    async with memory_runtime(sources=[Snapshot(Fixed("a", registry))]) as ot:
-        started = time.monotonic()
+    for definition in (Tool(worker, hang), Tool(front)):
+        registry.register(definition)
+    sources, settings = [SnapshotSource(StaticReader("a", registry))], {"execution": {"timeout_s": 3600}}
+    async with memory_runtime(sources=sources, settings=settings) as ot, asyncio.timeout(HANG_S):
         assert (await ot.call("a.front")).meta.reason is Reason.TIMEOUT
-    assert time.monotonic() - started < 3
 
 
-def test_trust_pins_what_was_shown_not_what_is_there_after_the_yes(home):
-    """A file that is swapped while the question stands is held back."""
+def test_trust_applies_to_the_content_shown_in_the_prompt(home):
+    """A file that changes before the user confirms is untrusted."""
     project = home.cwd / ".onetool"
     project.mkdir()
     file = project / "onetool.yaml"
@@ -386,4 +405,4 @@ def test_trust_pins_what_was_shown_not_what_is_there_after_the_yes(home):
         pass
     file.write_text("aliases: {evil: time.now}\n")
     child.communicate("y\n", timeout=60)
-    assert load_configuration(find_places(home.env, home.cwd), {}).settings.aliases == {}
+    assert load_configuration(find_paths(home.env, home.cwd), {}).settings.aliases == {}

@@ -1,68 +1,70 @@
-"""Ten processes write calls, results and notes at once, two are killed: nothing acknowledged is lost."""
+"""Concurrent writes by ten processes, two of which are killed."""
 
 import json
 import random
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import orjson
 import pytest
 import yaml
 
-from onetool.domain.ids import named_id
-from onetool.storage.flat_file import FlatFileResults
-from onetool.storage.flat_file_usage import FlatFileUsage
-from onetool.storage.sqlite_counters import SqliteCounters
+from onetool.domain.bundles.derived_ids import derived_id
+from onetool.storage.files.counters import FileCounters
+from onetool.storage.files.results import FileResults
+from onetool.storage.files.usage import FileUsage
+from support.processes import wait_until
 
+HANG_S = 300.0
 WRITER = """
 import asyncio, os, sys
 from pathlib import Path
 from onetool.bootstrap import open_runtime
-from onetool.domain.caller import Caller, grant
+from onetool.domain.calls.caller import Caller, always_approve
 from onetool.settings.configuration import load_configuration
-from onetool.settings.places import find_places
+from onetool.settings.paths import find_paths
 
-def say(kind, what):
-    sys.stdout.write(f"{kind} {what}\\n")
+def acknowledge(kind, value):
+    sys.stdout.write(f"{kind} {value}\\n")
     sys.stdout.flush()
 
 async def main():
-    places = find_places(os.environ, Path.cwd())
-    async with open_runtime(lambda: load_configuration(places, os.environ)) as runtime:
-        caller = Caller(door="python", approve=grant)
+    paths = find_paths(os.environ, Path.cwd())
+    async with open_runtime(lambda: load_configuration(paths, os.environ)) as runtime:
+        caller = Caller(interface="python", approve=always_approve)
         number = 0
-        say("ready", os.getpid())
+        acknowledge("ready", os.getpid())
         while True:
             number += 1
-            call = runtime.new_call("tools.echo", {"message": number}, "python")
-            await runtime.call(call, caller)
-            await runtime.flush()
-            say("event", call.id)
+            echo = await runtime.call_tool("tools.echo", {"message": number}, caller, "python")
+            await runtime.recorder.flush()
+            acknowledge("event", echo.meta.call_id)
             text = f"{os.getpid()} {number}\\n" * 2000
-            say("result", f"{(await asyncio.to_thread(runtime.results.put, text, 'x')).handle} {number}")
+            stored = await asyncio.to_thread(runtime.state.results.put, text, "x")
+            acknowledge("result", f"{stored.handle} {number}")
             message = f"{os.getpid()}:{number} " + "note # \\\\ {x} 😀 " * 700
-            note = runtime.new_call("ot.notify", {"topic": "notes", "message": message}, "python")
-            answer = await runtime.call(note, caller)
-            assert answer.data.startswith("OK: "), answer
-            say("note", f"{os.getpid()}:{number}")
+            note = {"topic": "notes", "message": message}
+            result = await runtime.call_tool("ot.notify", note, caller, "python")
+            assert result.data.startswith("OK: "), result
+            acknowledge("note", f"{os.getpid()}:{number}")
 
 asyncio.run(main())
 """
 
 
-@pytest.mark.torture
-def test_nothing_acknowledged_is_lost(home, size, tmp_path):
-    """What a process was told is kept is there afterwards, whoever was killed; every file parses."""
+@pytest.mark.stress
+def test_acknowledged_writes_survive_killed_processes(home, size, tmp_path):
+    """Every call, result and note that a process acknowledged is stored, and every file parses."""
     notes = tmp_path / "notes.yaml"
     home.write("onetool.yaml", f"topics: [{{pattern: notes, file: {notes}}}]\nlog: {{file: false}}\n")
     outputs = [tmp_path / f"writer-{index}" for index in range(10)]
     writers = [_start(output) for output in outputs]
     try:
-        _wait(lambda: all("ready" in output.read_text() for output in outputs))
-        _kill_two(writers, size(3, 20))
+        for output in outputs:
+            _wait_for_lines([output], 1)
+        _kill_two(writers, outputs, size(300, 3000))
     finally:
         for writer in writers:
             writer.send_signal(signal.SIGKILL)
@@ -82,50 +84,49 @@ def _start(output: Path) -> "subprocess.Popen[bytes]":
         return subprocess.Popen([sys.executable, "-c", WRITER], stdout=file)
 
 
-def _wait(is_so, limit: float = 60.0) -> None:
-    end = time.monotonic() + limit
-    while not is_so():
-        assert time.monotonic() < end, "the writers did not start"
-        time.sleep(0.05)
+def _wait_for_lines(outputs: list[Path], number: int) -> None:
+    """Wait until these writers have acknowledged this many writes."""
+    assert wait_until(
+        lambda: sum(output.read_bytes().count(b"\n") for output in outputs) >= number, HANG_S
+    ), "the writers hang"
 
 
-def _kill_two(writers: "list[subprocess.Popen[bytes]]", seconds: float) -> None:
-    """Two die somewhere in the middle; the others go on to the end."""
-    chance = random.Random()
-    moments = sorted(chance.uniform(0.2, 0.8) * seconds for _ in range(2))
-    begun = time.monotonic()
+def _kill_two(writers: "list[subprocess.Popen[bytes]]", outputs: list[Path], total: int) -> None:
+    """Kill two writers at random moments, and let the others run until that many writes are acknowledged."""
+    rng = random.Random()
+    moments = sorted(rng.randrange(20, total) for _ in range(2))
     for moment, writer in zip(moments, writers, strict=False):
-        time.sleep(max(begun + moment - time.monotonic(), 0))
+        _wait_for_lines(outputs, moment)
         writer.kill()
         writer.wait()
-    time.sleep(max(begun + seconds - time.monotonic(), 0))
-    assert [writer.poll() for writer in writers[2:]] == [None] * 8, "a writer ended by itself"
+    _wait_for_lines(outputs, total)
+    assert [writer.poll() for writer in writers[2:]] == [None] * 8, "a writer ended unexpectedly"
 
 
-def _check_events(data: Path, wanted: set[str]) -> None:
+def _check_events(data: Path, expected: set[str]) -> None:
     lines = [line for file in (data / "usage").glob("*.jsonl") for line in file.read_bytes().splitlines(True)]
     whole = [orjson.loads(line) for line in lines if line.endswith(b"\n")]
-    assert len(lines) - len(whole) <= 1  # the last process may have died while it wrote
-    assert wanted <= {event["call_id"] for event in whole}
-    total = FlatFileUsage(data / "usage").tally(None).tools["tools.echo"].calls
-    assert total >= len(wanted)
-    counted = SqliteCounters(data / "counters.sqlite3").find([named_id("tool", "tools.echo")])
-    assert next(iter(counted.values())).calls >= len(wanted)
+    assert len(lines) - len(whole) <= 1  # the last process may have been killed during a write
+    assert expected <= {event["call_id"] for event in whole}
+    total = FileUsage(data / "usage").summarize(None).tools["tools.echo"].calls
+    assert total >= len(expected)
+    counters = FileCounters(data / "counters.sqlite3").find([derived_id("tool", "tools.echo")])
+    assert next(iter(counters.values())).calls >= len(expected)
 
 
-def _check_results(folder: Path, wanted: list[list[str]]) -> None:
-    results = FlatFileResults(folder, 3600)
-    for handle, number in wanted:
+def _check_results(folder: Path, expected: list[list[str]]) -> None:
+    results = FileResults(folder, 3600)
+    for handle, number in expected:
         text = results.text(handle)
         assert text is not None
         assert text.splitlines()[-1].endswith(f" {number}")
     assert all(json.loads(file.read_bytes())["handle"] == file.stem for file in folder.glob("*.json"))
 
 
-def _check_notes(file: Path, wanted: set[str]) -> None:
+def _check_notes(file: Path, expected: set[str]) -> None:
     content = file.read_bytes()
     whole = content[: content.rfind(b"\n") + 1]
     assert content.count(b"\n") == whole.count(b"\n")
     messages = [document["message"] for document in yaml.load_all(whole, yaml.CSafeLoader)]
-    assert wanted <= {message.split()[0] for message in messages}
+    assert expected <= {message.split()[0] for message in messages}
     assert all(message.endswith("note # \\ {x} 😀 ") for message in messages)

@@ -1,55 +1,51 @@
-"""The README and the tutorial work as written, and what they scaffold does."""
+"""The README, the first-pack page and scaffolded packs work as documented."""
 
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-from commands import onetool
-from doc_blocks import execute_page
-
-ROOT = Path(__file__).parent.parent
+from support.cli_process import onetool
+from support.doc_blocks import execute_page
+from support.paths import PROJECT as ROOT
 
 
-def run_own_tests(home) -> None:
-    """The one test that lies beside the user's packs passes."""
+def check_scaffolded_tests(home) -> None:
+    """Run the tests in the config directory; there is one and it must pass."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(home.config / "tests")],
         capture_output=True,
         text=True,
         timeout=60,
         cwd=home.cwd,
-        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # a user has none of ours
+        env=os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},  # users do not have our pytest plugins
     )
     assert "1 passed" in done.stdout, done.stdout
 
 
-def test_the_readme_works_as_written(home):
-    """From top to bottom: commands, files and Python."""
-    seen = execute_page(ROOT / "README.md", home, ["True [1, 1]\nhi\n"])
-    assert seen == ["shell", "console", "python", "console", "console", "python", "console", "shell"]
+def test_readme_examples_work_as_written(home):
+    languages = execute_page(ROOT / "README.md", home, ["True [1, 1]\nhi\n"])
+    assert languages == ["shell", "console", "python", "console", "console", "python", "console", "shell"]
 
 
-def test_the_first_pack_works_as_written(home):
-    """Scaffold, edit, run, and the tests that it shows pass."""
-    seen = execute_page(ROOT / "docs" / "first-pack.md", home)
-    assert seen == ["console", "python", "console", "console", "python"]
-    run_own_tests(home)
+def test_first_pack_page_works_as_written(home):
+    """The page scaffolds, edits and runs a pack; its tests pass."""
+    languages = execute_page(ROOT / "docs" / "first-pack.md", home)
+    assert languages == ["console", "python", "console", "console", "python"]
+    check_scaffolded_tests(home)
 
 
-def test_the_readme_leads_somewhere():
-    """Every page and picture that it names is there."""
-    named = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(named) > 10
-    assert [name for name in named if not (ROOT / name).is_file()] == []
+def test_readme_links_to_existing_files():
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(targets) > 10
+    assert [target for target in targets if not (ROOT / target).is_file()] == []
 
 
-def test_a_scaffolded_pack_is_ready_to_run(home):
-    """It works, its own test passes, and nothing is overwritten."""
+def test_scaffolded_pack_passes_its_own_test(home):
+    """Scaffolding twice overwrites nothing; an invalid pack name is a usage error."""
     for _ in range(2):
         assert onetool("scaffold", "pack", "mine").returncode == 0
-    run_own_tests(home)
-    wrong = onetool("scaffold", "pack", "my-pack")
-    assert wrong.returncode == 2
-    assert "is not a name" in wrong.stderr
+    check_scaffolded_tests(home)
+    invalid = onetool("scaffold", "pack", "my-pack")
+    assert invalid.returncode == 2
+    assert "is not a valid pack name" in invalid.stderr

@@ -1,4 +1,4 @@
-"""Faulty MCP servers beside good ones, in one `onetool mcp`, seen by its client and in the process table."""
+"""Faulty MCP servers beside healthy ones, observed by an MCP client and in the process table."""
 
 import asyncio
 import json
@@ -7,180 +7,212 @@ import re
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from mcp_door import new_home, over_stdio, own_env
-from processes import command_lines, descendants, is_running, marked, wait_until
-from raw_mcp import Peer
+from support.mcp_client import child_env, create_home, stdio_mcp_client
+from support.paths import MCP_SERVERS
+from support.processes import command_lines, descendants, is_running, processes_with_env, wait_until
+from support.raw_mcp import RawMcpClient
+from support.waiting import HANG_S
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes where Linux shows them")
-SCRIPTS = Path(__file__).parent / "mcp_servers"
-MODES = {"hangs": "hangs", "dies": "good", "rubbish": "flood", "many": "many", "huge": "good", "near": "good"}
-QUICK = 3.0
-"""Seconds that a good server's slowest answer may take on an idle machine, whatever the others do."""
-SOON = 5.0
-BAD = {
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads the process table of Linux")
+LISTED = {"stuck": "good", "dies": "good", "many": "many", "huge": "good", "local": "good"}
+"""Servers whose tools are already known, by the mode of faulty_server.py; `http` is a separate program."""
+MODES = LISTED | {"stuck": "hangs", "hangs": "hangs", "floods": "flood"}
+STUCK_CALL = "stuck.echo(text='x')"
+FAULTY_CALLS = {
     "hangs": "hangs.echo(text='x')",
     "dies": "dies.die()",
-    "rubbish": "rubbish.echo(text='x')",
     "many": "many.tool_4999()",
     "huge": "huge.huge()",
 }
-GOOD = {"near": "near.echo(text='fine')", "far": "far.search(query='fine')"}
+FLOODS_CALL = "floods.echo(text='x')"
+HEALTHY_CALLS = {"local": "local.echo(text='fine')", "http": "http.search(query='fine')"}
 
 
-class Answer(NamedTuple):
+class CallResult(NamedTuple):
+    """Whether a call failed, and its text."""
+
     failed: bool
     text: str
-    seconds: float
 
 
 @dataclass
-class Seen:
-    """Everything that happened in one life of a OneTool."""
+class Observations:
+    """Everything that the client observed during the life of one `onetool mcp` process."""
 
-    good: dict[str, list[Answer]] = field(default_factory=lambda: {name: [] for name in GOOD})
-    bad: dict[str, Answer] = field(default_factory=dict)
-    killed: dict[str, Answer] = field(default_factory=dict)
+    healthy: dict[str, list[CallResult]] = field(default_factory=dict)
+    """The responses of the healthy servers while the call of the stuck one was pending."""
+    faulty: dict[str, CallResult] = field(default_factory=dict)
+    after_kill: dict[str, CallResult] = field(default_factory=dict)
     started: int = 0
-    left_behind: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
 
-    def shown(self) -> str:
-        """What a reader needs who asks why."""
-        slowest = {name: max(it.seconds for it in answers) for name, answers in self.good.items()}
-        answers = {name: (*it[:1], it.text[:150], round(it.seconds, 1)) for name, it in self.bad.items()}
-        return f"slowest {slowest}, {answers}, killed {self.killed}, left {self.left_behind}"
-
-
-def program(mode: str, mark: str, *more: str) -> dict[str, Any]:
-    args = ["-I", str(SCRIPTS / "by_hand.py"), mode, *more]
-    return {"command": sys.executable, "args": args, "env": {"MARK": mark}}
+    def summary(self) -> str:
+        """Return the details that explain a failed check."""
+        faulty = {name: (result.failed, result.text[:150]) for name, result in self.faulty.items()}
+        return f"{self.healthy}, {faulty}, after kill {self.after_kill}, remaining {self.remaining}"
 
 
-async def asked(client: Any, command: str) -> Answer:
-    begun = time.monotonic()
-    answer = await client.call_tool("run", {"command": command})
-    return Answer(bool(answer.is_error), answer.content[0].text, time.monotonic() - begun)
+def server_settings(mode: str, mark: str, *args: str) -> dict[str, Any]:
+    """Return the settings of a server that has a mark in its environment."""
+    command_args = ["-I", str(MCP_SERVERS / "faulty_server.py"), mode, *args]
+    return {"command": sys.executable, "args": command_args, "env": {"MARK": mark}, "timeout_s": 3600}
 
 
-async def ask_good(client: Any, name: str, seen: Seen, bad: "asyncio.Future[Any]") -> None:
-    """Ask a good server again and again, as long as a bad one is being waited for."""
-    while not (seen.good[name] and bad.done()):
-        seen.good[name].append(await asked(client, GOOD[name]))
-        await asyncio.sleep(0.02)
+def configure(home: Any, modes: dict[str, str], url: str) -> None:
+    servers = {name: server_settings(mode, str(home.root)) for name, mode in modes.items()}
+    home.write("onetool.yaml", json.dumps({"servers": servers | {"http": {"url": url, "timeout_s": 3600}}}))
 
 
-async def ask_until_it_works(client: Any, command: str) -> Answer:
-    """A machine that is busy may need its time for a long list, and says so."""
-    end = time.monotonic() + 15
-    while (answer := await asked(client, command)).failed and time.monotonic() < end:
-        await asyncio.sleep(0.1)
-    return answer
+def open_client(home: Any) -> Any:
+    return stdio_mcp_client(env=child_env(**home.env), cwd=home.cwd)
 
 
-async def live_through(home: Any, far: "subprocess.Popen[str]") -> Seen:
-    seen, mark = Seen(), str(home.root)
+async def run_code(client: Any, command: str) -> CallResult:
+    result = await client.call_tool("run", {"command": command})
+    return CallResult(bool(result.is_error), result.content[0].text)
+
+
+async def retry_until(client: Any, command: str, is_expected: Callable[[CallResult], bool]) -> CallResult:
+    """Repeat a call until its result is as expected, because a server may take long to start or to end."""
+    async with asyncio.timeout(HANG_S):
+        while not is_expected(result := await run_code(client, command)):
+            await asyncio.sleep(0.05)
+    return result
+
+
+def is_successful(result: CallResult) -> bool:
+    return not result.failed
+
+
+async def list_servers(home: Any) -> None:
+    """Call each server in a first `onetool mcp` process, which stores what tools they have."""
+    async with open_client(home) as client:
+        for name in LISTED:
+            command = FAULTY_CALLS["many"] if name == "many" else f"{name}.echo(text='listed')"
+            await retry_until(client, command, is_successful)
+        await retry_until(client, HEALTHY_CALLS["http"], is_successful)
+
+
+async def observe(home: Any, http_server: "subprocess.Popen[str]") -> Observations:
+    """Call all servers at once, kill two of them, then disconnect the client."""
+    observed, mark = Observations(), str(home.root)
     before = descendants(os.getpid())
-    async with over_stdio(env=own_env(**home.env), cwd=home.cwd) as client:
+    async with open_client(home) as client:
+        stuck = asyncio.create_task(run_code(client, STUCK_CALL))
 
-        async def ask_bad(name: str) -> None:
-            seen.bad[name] = await asked(client, BAD[name])
+        async def call_faulty(name: str) -> None:
+            observed.faulty[name] = await run_code(client, FAULTY_CALLS[name])
 
-        bad = asyncio.gather(*map(ask_bad, BAD))
-        await asyncio.gather(bad, *(ask_good(client, name, seen, bad) for name in GOOD))
-        seen.bad["many, later"] = await ask_until_it_works(client, BAD["many"])
-        os.kill(int((await asked(client, "near.pid()")).text), signal.SIGKILL)
-        seen.killed["near"] = await asked(client, GOOD["near"])
-        far.kill()
-        far.wait()
-        seen.killed["far"] = await asked(client, GOOD["far"])
-        ours = descendants(os.getpid()) - before
-        seen.started = len(marked(mark))
-    wait_until(lambda: not (marked(mark) or any(map(is_running, ours))), SOON)
-    seen.left_behind = command_lines(marked(mark) | {pid for pid in ours if is_running(pid)})
-    return seen
+        async def call_healthy(name: str) -> None:
+            results = [await run_code(client, HEALTHY_CALLS[name]) for _ in range(3)]
+            observed.healthy[name] = [] if stuck.done() else results
+
+        floods = retry_until(client, FLOODS_CALL, lambda result: "malformed" in result.text)
+        _, _, observed.faulty["floods"] = await asyncio.gather(
+            asyncio.gather(*map(call_healthy, HEALTHY_CALLS)),
+            asyncio.gather(*map(call_faulty, FAULTY_CALLS)),
+            floods,
+        )
+        stuck.cancel()
+        observed.faulty["many, retried"] = await retry_until(client, FAULTY_CALLS["many"], is_successful)
+        os.kill(int((await run_code(client, "local.pid()")).text), signal.SIGKILL)
+        observed.after_kill["local"] = await retry_until(client, HEALTHY_CALLS["local"], is_successful)
+        http_server.kill()
+        http_server.wait()
+        observed.after_kill["http"] = await retry_until(
+            client, HEALTHY_CALLS["http"], lambda result: "unavailable" in result.text
+        )
+        children = descendants(os.getpid()) - before
+        observed.started = len(processes_with_env(mark))
+    wait_until(lambda: not (processes_with_env(mark) or any(map(is_running, children))))
+    running = processes_with_env(mark) | {pid for pid in children if is_running(pid)}
+    observed.remaining = command_lines(running)
+    return observed
 
 
-def good_servers_answer(seen: Seen, name: str) -> bool:
-    """Every one of their answers is right and quick, from the first on: none waits for the one that hangs."""
-    answers = seen.good[name]
-    limit = max(QUICK, 0.7 * seen.bad["hangs"].seconds)  # all are slow on a machine that does much else
-    right = all(not it.failed and "fine" in it.text for it in answers)
-    return len(answers) > 2 and right and max(it.seconds for it in answers) < limit
+def is_unaffected(observed: Observations, name: str) -> bool:
+    """Return whether a healthy server responded correctly while the stuck one did not respond."""
+    results = observed.healthy[name]
+    return len(results) == 3 and all(not result.failed and "fine" in result.text for result in results)
 
 
-def says_why(answer: Answer, why: str) -> bool:
-    """The call fails, in time, with what is wrong with the server and not with the code."""
-    return answer.failed and bool(re.search(why, answer.text)) and answer.seconds < 9
+def fails_with(result: CallResult, reason: str) -> bool:
+    """Return whether a call failed with a message that matches a pattern."""
+    return result.failed and bool(re.search(reason, result.text))
 
 
-def truths(seen: Seen) -> dict[str, bool]:
-    many, huge, killed = seen.bad["many"], seen.bad["huge"], seen.killed
-    broke_off = "broke off during the call: the program ended with exit code 3"
+def checks(observed: Observations) -> dict[str, bool]:
+    many, huge, after_kill = observed.faulty["many"], observed.faulty["huge"], observed.after_kill
+    died = "disconnected during the call: the process ended with exit code 3"
     return {
-        "a good program answers while bad ones are waited for": good_servers_answer(seen, "near"),
-        "a good HTTP server does": good_servers_answer(seen, "far"),
-        "one that hangs says so": says_why(
-            seen.bad["hangs"], "'hangs' cannot be used: .*(answer|start|long|time)"
+        "a healthy stdio server responds while a stuck one does not": is_unaffected(observed, "local"),
+        "a healthy HTTP server responds while a stuck one does not": is_unaffected(observed, "http"),
+        "a server that hangs is reported": fails_with(
+            observed.faulty["hangs"], "'hangs' is unavailable: .*(answer|start|long|time)"
         ),
-        "one that dies says so": says_why(seen.bad["dies"], broke_off),
-        "one that writes rubbish says so": says_why(
-            seen.bad["rubbish"], "'rubbish' cannot be used: .*no messages"
+        "a server that dies is reported": fails_with(observed.faulty["dies"], died),
+        "a server that floods its output is reported": fails_with(
+            observed.faulty["floods"], "'floods' is unavailable: .*malformed output"
         ),
-        "one of 5,000 tools is called, or it is said why not yet": many.text == "tool-4999"
-        or says_why(many, "'many' cannot be used: .*(start|long|time)"),
-        "when all are read, it is called": seen.bad["many, later"][:2] == (False, "tool-4999"),
-        "50 MB are kept aside, and shown in part": not huge.failed
+        "one of 5,000 tools is called, or the delay is reported": many.text == "tool-4999"
+        or fails_with(many, "'many' is unavailable: .*(start|long|time)"),
+        "one of 5,000 tools is called once all are listed": observed.faulty["many, retried"].text
+        == "tool-4999",
+        "a result of 50 MB is stored and shown in part": not huge.failed
         and len(huge.text) < 5_000
         and "50000000 bytes" in huge.text
         and "ot.result(handle=" in huge.text,
-        "a killed program is started again": killed["near"][:2] == (False, "fine"),
-        "a killed HTTP server is said to be gone": says_why(killed["far"], "'far' cannot be used: .*Connect"),
-        "both soon": max(it.seconds for it in killed.values()) < SOON,
-        "there was something to leave behind": seen.started >= 4,
-        "nothing is left behind": seen.left_behind == [],
+        "a killed stdio server is restarted": after_kill["local"].text == "fine",
+        "a killed HTTP server is reported": fails_with(
+            after_kill["http"], "'http' is unavailable: .*Connect"
+        ),
+        "the servers that did not fail still run": observed.started >= 3,
+        "no process remains": observed.remaining == [],
     }
 
 
-def test_faulty_servers_beside_good_ones(tmp_path: Path) -> None:
-    """Seven servers asked at once, two killed, then the client leaves: each is answered for, none is left."""
-    home = new_home(tmp_path)
-    words = [sys.executable, "-I", str(SCRIPTS / "github.py"), "http"]
-    servers = {name: program(mode, str(home.root)) for name, mode in MODES.items()}
-    with subprocess.Popen(words, env=own_env(), stdout=subprocess.PIPE, text=True) as far:
+def test_faulty_servers_do_not_affect_healthy_ones(tmp_path: Path) -> None:
+    """Eight servers are called at once and two are killed; after a disconnect no process remains."""
+    home = create_home(tmp_path)
+    command = [sys.executable, "-I", str(MCP_SERVERS / "github.py"), "http"]
+    with subprocess.Popen(command, env=child_env(), stdout=subprocess.PIPE, text=True) as http_server:
         try:
-            assert far.stdout
-            servers["far"] = {"url": far.stdout.readline().strip()}
-            home.write("onetool.yaml", json.dumps({"servers": servers}))
-            seen = asyncio.run(live_through(home, far))
+            assert http_server.stdout
+            url = http_server.stdout.readline().strip()
+            configure(home, LISTED, url)
+            asyncio.run(list_servers(home))
+            configure(home, MODES, url)
+            observed = asyncio.run(observe(home, http_server))
         finally:
-            far.kill()
-    assert [truth for truth, holds in truths(seen).items() if not holds] == [], seen.shown()
+            http_server.kill()
+    assert [check for check, passed in checks(observed).items() if not passed] == [], observed.summary()
 
 
-def test_servers_die_with_a_onetool_that_is_killed(tmp_path: Path) -> None:
-    """Also one that answers nothing, one that ignores signals, and the workers that run code."""
-    home, notes = new_home(tmp_path), {}
+def test_servers_end_when_onetool_is_killed(tmp_path: Path) -> None:
+    """The servers include one that hangs and one that ignores signals; sandbox workers end too."""
+    home, logs = create_home(tmp_path), {}
     mark, servers = str(home.root), {}
     for mode in ("hangs", "stubborn", "good"):
-        notes[mode] = tmp_path / f"{mode}.txt"
-        servers[mode] = program(mode, mark, str(notes[mode]))
+        logs[mode] = tmp_path / f"{mode}.txt"
+        servers[mode] = server_settings(mode, mark, str(logs[mode]))
     home.write("onetool.yaml", json.dumps({"servers": servers}))
-    peer = Peer("2025-06-18", home.env, home.cwd)
+    client = RawMcpClient("2025-06-18", home.env, home.cwd)
     try:
-        peer.greet()
+        client.initialize()
         for name in servers:
-            peer.send("tools/call", name="run", arguments={"command": f"{name}.echo(text='x')"})
-        assert wait_until(lambda: all(note.exists() for note in notes.values()), 10)
-        family = descendants(peer.process.pid)
-        assert len(family & marked(mark)) >= len(servers)
+            client.send("tools/call", name="run", arguments={"command": f"{name}.echo(text='x')"})
+        assert wait_until(lambda: all(log.exists() for log in logs.values()))
+        processes = descendants(client.process.pid)
+        assert len(processes & processes_with_env(mark)) >= len(servers)
     finally:
-        peer.kill()
-    family |= marked(mark)
-    wait_until(lambda: not any(map(is_running, family)), SOON)
-    assert command_lines(pid for pid in family if is_running(pid)) == []
+        client.kill()
+    processes |= processes_with_env(mark)
+    wait_until(lambda: not any(map(is_running, processes)))
+    assert command_lines(pid for pid in processes if is_running(pid)) == []

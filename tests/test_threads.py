@@ -1,4 +1,4 @@
-"""Threads for blocking work."""
+"""`Threads`, which runs blocking work."""
 
 import asyncio
 import contextvars
@@ -9,12 +9,13 @@ import threading
 import pytest
 
 from onetool.threads import MAX_IDLE, Threads
+from support.waiting import HANG_S, until
 
 VALUE: contextvars.ContextVar[str] = contextvars.ContextVar("value")
 
 
-async def test_results_and_errors_come_back():
-    """Whatever the function does is what the wait does, in the same context."""
+async def test_run_returns_results_and_raises_errors_of_the_function():
+    """The function runs in the context of the caller."""
     threads = Threads()
     VALUE.set("seen")
     assert await threads.run(VALUE.get) == "seen"
@@ -24,51 +25,41 @@ async def test_results_and_errors_come_back():
         await threads.run(next, iter(()))
 
 
-async def test_any_number_runs_at_once_and_threads_are_used_again():
-    """No bound: a hundred functions that wait for each other all get a thread; few of those are kept."""
+async def test_functions_run_concurrently_without_limit_and_reuse_threads():
+    """A hundred functions that wait for each other each get a thread; only MAX_IDLE threads remain."""
     threads, together = Threads(), threading.Barrier(100)
-    await asyncio.gather(*(threads.run(together.wait, 10) for _ in range(100)))
+    await asyncio.gather(*(threads.run(together.wait, HANG_S) for _ in range(100)))
     used = {await threads.run(threading.get_ident) for _ in range(50)}
     assert len(used) <= MAX_IDLE
 
 
-async def test_closing_lets_the_threads_end():
-    """Idle threads end at once, one that works when its work is done."""
+async def test_close_ends_idle_threads_at_once_and_busy_ones_after_their_work():
     threads, release = Threads(), threading.Event()
     idle = await threads.run(threading.current_thread)
     busy = asyncio.create_task(threads.run(lambda: release.wait() and threading.current_thread()))
     other = await threads.run(threading.current_thread)
     threads.close()
-    other.join(5)
+    other.join(HANG_S)
     release.set()
     last = await busy
-    last.join(5)
+    last.join(HANG_S)
     assert not any(thread.is_alive() for thread in (idle, other, last))
 
 
-async def test_who_stops_waiting_abandons_the_thread():
-    """The wait ends at once; the function goes on and is counted until it ends."""
-    threads, release, ended = Threads(), threading.Event(), threading.Event()
-
-    def work() -> None:
-        release.wait()
-        ended.set()
-
-    task = asyncio.create_task(threads.run(work))
-    await asyncio.sleep(0.02)
+async def test_cancelled_wait_abandons_the_thread():
+    """The wait ends at once; the function continues and counts as abandoned until it ends."""
+    threads, started, release = Threads(), threading.Event(), threading.Event()
+    task = asyncio.create_task(threads.run(lambda: started.set() or release.wait()))
+    await until(started.is_set)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     assert threads.abandoned == 1
     release.set()
-    assert await asyncio.to_thread(ended.wait, 5)
-    await threads.run(int)
-    while threads.abandoned:
-        await asyncio.sleep(0.001)
+    await until(lambda: threads.abandoned == 0)
 
 
-async def test_a_function_that_had_ended_is_not_abandoned():
-    """Cancelled after the end is not counted."""
+async def test_cancelling_after_the_function_ended_abandons_no_thread():
     threads, ended = Threads(), threading.Event()
     task = asyncio.create_task(threads.run(ended.set))
     await asyncio.sleep(0)
@@ -81,19 +72,25 @@ async def test_a_function_that_had_ended_is_not_abandoned():
     assert threads.abandoned == 0
 
 
-def test_a_hanging_thread_does_not_keep_the_process():
-    """The interpreter exits although a function hangs, and its late end after the loop is harmless."""
+def test_hanging_function_does_not_block_interpreter_exit():
+    """A function may also end after the event loop is closed."""
     code = """
-import asyncio, threading, time
+import asyncio, threading
 from onetool.threads import Threads
+threads, running, loop_is_closed = Threads(), [], threading.Event()
+def wait_for(event):
+    running.append(threading.current_thread())
+    event.wait()
 async def main():
-    threads = Threads()
-    for function in (threading.Event().wait, lambda: time.sleep(0.2)):
-        task = asyncio.ensure_future(threads.run(function))
-        await asyncio.sleep(0.05)
+    for number, event in enumerate((threading.Event(), loop_is_closed)):
+        task = asyncio.ensure_future(threads.run(wait_for, event))
+        while len(running) == number:
+            await asyncio.sleep(0.001)
         task.cancel()
 asyncio.run(main())
-time.sleep(0.3)
+threads.close()
+loop_is_closed.set()
+running[1].join()
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S)
     assert (done.returncode, done.stderr) == (0, "")

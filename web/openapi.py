@@ -1,15 +1,15 @@
-"""Prints the OpenAPI document of the REST door, from which the screens' types are made."""
+"""Print the OpenAPI document of the REST API. `npm run types` generates the TypeScript types from it."""
 
 import asyncio
 import json
 import sys
 
-from onetool.doors.rest.app import create_api
+from onetool.interfaces.rest.app import create_api
 from onetool.testing import memory_runtime
 
 
 async def main() -> None:
-    """Print it as JSON."""
+    """Print the document as JSON."""
     async with memory_runtime() as ot:
         json.dump(create_api(ot.runtime).openapi(), sys.stdout)
 

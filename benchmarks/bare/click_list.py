@@ -1,4 +1,4 @@
-"""The least that a click program is which checks values and runs an event loop."""
+"""A minimal click program that validates values and runs an event loop."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ import click
 import pydantic
 
 
-class Answer(pydantic.BaseModel):
-    """What is listed."""
+class Listing(pydantic.BaseModel):
+    """The listed tools."""
 
     tools: list[str]
 
@@ -21,8 +21,8 @@ def cli() -> None:
 def list_all() -> None:
     """Print an empty list."""
 
-    async def work() -> Answer:
-        return Answer(tools=[])
+    async def work() -> Listing:
+        return Listing(tools=[])
 
     click.echo(asyncio.run(work()).model_dump_json())
 

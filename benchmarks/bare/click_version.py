@@ -1,4 +1,4 @@
-"""The least that a click program is: start-up without anything of ours."""
+"""A minimal click program."""
 
 import click
 

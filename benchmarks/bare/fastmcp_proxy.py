@@ -1,4 +1,4 @@
-"""A FastMCP proxy before one server over pipes, as documented: `fastmcp_proxy.py COMMAND ...`."""
+"""A FastMCP proxy for one stdio server, as in its documentation: `fastmcp_proxy.py COMMAND ...`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The least that an HTTP server is: `http_server.py PORT` answers, with an UPSTREAM it forwards."""
+"""A minimal HTTP server: `http_server.py PORT` responds, `http_server.py PORT UPSTREAM` forwards."""
 
 import sys
 from typing import Any
@@ -13,34 +13,34 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "require
 
 
 class Forwarder:
-    """Checks the arguments, asks the upstream over a pooled client, wraps the answer."""
+    """Validates arguments, calls the upstream with a pooled client and wraps the response."""
 
     def __init__(self, upstream: str) -> None:
         self._upstream = upstream
-        self._valid = jsonschema_rs.validator_for(SCHEMA)
+        self._validator = jsonschema_rs.validator_for(SCHEMA)
         self._client = httpx2.AsyncClient(trust_env=False)
 
-    async def answer(self, body: bytes) -> bytes:
-        """Make one call."""
+    async def forward(self, body: bytes) -> bytes:
+        """Forward one call."""
         args = orjson.loads(body)["args"]
-        self._valid.validate(args)
-        answer = await self._client.get(f"http://127.0.0.1:{self._upstream}/rain/{args['city']}")
-        return orjson.dumps({"ok": True, "value": orjson.loads(answer.content)})
+        self._validator.validate(args)
+        response = await self._client.get(f"http://127.0.0.1:{self._upstream}/rain/{args['city']}")
+        return orjson.dumps({"ok": True, "value": orjson.loads(response.content)})
 
 
 forwarder = Forwarder(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None:
-    """Answer one request."""
-    body, is_more = b"", True
-    while is_more:
+    """Handle one request."""
+    body, has_more = b"", True
+    while has_more:
         message = await receive()
         body += message.get("body", b"")
-        is_more = message.get("more_body", False)
-    content = await forwarder.answer(body) if forwarder else RAIN
-    head = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
-    await send({"type": "http.response.start", "status": 200, "headers": head})
+        has_more = message.get("more_body", False)
+    content = await forwarder.forward(body) if forwarder else RAIN
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": content})
 
 

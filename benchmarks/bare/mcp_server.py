@@ -1,4 +1,4 @@
-"""The least that an MCP server is: `mcp_server.py` over pipes, `mcp_server.py PORT` over HTTP."""
+"""A minimal MCP server: `mcp_server.py` over stdio, `mcp_server.py PORT` over HTTP."""
 
 import sys
 from typing import Any
@@ -11,25 +11,25 @@ SCHEMA = {"type": "object", "properties": {"message": {"type": "string"}}}
 
 
 async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-    """List the one tool."""
+    """List the only tool."""
     return types.ListToolsResult(tools=[types.Tool(name="echo", description="Echo.", input_schema=SCHEMA)])
 
 
 async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """Give the message back."""
+    """Return the message."""
     text = str((params.arguments or {})["message"])
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
-async def over_pipes(server: Server[Any]) -> None:
+async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client."""
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server() as (reading, writing):
-        await server.run(reading, writing, server.create_initialization_options())
+    async with stdio_server() as (read_stream, write_stream):
+        await server.run(read_stream, write_stream, server.create_initialization_options())
 
 
-async def over_http(server: Server[Any], port: int) -> None:
+async def serve_http(server: Server[Any], port: int) -> None:
     """Serve any number of clients."""
     import uvicorn
     from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -42,6 +42,6 @@ async def over_http(server: Server[Any], port: int) -> None:
 
 bare: Server[Any] = Server("bare", on_list_tools=list_tools, on_call_tool=call_tool)
 if len(sys.argv) > 1:
-    anyio.run(over_http, bare, int(sys.argv[1]))
+    anyio.run(serve_http, bare, int(sys.argv[1]))
 else:
-    anyio.run(over_pipes, bare)
+    anyio.run(serve_stdio, bare)

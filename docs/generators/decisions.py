@@ -1,18 +1,18 @@
-"""The list of decision records, from their titles."""
+"""The index of decision records."""
 
 from pathlib import Path
 
 from .markdown import page
 
-PLACE = Path(__file__).parent.parent / "decisions"
-ABOUT = """Why things are as they are: one page each, written when it was decided and changed only where it
-has become untrue. `just docs` writes this list."""
+DIRECTORY = Path(__file__).parent.parent / "decisions"
+ABOUT = """Each record describes one decision and its reasons. Records are written when a decision is made and
+updated when they become outdated. `just docs` generates this list."""
 
 
 def pages() -> dict[str, str]:
-    """The list, by its place."""
+    """Return the index by its path."""
     records = [
         f"- [{file.read_text(encoding='utf-8').partition(chr(10))[0].removeprefix('# ')}]({file.name})"
-        for file in sorted(PLACE.glob("0*.md"))
+        for file in sorted(DIRECTORY.glob("0*.md"))
     ]
     return {"decisions/index.md": page("Decisions", ABOUT, "\n".join(records))}

@@ -1,48 +1,55 @@
-"""The page of every error code and reason."""
+"""The reference page of error codes and reasons."""
 
-from onetool.domain.errors import CODE_OF, ErrorCode, Reason
-from onetool.doors.rest.problems import STATUS_OF_REASON
+from onetool.domain.errors import CODE_BY_REASON, ErrorCode, Reason
+from onetool.interfaces.rest.problems import STATUS_BY_REASON
 
-from .markdown import MADE, code, page, table
+from .markdown import GENERATED, code, page, table
 
-ABOUT = f"""A call never raises through a door: it answers `ok: false` with `error.code`, `error.message`
-and, in `meta.reason`, which situation it was. Codes are few, so that a model can act on them; reasons are
-a closed set, so that a program can. {MADE}"""
+ABOUT = f"""A failed call does not raise. It returns `ok: false` with `error.code`, `error.message` and
+`meta.reason`. There are only three codes, so that models can act on them. The reasons are a closed set,
+so that programs can. {GENERATED}"""
 CODES = {
-    ErrorCode.TOOL_NOT_FOUND: "There is no such tool for this caller. The message names the nearest one.",
-    ErrorCode.INVALID_ARGS: "The tool is there, the arguments do not fit. Nothing has run.",
-    ErrorCode.EXECUTION_ERROR: "The tool is there and the arguments fit, yet there is no good answer.",
+    ErrorCode.TOOL_NOT_FOUND: "The caller has no tool with this name. The message suggests a similar name.",
+    ErrorCode.INVALID_ARGS: "The arguments are invalid. The tool did not run.",
+    ErrorCode.EXECUTION_ERROR: "The call failed although the tool exists and the arguments are valid.",
 }
 REASONS = {
-    Reason.UNKNOWN: "Nobody has a tool of this name.",
-    Reason.DISABLED: "The tool, its bundle or its server is switched off, or the tool is held back.",
-    Reason.NOT_REGISTERED: "The tool is defined, but what should run it is not there.",
-    Reason.NOT_ALLOWED: "The caller was given an allow-list, and the tool is not on it.",
-    Reason.BAD_ARGS: "The arguments do not fit the schema.",
-    Reason.NEEDS_APPROVAL: "The tool changes things; nobody said yes, or `approval.deny` names it.",
-    Reason.RATE_LIMITED: "More calls a minute than the tool takes. The message says when to try again.",
-    Reason.BUSY: "Too many calls run at once, here or of this tool.",
-    Reason.TOO_LARGE_IN: "The arguments, or what a request would send, are larger than allowed.",
-    Reason.TOO_LARGE_OUT: "The result is larger than allowed.",
-    Reason.TIMEOUT: "The tool took too long and was given up, or no time was left to begin.",
-    Reason.CANCELLED: "Whoever called has left.",
-    Reason.RAISED: "The tool raised an exception; the message is what it said, without secrets.",
-    Reason.RETURNED_ERROR: "The tool returned a text that says what went wrong.",
-    Reason.BAD_OUTPUT: "The result does not fit the tool's output schema, or is nothing that JSON can hold.",
-    Reason.UPSTREAM: "The server behind the tool failed, or answered with something that cannot be used.",
-    Reason.HOST_NOT_ALLOWED: "The address is not in `allowedHosts`, or leads into the private network.",
+    Reason.UNKNOWN: "No source has a tool with this name.",
+    Reason.DISABLED: "The tool, its bundle or its server is disabled, or the tool is quarantined.",
+    Reason.NOT_REGISTERED: "The tool is defined, but its handler does not exist.",
+    Reason.NOT_ALLOWED: "The tool is not on the allow-list of the caller.",
+    Reason.BAD_ARGS: "The arguments do not match the schema.",
+    Reason.NEEDS_APPROVAL: "The tool requires approval and was not approved, or `approval.deny` matches it.",
+    Reason.RATE_LIMITED: "The tool has reached its calls per minute. The message contains when to retry.",
+    Reason.BUSY: "Too many concurrent calls, in total or of this tool.",
+    Reason.TOO_LARGE_IN: "The arguments or the HTTP request are too large.",
+    Reason.TOO_LARGE_OUT: "The result is too large.",
+    Reason.TIMEOUT: "The call timed out, or its deadline had passed before it started.",
+    Reason.CANCELLED: "The caller cancelled the call or disconnected.",
+    Reason.RAISED: "The tool raised an exception. The message contains it, with secrets redacted.",
+    Reason.RETURNED_ERROR: "The tool returned an error text.",
+    Reason.BAD_OUTPUT: "The result does not match the output schema or cannot be represented as JSON.",
+    Reason.UPSTREAM: "The server behind the tool failed or sent an unusable response.",
+    Reason.HOST_NOT_ALLOWED: "The host is not in `allowedHosts`, or its address is private.",
 }
 REST = """## Over REST
 
-The status column above is what `POST /tools/call` and `.../invoke` answer: the caller's mistakes have a
-status of their own, a failure of the tool itself is a 200 with `ok: false`. Every other route answers
+`POST /tools/call` and `.../invoke` return the status in the table. Errors of the caller have their own
+status. If the tool itself fails, the status is 200 with `ok: false`. All other routes return
 `application/problem+json`; see [REST](rest.md)."""
 
 
 def pages() -> dict[str, str]:
-    """The page, by its place; a code or reason without words stops the build."""
-    codes = [(code(one), CODES[one]) for one in ErrorCode]
-    reasons = [(code(one), code(CODE_OF[one]), str(STATUS_OF_REASON[one]), REASONS[one]) for one in Reason]
+    """Return the page by its path.
+
+    Raises:
+        KeyError: A code or reason has no description.
+    """
+    codes = [(code(error), CODES[error]) for error in ErrorCode]
+    reasons = [
+        (code(reason), code(CODE_BY_REASON[reason]), str(STATUS_BY_REASON[reason]), REASONS[reason])
+        for reason in Reason
+    ]
     text = page(
         "Errors",
         ABOUT,

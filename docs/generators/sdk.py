@@ -1,4 +1,4 @@
-"""The page of everything that pack authors may import."""
+"""The reference page of the SDK and the test helpers."""
 
 import ast
 import inspect
@@ -9,69 +9,69 @@ from typing import Any
 import onetool.sdk
 import onetool.testing
 
-from .markdown import MADE, first_paragraph, page
+from .markdown import GENERATED, first_paragraph, page
 
-ABOUT = f"""`from onetool.sdk import tool, call_tool`: all that a pack needs, and all that is promised to
-stay. [Define tools](../tools.md) tells what is for what. {MADE}"""
+ABOUT = f"""Import everything from `onetool.sdk`, for example `from onetool.sdk import tool, call_tool`. It is
+the stable API for packs. [Define tools](../tools.md) is an overview. {GENERATED}"""
 TESTING = """## onetool.testing
 
-What pack authors test with; see [test a pack](../how-to/test-pack.md)."""
+Helpers for tests of packs; see [test a pack](../how-to/test-pack.md)."""
 
 
 def pages() -> dict[str, str]:
-    """The page, by its place."""
+    """Return the page by its path."""
     sections = [section("###", name, getattr(onetool.testing, name)) for name in onetool.testing.__all__]
     own = [section("##", name, getattr(onetool.sdk, name)) for name in onetool.sdk.__all__]
     return {"reference/sdk.md": page("SDK", ABOUT, *own, TESTING, *sections)}
 
 
 def section(level: str, name: str, member: Any) -> str:
-    """A name, how it is called, and what it does."""
-    written = f"```text\n{signature(member)}\n```"
-    return "\n\n".join([f"{level} {name}", written, first_paragraph(inspect.getdoc(member))])
+    """Return the signature and summary of one name."""
+    block = f"```text\n{signature(member)}\n```"
+    return "\n\n".join([f"{level} {name}", block, first_paragraph(inspect.getdoc(member))])
 
 
 def signature(member: Any) -> str:
-    """How a function is called or a class is made, as its author wrote it."""
+    """Return the signature of a function or class as in the source code."""
     node = ast.parse(textwrap.dedent(inspect.getsource(member))).body[0]
     if isinstance(node, ast.ClassDef):
-        return _of_class(node)
+        return _class_signature(node)
     if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        raise TypeError(f"{member!r} is no function and no class")
-    word = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
-    return _folded(f"{word} {node.name}", _split(node.args), _returned(node))
+        raise TypeError(f"{member!r} is neither a function nor a class")
+    keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+    return _fold(f"{keyword} {node.name}", _parameters(node.args), _return_type(node))
 
 
-def _of_class(node: ast.ClassDef) -> str:
-    """A class with what makes it, its fields and its public methods."""
+def _class_signature(node: ast.ClassDef) -> str:
+    """Return a class with its constructor, fields and public methods."""
     lines = []
-    for part in node.body:
-        if isinstance(part, ast.AnnAssign) and not ast.unparse(part.target).startswith("_"):
-            lines.append(ast.unparse(part))
-        elif isinstance(part, ast.FunctionDef) and (part.name == "__init__" or part.name[0] != "_"):
-            is_property = any(ast.unparse(one) == "property" for one in part.decorator_list)
-            args = "" if is_property else f"({', '.join(_split(part.args))})"
-            lines.append(f"{'' if is_property else 'def '}{part.name}{args}{_returned(part)}")
+    for member in node.body:
+        if isinstance(member, ast.AnnAssign) and not ast.unparse(member.target).startswith("_"):
+            lines.append(ast.unparse(member))
+        elif isinstance(member, ast.FunctionDef) and (member.name == "__init__" or member.name[0] != "_"):
+            is_property = any(ast.unparse(decorator) == "property" for decorator in member.decorator_list)
+            args = "" if is_property else f"({', '.join(_parameters(member.args))})"
+            lines.append(f"{'' if is_property else 'def '}{member.name}{args}{_return_type(member)}")
     return "\n".join([f"class {node.name}", *(f"    {line}" for line in lines)])
 
 
-def _folded(start: str, args: list[str], end: str) -> str:
-    """One line, or one line for each parameter where that is too long."""
-    whole = f"{start}({', '.join(args)}){end}"
-    return whole if len(whole) <= 96 else f"{start}(\n    " + ",\n    ".join(args) + f"\n){end}"
+def _fold(start: str, args: list[str], end: str) -> str:
+    """Return one line, or one line for each parameter if that is too long."""
+    line = f"{start}({', '.join(args)}){end}"
+    return line if len(line) <= 96 else f"{start}(\n    " + ",\n    ".join(args) + f"\n){end}"
 
 
-def _returned(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
+def _return_type(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     return f" -> {ast.unparse(node.returns)}" if node.returns else ""
 
 
-def _split(args: ast.arguments) -> list[str]:
-    """Each parameter as it is written, by cutting at commas that stand in no bracket."""
-    depth, cut = 0, [""]
+def _parameters(args: ast.arguments) -> list[str]:
+    """Return the source of each parameter, split at commas outside brackets."""
+    depth, parts = 0, [""]
     for char in ast.unparse(args):
         depth += (char in "([{") - (char in ")]}")
         if char == "," and depth == 0:
-            cut.append("")
+            parts.append("")
         else:
-            cut[-1] += char
-    return [re.sub(r"^(\w+: [^=]+)=", r"\1 = ", part.strip()) for part in cut]
+            parts[-1] += char
+    return [re.sub(r"^(\w+: [^=]+)=", r"\1 = ", part.strip()) for part in parts]

@@ -1,43 +1,46 @@
-"""The page of every setting, from the settings' own definition."""
+"""The reference page of the settings."""
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_args, get_type_hints
 
-from onetool.domain.json_text import encode
-from onetool.settings.schema import Prompts, Settings
+from onetool.domain.text.json_text import encode
+from onetool.settings.schema import PromptSettings, Settings
 
-from .markdown import MADE, page, table
+from .markdown import GENERATED, page, table
 
-ABOUT = f"""Written in `onetool.yaml`, in the config directory that `onetool config path` shows. A trusted
-project's `.onetool/onetool.yaml` goes over it: maps merge by key, lists replace. Everything is optional.
-An unknown key or a wrong value is an error that names file, line and the nearest valid key. {MADE}"""
+ABOUT = f"""Settings are in `onetool.yaml` in the config directory (see `onetool config path`). The
+`.onetool/onetool.yaml` of a trusted project overrides it: maps are merged by key, lists are replaced.
+All settings are optional. An unknown key or an invalid value is an error with the file, the line and a
+suggestion. {GENERATED}"""
 
 
 PROMPTS = """## prompts.yaml
 
-Beside `onetool.yaml`: what models are told."""
-HEAD = ("setting", "default", "meaning")
+Instructions for models, in a file beside `onetool.yaml`."""
+COLUMNS = ("setting", "default", "description")
 
 
 def pages() -> dict[str, str]:
-    """The page, by its place."""
-    text = page("Settings", ABOUT, table(HEAD, rows(Settings)), PROMPTS, table(HEAD, rows(Prompts)))
+    """Return the page by its path."""
+    text = page(
+        "Settings", ABOUT, table(COLUMNS, rows(Settings)), PROMPTS, table(COLUMNS, rows(PromptSettings))
+    )
     return {"settings.md": text}
 
 
 def rows(kind: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """One row for each setting, groups before what they hold."""
+    """Yield one row for each setting, groups before their members."""
     hints = get_type_hints(kind)
-    for one in fields(kind):
-        yield f"`{prefix}{one.name}`", _default(one), one.metadata.get("doc") or "Must be given."
-        inner = [hints[one.name], *get_args(hints[one.name])]
-        for group in filter(is_dataclass, inner):
-            between = "" if group is inner[0] else ".<name>" if inner[1] is str else "[]"
-            yield from rows(group, f"{prefix}{one.name}{between}.")
+    for field in fields(kind):
+        yield f"`{prefix}{field.name}`", _default(field), field.metadata.get("doc") or "Required."
+        types = [hints[field.name], *get_args(hints[field.name])]
+        for group in filter(is_dataclass, types):
+            separator = "" if group is types[0] else ".<name>" if types[1] is str else "[]"
+            yield from rows(group, f"{prefix}{field.name}{separator}.")
 
 
-def _default(one: "Field[Any]") -> str:
-    if one.default_factory is not MISSING:
-        return "" if is_dataclass(one.default_factory()) else "`{}`"
-    return "" if one.default is MISSING else f"`{encode(one.default).decode()}`"
+def _default(field: "Field[Any]") -> str:
+    if field.default_factory is not MISSING:
+        return "" if is_dataclass(field.default_factory()) else "`{}`"
+    return "" if field.default is MISSING else f"`{encode(field.default).decode()}`"

@@ -1,4 +1,4 @@
-"""couriers: how long a parcel travels."""
+"""couriers: delivery times of parcels."""
 
 from mcp.server import MCPServer
 
@@ -8,7 +8,7 @@ DAYS = {"Oslo": 2, "Rome": 4}
 
 @server.tool()
 def delivery_days(city: str) -> dict[str, int]:
-    """Tell how many days a parcel needs to a city."""
+    """Return the delivery time of a parcel to a city in days."""
     return {"days": DAYS[city]}
 
 

@@ -1,13 +1,13 @@
-"""late: the orders that cannot be sent, and how many pieces they lack."""
+"""late: orders that cannot be sent, and how many pieces are missing."""
 
 import orders
 import stock
 
 
 def missing(order):
-    """How many pieces too few there are."""
+    """Return how many pieces are missing."""
     return max(0, order["pieces"] - stock.count(article=order["article"])["pieces"])
 
 
-lack = [(order["number"], missing(order)) for order in orders.open_orders()["orders"]]
-dict(entry for entry in lack if entry[1])
+shortages = [(order["number"], missing(order)) for order in orders.open_orders()["orders"]]
+dict(entry for entry in shortages if entry[1])

@@ -1,4 +1,4 @@
-"""letters: what customers are told."""
+"""letters: letters to customers."""
 
 from mcp.server import MCPServer
 
@@ -7,8 +7,8 @@ server = MCPServer("letters")
 
 @server.tool()
 def apology(number: int, article: str) -> dict[str, str]:
-    """Write to a customer that an order takes longer."""
-    return {"letter": f"Order {number}: the {article} is sold out. We send it as soon as we can."}
+    """Write a letter to a customer about a delayed order."""
+    return {"letter": f"Order {number}: the {article} is sold out. We will send it as soon as possible."}
 
 
 server.run()

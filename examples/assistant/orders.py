@@ -1,4 +1,4 @@
-"""orders: what customers wait for."""
+"""orders: open orders of customers."""
 
 from mcp.server import MCPServer
 

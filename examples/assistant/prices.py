@@ -1,4 +1,4 @@
-"""prices: what articles cost; the shop's key comes from its environment."""
+"""prices: prices of articles; requires a key in the environment."""
 
 import os
 
@@ -10,9 +10,9 @@ EUROS = {"lamp": 40.0, "desk": 310.0, "chair": 95.5}
 
 @server.tool()
 def price(article: str) -> dict[str, float]:
-    """Tell what an article costs, in euros."""
+    """Return the price of an article in euros."""
     if not os.environ.get("SHOP_KEY"):
-        raise PermissionError("the shop wants a key")
+        raise PermissionError("SHOP_KEY is not set")
     return {"euros": EUROS[article]}
 
 

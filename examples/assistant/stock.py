@@ -1,4 +1,4 @@
-"""stock: what lies in the warehouse."""
+"""stock: articles in the warehouse."""
 
 from mcp.server import MCPServer
 
@@ -8,7 +8,7 @@ SHELVES = {"lamp": 12, "desk": 2, "chair": 0}
 
 @server.tool()
 def count(article: str) -> dict[str, int]:
-    """Tell how many pieces of an article are in stock."""
+    """Return how many pieces of an article are in stock."""
     return {"pieces": SHELVES.get(article, 0)}
 
 

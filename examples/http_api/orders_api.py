@@ -1,4 +1,4 @@
-"""The shop's own service: orders over HTTP, for whoever has the key."""
+"""The order service of the shop: an HTTP API that requires a key."""
 
 import json
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,11 +14,11 @@ class Orders(BaseHTTPRequestHandler):
     """GET /orders?city=..., GET /orders/NUMBER, POST /orders/NUMBER/cancel."""
 
     def do_GET(self):
-        """Show orders."""
+        """List orders or show one."""
         path, _, city = self.path.partition("?city=")
         if path == "/orders":
-            chosen = {number: one for number, one in ORDERS.items() if city in ("", one["city"])}
-            return self.answer(200, chosen)
+            matches = {number: order for number, order in ORDERS.items() if city in ("", order["city"])}
+            return self.reply(200, matches)
         return self.order(path.split("/")[-1])
 
     def do_POST(self):
@@ -27,17 +27,17 @@ class Orders(BaseHTTPRequestHandler):
         return self.order(number, state="cancelled")
 
     def order(self, number, **changes):
-        """Show one order, with what has changed."""
+        """Update an order and return it."""
         if number not in ORDERS:
-            return self.answer(404, {"error": f"there is no order {number}"})
+            return self.reply(404, {"error": f"order {number} not found"})
         if self.headers["X-Shop-Key"] == KEY:
             ORDERS[number].update(changes)
-        return self.answer(200, ORDERS[number])
+        return self.reply(200, ORDERS[number])
 
-    def answer(self, status, value):
-        """Write JSON, but nothing to strangers."""
+    def reply(self, status, value):
+        """Send JSON if the key is valid."""
         if self.headers["X-Shop-Key"] != KEY:
-            status, value = 401, {"error": "the key is wrong"}
+            status, value = 401, {"error": "invalid key"}
         body = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")

@@ -1,4 +1,4 @@
-"""One place for every tool a language model uses."""
+"""OneTool: one gateway to every tool that a language model uses."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ __all__ = ["__version__", "onetool_runtime"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the Python door when it is asked for, so that `import onetool` itself costs nothing."""
+    """Import the Python interface on first access, so that `import onetool` loads nothing else."""
     if name == "onetool_runtime":
-        from onetool.doors.python import onetool_runtime
+        from onetool.interfaces.python import onetool_runtime
 
         return onetool_runtime
     raise AttributeError(f"module 'onetool' has no attribute {name!r}")

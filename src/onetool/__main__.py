@@ -1,11 +1,11 @@
-"""`python -m onetool` is the console script."""
+"""Entry point of `python -m onetool`; same as the `onetool` command."""
 
 import sys
 
 if not sys.flags.safe_path:
-    sys.path.pop(0)  # the working directory: a file there must not stand in for a module that we import
+    sys.path.pop(0)  # the working directory: its files must not shadow the modules imported below
 
-from onetool.doors.cli.main import main
+from onetool.interfaces.cli.main import main
 
 if __name__ == "__main__":
     main()

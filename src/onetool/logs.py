@@ -1,8 +1,7 @@
-"""Logs: one JSON object a line, to stderr and to a rotated file, with the redactor in front.
+"""Logging as redacted JSON Lines, to stderr and to a rotating file.
 
-A person at a terminal reads a sentence instead; the file has the rest.
-
-Lines are written on a thread of their own: a full pipe or a slow disk never stops the event loop.
+If stderr is a terminal, it gets plain sentences instead. A separate thread writes the lines, so that a full
+pipe or a slow disk never blocks the event loop.
 """
 
 import logging
@@ -16,48 +15,48 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import Any
 
-from onetool.domain.json_text import encode, jsonable
-from onetool.domain.redaction import Redactor
-from onetool.domain.texts import printable
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.text.json_text import encode, jsonable
+from onetool.domain.text.strings import printable
 
-QUEUED = 10_000
-BATCH = 500
-LAST_WORDS = 1.0
-"""Seconds that the end of the process waits for lines not yet written."""
-_OWN = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+MAX_QUEUED = 10_000
+BATCH_SIZE = 500
+CLOSE_TIMEOUT_S = 1.0
+"""Time that `close` waits for queued records to be written."""
+_STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
-class SharedFile:
-    """A log file that several processes append to and any of them may rotate."""
+class RotatingFile:
+    """A log file that several processes append to and rotate."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path, self._max_bytes = path, max_bytes
 
     def append(self, lines: bytes) -> None:
-        """Write whole lines at once: an append is never torn, whoever else is writing."""
+        """Append whole lines with one write, so that lines of other processes do not mix with them."""
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             os.write(descriptor, lines)
-            written = os.fstat(descriptor)
+            status = os.fstat(descriptor)
         finally:
             os.close(descriptor)
-        if written.st_size > self._max_bytes and self._path.stat().st_ino == written.st_ino:
+        if status.st_size > self._max_bytes and self._path.stat().st_ino == status.st_ino:
             self._path.replace(self._path.with_suffix(".1.jsonl"))
 
 
-class JsonLog(logging.Handler):
-    """Queues records for the writing thread; those that find the queue full are dropped."""
+class JsonLogHandler(logging.Handler):
+    """Queues records for the writer thread. Drops records while the queue is full."""
 
-    def __init__(self, *, stderr_level: int, file: SharedFile | None) -> None:
+    def __init__(self, *, stderr_level: int, file: RotatingFile | None) -> None:
         super().__init__()
         self.redactor = Redactor()
         self._stderr_level, self._file = stderr_level, file
-        self._records: Queue[logging.LogRecord | None] = Queue(QUEUED)
+        self._records: Queue[logging.LogRecord | None] = Queue(MAX_QUEUED)
         self._writer: threading.Thread | None = None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a record; never waits."""
+        """Queue a record without blocking."""
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, name="onetool-logs", daemon=True)
             self._writer.start()
@@ -65,38 +64,38 @@ class JsonLog(logging.Handler):
             self._records.put_nowait(record)
 
     def close(self) -> None:
-        """Write what is queued, within a second."""
+        """Write the queued records, for at most CLOSE_TIMEOUT_S."""
         if self._writer is not None:
             with suppress(Full):
                 self._records.put_nowait(None)
-            self._writer.join(LAST_WORDS)
+            self._writer.join(CLOSE_TIMEOUT_S)
         super().close()
 
-    def line(self, record: logging.LogRecord) -> str:
-        """A record as one redacted JSON line; what was given as `extra` becomes members."""
-        members: dict[str, Any] = {
+    def format_json(self, record: logging.LogRecord) -> str:
+        """Format a record as one redacted JSON line. Values passed as `extra` become fields."""
+        fields: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        members |= {key: value for key, value in vars(record).items() if key not in _OWN}
+        fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
         if record.exc_info:
-            members["exception"] = logging.Formatter().formatException(record.exc_info)
-        clean = self.redactor.clean(jsonable(members)) if self.redactor else members
-        return self.redactor.redact(encode(clean).decode()) + "\n"
+            fields["exception"] = logging.Formatter().formatException(record.exc_info)
+        masked = self.redactor.mask(jsonable(fields)) if self.redactor else fields
+        return self.redactor.redact(encode(masked).decode()) + "\n"
 
-    def sentence(self, record: logging.LogRecord) -> str:
-        """A record as a person reads it."""
+    def format_message(self, record: logging.LogRecord) -> str:
+        """Format a record as a sentence for a terminal."""
         return f"{record.levelname.lower()}: {printable(self.redactor.redact(record.getMessage()))}\n"
 
-    def _safe_line(self, record: logging.LogRecord) -> str:
+    def _try_format_json(self, record: logging.LogRecord) -> str:
         try:
-            return self.line(record)
-        except Exception:  # noqa: BLE001 - a record that cannot be written must not end the log
+            return self.format_json(record)
+        except Exception:  # noqa: BLE001 - one unusable record must not stop logging
             return (
                 encode(
-                    {"level": "error", "logger": record.name, "message": "a record could not be written"}
+                    {"level": "error", "logger": record.name, "message": "cannot format a log record"}
                 ).decode()
                 + "\n"
             )
@@ -105,34 +104,34 @@ class JsonLog(logging.Handler):
         while True:
             batch = self._next_batch()
             records = [record for record in batch if record is not None]
-            lines = [self._safe_line(record) for record in records]
-            with suppress(OSError):  # a full disk must not end the thread
+            lines = [self._try_format_json(record) for record in records]
+            with suppress(OSError):  # a full disk must not stop the thread
                 if self._file is not None and lines:
                     self._file.append("".join(lines).encode())
-            with suppress(OSError, ValueError):  # nor a closed stderr
-                _write_stderr("".join(self._loud(records, lines)))
+            with suppress(OSError, ValueError):  # neither must a closed stderr
+                _write_stderr("".join(self._stderr_lines(records, lines)))
             if len(records) < len(batch):
                 return
 
-    def _loud(self, records: Sequence[logging.LogRecord], lines: Sequence[str]) -> Iterator[str]:
-        is_seen = sys.stderr is not None and sys.stderr.isatty()
+    def _stderr_lines(self, records: Sequence[logging.LogRecord], lines: Sequence[str]) -> Iterator[str]:
+        is_terminal = sys.stderr is not None and sys.stderr.isatty()
         for record, line in zip(records, lines, strict=True):
             if record.levelno >= self._stderr_level:
-                yield self.sentence(record) if is_seen else line
+                yield self.format_message(record) if is_terminal else line
 
     def _next_batch(self) -> list[logging.LogRecord | None]:
         batch = [self._records.get()]
         with suppress(Empty):
-            while batch[-1] is not None and len(batch) < BATCH:
+            while batch[-1] is not None and len(batch) < BATCH_SIZE:
                 batch.append(self._records.get_nowait())
         return batch
 
 
 def _write_stderr(text: str) -> None:
-    """Write past Python's buffer: its lock, held by a thread that is stuck here, would crash the exit."""
+    """Bypass Python's buffer: if this thread were stuck while holding its lock, the exit would crash."""
     try:
         descriptor = sys.stderr.fileno()
-    except (OSError, ValueError, AttributeError):  # replaced by something without a descriptor, or None
+    except (OSError, ValueError, AttributeError):  # replaced by an object without a descriptor, or None
         if sys.stderr is not None:
             sys.stderr.write(text)
         return
@@ -142,12 +141,12 @@ def _write_stderr(text: str) -> None:
 
 
 @contextmanager
-def open_logs(*, stderr: str, file: SharedFile | None) -> Iterator[JsonLog]:
-    """Send everything logged under `onetool` to stderr from this level on, and to the file from info on."""
+def open_logs(*, stderr: str, file: RotatingFile | None) -> Iterator[JsonLogHandler]:
+    """Log everything under `onetool`: to stderr from this level on, to the file from info on."""
     level = logging.getLevelNamesMapping()[stderr.upper()]
-    handler = JsonLog(stderr_level=level, file=file)
+    handler = JsonLogHandler(stderr_level=level, file=file)
     logger = logging.getLogger("onetool")
-    before = logger.level, logger.propagate
+    previous = logger.level, logger.propagate
     logger.setLevel(min(level, logging.INFO) if file else level)
     logger.propagate = False
     logger.addHandler(handler)
@@ -155,5 +154,5 @@ def open_logs(*, stderr: str, file: SharedFile | None) -> Iterator[JsonLog]:
         yield handler
     finally:
         logger.removeHandler(handler)
-        logger.level, logger.propagate = before
+        logger.level, logger.propagate = previous
         handler.close()

@@ -1,7 +1,7 @@
-"""Daemon threads for blocking work: as many as are needed, and none of them keeps the process alive.
+"""Daemon threads for blocking work, without an upper limit.
 
-A bounded pool stops for ever once it is full of tools that each wait for another tool. How many calls
-may start is decided by the pipeline's admission; what was admitted always gets a thread here.
+A bounded pool deadlocks once it is full of tools that each wait for another tool. The pipeline limits how
+many calls are admitted; every admitted call gets a thread here. Daemon threads do not keep the process alive.
 """
 
 import asyncio
@@ -15,10 +15,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 Job = Callable[[], None]
 MAX_IDLE = 16
+"""Maximum number of idle threads to keep for reuse."""
 
 
 class Threads:
-    """Runs functions on threads while the event loop waits for them."""
+    """Runs blocking functions on threads for the event loop."""
 
     def __init__(self) -> None:
         self._idle: list[SimpleQueue[Job]] = []
@@ -29,13 +30,13 @@ class Threads:
 
     @property
     def abandoned(self) -> int:
-        """How many functions still run although nobody waits for them."""
+        """The number of functions that still run although their callers were cancelled."""
         return len(self._abandoned)
 
     async def run(self, function: Callable[..., T], *args: Any) -> T:
-        """Run the function on a thread, in a copy of this context.
+        """Run a function on a thread, in a copy of the current context, and return its result.
 
-        Cancelling the wait abandons the thread: the function goes on, its outcome is dropped.
+        If the caller is cancelled, the thread is abandoned: the function continues and its result is dropped.
         """
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[tuple[T | None, BaseException | None]] = loop.create_future()
@@ -45,11 +46,11 @@ class Threads:
             value, error = None, None
             try:
                 value = context.run(function, *args)
-            except BaseException as raised:  # noqa: BLE001 - raised again where the loop waits
+            except BaseException as raised:  # noqa: BLE001 - raised again in the caller
                 error = raised
-            self._forget(job)
-            with suppress(RuntimeError):  # the loop is closed: nobody waits
-                loop.call_soon_threadsafe(_settle, outcome, (value, error))
+            self._finish(job)
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(_set_result, outcome, (value, error))
 
         self._start(job)
         try:
@@ -62,12 +63,12 @@ class Threads:
         return value  # type: ignore[return-value]
 
     def close(self) -> None:
-        """Let idle threads end, and the others when their work is done."""
+        """Stop idle threads now, and the others when their work is done."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []
         for jobs in idle:
-            jobs.put(_nothing)
+            jobs.put(_wake_up)
 
     def _start(self, job: Job) -> None:
         with self._lock:
@@ -86,7 +87,7 @@ class Threads:
                     return
                 self._idle.append(jobs)
 
-    def _forget(self, job: Job) -> None:
+    def _finish(self, job: Job) -> None:
         with self._lock:
             self._running.discard(job)
             self._abandoned.discard(job)
@@ -97,10 +98,10 @@ class Threads:
                 self._abandoned.add(job)
 
 
-def _nothing() -> None:
-    """Wake a thread up to see that it is no longer needed."""
+def _wake_up() -> None:
+    """Do nothing. The job wakes up an idle thread, which then sees that it must stop."""
 
 
-def _settle(outcome: "asyncio.Future[Any]", value: Any) -> None:
+def _set_result(outcome: "asyncio.Future[Any]", value: Any) -> None:
     if not outcome.done():
         outcome.set_result(value)

@@ -1,4 +1,4 @@
-"""A bundle comes out as a ZIP file and goes in again; nothing else goes in."""
+"""Bundles as ZIP archives: export, import, and rejection of damaged or malicious archives."""
 
 import json
 import stat
@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypothesis_schemas import json_values
 from onetool.bundles import archive
 from onetool.bundles.archive import read_archive, write_archive
-from onetool.domain.bundle import Bundle, InvalidBundle, ToolVersion, rfc3339
-from onetool.domain.json_text import is_json
+from onetool.domain.bundles.bundle import Bundle, InvalidBundle, ToolVersion, rfc3339
+from onetool.domain.text.json_text import is_json
+from support.hypothesis_schemas import json_values
 
-WHEN = rfc3339(1_794_700_000.25)
+TIMESTAMP = rfc3339(1_794_700_000.25)
 BUNDLE_ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 TOOL_ID = "0198c5a0-7e4d-7c3a-8a51-000000000001"
 FILE = f"tools/{TOOL_ID}.json"
@@ -29,80 +29,87 @@ REQUEST = {"method": "POST", "urlTemplate": "https://api.test/${city}", "auth": 
 
 
 def tool(number=1, **changes):
-    known = {"id": f"{TOOL_ID[:-6]}{number:06x}", "bundle_id": BUNDLE_ID, "slug": "find", "version": "v1"}
-    made = {"created_at": WHEN, "modified_at": WHEN, "type": "http", "http_impl": {"request": REQUEST}}
-    return ToolVersion(**{**known, **made, "arg_schema": {"type": "object"}, **changes})
+    identity = {"id": f"{TOOL_ID[:-6]}{number:06x}", "bundle_id": BUNDLE_ID, "slug": "find", "version": "v1"}
+    content = {
+        "created_at": TIMESTAMP,
+        "modified_at": TIMESTAMP,
+        "type": "http",
+        "http_impl": {"request": REQUEST},
+    }
+    return ToolVersion(**{**identity, **content, "arg_schema": {"type": "object"}, **changes})
 
 
-BUNDLE = Bundle(id=BUNDLE_ID, slug="weather", display_name="Wetter", created_at=WHEN, modified_at=WHEN)
+BUNDLE = Bundle(
+    id=BUNDLE_ID, slug="weather", display_name="Wetter", created_at=TIMESTAMP, modified_at=TIMESTAMP
+)
 
 
 def record(item, **changes):
     return json.dumps({"schemaVersion": 1, **item.to_json(), **changes}).encode()
 
 
-def packed(files, *, method=ZIP_DEFLATED, mode=stat.S_IFREG | 0o644):
-    """A ZIP of these names and contents, in which any name is allowed, twice too."""
+def zip_of(files, *, method=ZIP_DEFLATED, mode=stat.S_IFREG | 0o644):
+    """Return a ZIP with these names and contents. Any name is allowed, even twice."""
     target = BytesIO()
-    with ZipFile(target, "w", method) as written:
+    with ZipFile(target, "w", method) as zip_file:
         for name, content in files:
             entry = ZipInfo("x" * len(name))
             entry.filename, entry.compress_type, entry.external_attr = name, method, mode << 16
             with (
-                pytest.warns(UserWarning, match="Duplicate") if name in written.namelist() else nullcontext()
+                pytest.warns(UserWarning, match="Duplicate") if name in zip_file.namelist() else nullcontext()
             ):
-                written.writestr(entry, content)
+                zip_file.writestr(entry, content)
     return target.getvalue()
 
 
-def with_tool(name=FILE, content=None, **known):
-    return packed([("bundle.json", record(BUNDLE)), (name, content or record(tool()))], **known)
+def with_tool(name=FILE, content=None, **options):
+    return zip_of([("bundle.json", record(BUNDLE)), (name, content or record(tool()))], **options)
 
 
 @pytest.mark.spec("BND-68")
-def test_what_goes_out_comes_in_again():
-    """Ids, times and every word are kept; only the bundle's switch is off."""
+def test_round_trip():
+    """Ids, timestamps and texts are preserved; only the bundle is disabled."""
     tools = [tool(1), tool(2, version="2.0", is_enabled=False, tags=("a", "b"), limits=None)]
-    found = read_archive(write_archive(BUNDLE, tools))
-    assert found.bundle == replace(BUNDLE, is_enabled=False)
-    assert found.tools == tools
+    imported = read_archive(write_archive(BUNDLE, tools))
+    assert imported.bundle == replace(BUNDLE, is_enabled=False)
+    assert imported.tools == tools
 
 
-def test_an_archive_is_json_that_people_can_read():
-    """One file for the bundle and one for each tool, indented and sorted, of a known schema version."""
+def test_archive_contains_readable_json():
+    """One file for the bundle and one for each tool, indented and sorted, with a schema version."""
     content = write_archive(BUNDLE, [tool(2, slug="b"), tool(1)])
-    with ZipFile(BytesIO(content)) as found:
-        assert found.namelist() == ["bundle.json", FILE, FILE.replace("1.json", "2.json")]
-        text = found.read("bundle.json").decode()
+    with ZipFile(BytesIO(content)) as zip_file:
+        assert zip_file.namelist() == ["bundle.json", FILE, FILE.replace("1.json", "2.json")]
+        text = zip_file.read("bundle.json").decode()
     assert json.loads(text) == {"schemaVersion": 1, **BUNDLE.to_json()}
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True) + "\n"
 
 
-def test_the_same_content_gives_the_same_bytes():
-    """Neither the time of day nor the order of the tools changes an archive."""
+def test_same_content_gives_the_same_bytes():
+    """Neither the time nor the order of the tools changes an archive."""
     assert write_archive(BUNDLE, [tool(1), tool(2, slug="b")]) == write_archive(
         BUNDLE, iter([tool(2, slug="b"), tool(1)])
     )
 
 
-def test_an_archive_switches_nothing_on():
-    """A built-in, enabled or deleted bundle comes in as one of the user's own that is off."""
-    said = {"isEnabled": True, "isBuiltIn": True, "origin": "builtin", "softDeletedAt": WHEN}
-    found = read_archive(
-        packed([("bundle.json", record(BUNDLE, **said)), (FILE, record(tool(), isBuiltIn=True))])
+def test_imported_bundle_is_always_disabled():
+    """An enabled, built-in or deleted bundle becomes a disabled bundle of the user."""
+    fields = {"isEnabled": True, "isBuiltIn": True, "origin": "builtin", "softDeletedAt": TIMESTAMP}
+    imported = read_archive(
+        zip_of([("bundle.json", record(BUNDLE, **fields)), (FILE, record(tool(), isBuiltIn=True))])
     )
-    assert found.bundle == replace(BUNDLE, is_enabled=False)
-    assert found.tools == [tool()]
+    assert imported.bundle == replace(BUNDLE, is_enabled=False)
+    assert imported.tools == [tool()]
 
 
-def test_an_archive_packed_by_hand_is_read():
-    """A folder entry is nothing to worry about, and what a client may leave out may be missing."""
-    said = json.loads(record(tool()))
+def test_archive_that_was_packed_by_hand():
+    """It may have a directory entry, and optional fields may be missing."""
+    data = json.loads(record(tool()))
     for key in ("argSchema", "displayName", "tags", "isEnabled", "isBuiltIn"):
-        del said[key]
-    target = BytesIO(with_tool(content=json.dumps(said).encode()))
-    with ZipFile(target, "a") as written:
-        written.mkdir("tools")
+        del data[key]
+    target = BytesIO(with_tool(content=json.dumps(data).encode()))
+    with ZipFile(target, "a") as zip_file:
+        zip_file.mkdir("tools")
     assert read_archive(target.getvalue()).tools == [tool(arg_schema={"type": "object", "properties": {}})]
 
 
@@ -132,37 +139,35 @@ def test_an_archive_packed_by_hand_is_read():
         "",
     ],
 )
-def test_only_known_names_are_read(name):
-    """Two kinds of file are known, by their exact names: none leads out of the archive."""
-    with pytest.raises(InvalidBundle, match=r"Allowed: bundle\.json and tools/<toolID>\.json|no plain file"):
+def test_unexpected_file_names_are_rejected(name):
+    """Only two kinds of names are allowed, so no path can lead out of the archive."""
+    expected = r"Allowed: only bundle\.json and tools/<toolID>\.json|not a regular file"
+    with pytest.raises(InvalidBundle, match=expected):
         read_archive(with_tool(name))
 
 
-def test_a_name_stands_once():
-    """Of two files with one name nobody could say which one was checked."""
+def test_duplicate_file_name_is_rejected():
     with pytest.raises(InvalidBundle, match=r"'bundle\.json' twice"):
-        read_archive(packed([("bundle.json", record(BUNDLE)), ("bundle.json", record(BUNDLE))]))
+        read_archive(zip_of([("bundle.json", record(BUNDLE)), ("bundle.json", record(BUNDLE))]))
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFDIR, stat.S_IFIFO, stat.S_IFCHR])
-def test_links_and_devices_are_refused(kind):
-    """A plain file is the only kind of file."""
-    with pytest.raises(InvalidBundle, match="link or no plain file"):
+def test_links_and_devices_are_rejected(kind):
+    with pytest.raises(InvalidBundle, match="not a regular file"):
         read_archive(with_tool(mode=kind | 0o777))
 
 
 @pytest.mark.parametrize("flag", [0x1, 0x40, 0x2000])
-def test_encrypted_entries_are_refused(flag):
-    """Nobody can be asked for a password."""
+def test_encrypted_entries_are_rejected(flag):
     content = bytearray(with_tool())
-    at = content.index(archive.LISTED) + 8
+    at = content.index(archive.CENTRAL_HEADER) + 8
     content[at : at + 2] = struct.pack("<H", flag)
     with pytest.raises(InvalidBundle, match="encrypted"):
         read_archive(bytes(content))
 
 
-def test_only_bounded_methods_unpack():
-    """A method whose unpacking cannot be stopped half-way is not tried."""
+def test_other_compression_methods_are_rejected():
+    """Their output cannot be limited while unpacking."""
     with pytest.raises(InvalidBundle, match="method 12"):
         read_archive(with_tool(method=ZIP_BZIP2))
 
@@ -170,24 +175,22 @@ def test_only_bounded_methods_unpack():
 @pytest.mark.parametrize(
     "content",
     [b"", b"PK", b"PK\x05\x06" + bytes(18), b"{}", with_tool()[:-30], b"PK\x03\x04" * 100],
-    ids=["empty", "short", "no entries", "json", "cut", "headers alone"],
+    ids=["empty", "short", "no entries", "json", "truncated", "headers only"],
 )
-def test_what_is_no_archive_is_refused(content):
-    """Anything that is no whole ZIP file with a bundle in it."""
-    with pytest.raises(InvalidBundle, match=r"no ZIP archive|has no bundle\.json"):
+def test_content_that_is_not_an_archive_is_rejected(content):
+    with pytest.raises(InvalidBundle, match=r"not a ZIP archive|has no bundle\.json"):
         read_archive(content)
 
 
-def test_a_changed_byte_is_noticed():
-    """The checksum of an entry holds."""
-    content = packed([("bundle.json", record(BUNDLE))], method=ZIP_STORED)
+def test_changed_content_is_detected_by_its_checksum():
+    content = zip_of([("bundle.json", record(BUNDLE))], method=ZIP_STORED)
     with pytest.raises(InvalidBundle, match="damaged"):
         read_archive(content.replace(b"Wetter", b"Better"))
 
 
 @given(st.data())
-def test_no_damage_gets_further_than_a_refusal(data):
-    """Whatever bytes are changed, the answer is an archive or InvalidBundle."""
+def test_damaged_archive_is_read_or_rejected(data):
+    """Any changed bytes give a valid archive or InvalidBundle, and no other exception."""
     content = bytearray(with_tool())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
@@ -195,50 +198,44 @@ def test_no_damage_gets_further_than_a_refusal(data):
         assert not read_archive(bytes(content)).bundle.is_enabled
 
 
-def test_too_many_entries_are_refused_unopened():
-    """The list of contents is counted before it is read."""
+def test_too_many_entries_are_rejected_before_opening():
     with pytest.raises(InvalidBundle, match="10000 entries"):
-        read_archive(packed([("bundle.json", record(BUNDLE))]) + archive.LISTED * 10_001)
+        read_archive(zip_of([("bundle.json", record(BUNDLE))]) + archive.CENTRAL_HEADER * 10_001)
 
 
-def test_too_large_an_archive_is_refused_unopened():
-    """A file larger than anything it may unpack to is not looked into."""
+def test_too_large_archive_is_rejected_before_opening():
     with pytest.raises(InvalidBundle, match="larger than 67108864 bytes"):
         read_archive(bytes(archive.MAX_TOTAL + 1))
 
 
 def noise(size):
-    """Bytes that shrink to about a twentieth."""
-    chance = Random(1)
-    return b"".join(chance.randbytes(500) + b" " * 9500 for _ in range(size // 10_000 + 1))[:size]
+    """Return bytes that compress to about a twentieth."""
+    random = Random(1)
+    return b"".join(random.randbytes(500) + b" " * 9500 for _ in range(size // 10_000 + 1))[:size]
 
 
-def test_too_large_an_entry_is_refused():
-    """A file over 4 MiB is not read to its end."""
+def test_too_large_entry_is_rejected():
     with pytest.raises(InvalidBundle, match="more than 4194304 bytes"):
         read_archive(with_tool(content=noise(archive.MAX_ENTRY + 100)))
 
 
-def test_the_size_in_the_header_is_not_believed():
-    """An entry that says it is small is not unpacked further than it says, and refused."""
+def test_entry_with_a_wrong_size_in_its_header_is_rejected():
     content = bytearray(with_tool(content=noise(archive.MAX_ENTRY + 100)))
-    at = content.rindex(archive.LISTED) + 24
+    at = content.rindex(archive.CENTRAL_HEADER) + 24
     content[at : at + 4] = struct.pack("<I", 10)
     with pytest.raises(InvalidBundle, match="damaged"):
         read_archive(bytes(content))
 
 
-def test_many_large_entries_are_too_much_together():
-    """64 MiB is the sum, whatever each entry has."""
+def test_total_size_is_limited():
     part = noise(archive.MAX_ENTRY - 1000)
     files = [(FILE.replace("1.json", f"{number:x}.json"), part) for number in range(1, 16)]
-    more = [(FILE.replace("01.json", f"{number:x}.json"), part) for number in range(16, 19)]
+    other_files = [(FILE.replace("01.json", f"{number:x}.json"), part) for number in range(16, 19)]
     with pytest.raises(InvalidBundle, match="unpacks to more than 67108864 bytes"):
-        read_archive(packed(files + more))
+        read_archive(zip_of(files + other_files))
 
 
-def test_a_bomb_is_refused():
-    """A small file that unpacks to more than 200 times its size."""
+def test_zip_bomb_is_rejected():
     with pytest.raises(InvalidBundle, match="200 times its size"):
         read_archive(with_tool(content=b" " * (archive.MAX_ENTRY - 1)))
 
@@ -251,14 +248,14 @@ def test_a_bomb_is_refused():
         (b'{"a": NaN}', "is not JSON"),
         (b"[" * 100_000, "is not JSON"),
         (b'{"schemaVersion": 1, "a": ' + b"[" * 300 + b"]" * 300 + b"}", "more than 200 levels deep"),
-        (b"[]", "no JSON object"),
-        (b"{}", "schemaVersion None is not known. Valid: 1"),
-        (record(tool(), schemaVersion=2), "schemaVersion 2 is not known"),
-        (record(tool(), schemaVersion=True), "schemaVersion True is not known"),
-        (record(tool(), schemaVersion="1"), "schemaVersion '1' is not known"),
+        (b"[]", "is not a JSON object"),
+        (b"{}", "unknown schemaVersion None. Valid: 1"),
+        (record(tool(), schemaVersion=2), "unknown schemaVersion 2"),
+        (record(tool(), schemaVersion=True), "unknown schemaVersion True"),
+        (record(tool(), schemaVersion="1"), "unknown schemaVersion '1'"),
         (record(tool(), extra=1), "extra: unknown field"),
         (record(tool(), type="ftp"), "type: should be 'python' or 'http'"),
-        (record(tool(), type="python"), "has pythonImpl, and only that"),
+        (record(tool(), type="python"), "requires pythonImpl and not httpImpl"),
         (record(tool(), isEnabled="yes"), "isEnabled: should be true or false"),
         (record(tool(), argSchema={"type": "object", "minimum": "x"}), "argSchema: not valid JSON Schema"),
         (record(tool(), argSchema={"type": "string"}), "argSchema: must have"),
@@ -267,28 +264,27 @@ def test_a_bomb_is_refused():
         (record(tool(), httpImpl={"request": {"urlTemplate": "http://${x}/"}}), "placeholder in"),
         (record(tool(), argSchema=[]), "argSchema: should be a JSON object"),
         (record(tool(), httpImpl={"request": {"urlTemplate": 5}}), r"httpImpl\.request\.urlTemplate"),
-        (record(tool(), id=5), "id 5 is no text"),
+        (record(tool(), id=5), "id 5 is not a string"),
         (record(tool(), id="x"), "toolID 'x' is not a UUIDv7"),
         (record(tool(), id="6fa459ea-ee8a-4ca4-894e-db77e160355e"), "is not a UUIDv7"),
-        (record(tool(2)), "the file of a tool is named by its id"),
-        (record(tool(), bundleID=TOOL_ID), "is not this bundle's"),
-        (record(tool(), bundleID=None), "bundleID None is no text"),
-        (record(tool(), slug="a_b"), "slug 'a_b' holds '_'"),
+        (record(tool(2)), "The file name must be the id of the tool"),
+        (record(tool(), bundleID=TOOL_ID), "is not the id of this bundle"),
+        (record(tool(), bundleID=None), "bundleID None is not a string"),
+        (record(tool(), slug="a_b"), "slug 'a_b' contains '_'"),
         (record(tool(), slug=""), "slug is empty"),
         (record(tool(), slug="x" * 65), "65 characters"),
-        (record(tool(), version="a/b"), "version 'a/b' holds '/'"),
-        (record(tool(), version=".."), "dots alone"),
-        (record(tool(), version=1), "version 1 is no text"),
-        (record(tool(), createdAt="yesterday"), "createdAt 'yesterday' is no time"),
-        (record(tool(), createdAt="2026-01-31"), "createdAt '2026-01-31' is no time"),
-        (record(tool(), createdAt="2026-01-31T12:00:00.000000"), "is no time"),
-        (record(tool(), createdAt="2026-01-31T12:00:00.000000+01:00"), "is no time"),
-        (record(tool(), modifiedAt="2026-13-31T12:00:00.000000Z"), "modifiedAt .* is no time"),
-        (record(tool(), modifiedAt=None), "modifiedAt None is no text"),
+        (record(tool(), version="a/b"), "version 'a/b' contains '/'"),
+        (record(tool(), version=".."), "contains only dots"),
+        (record(tool(), version=1), "version 1 is not a string"),
+        (record(tool(), createdAt="yesterday"), "createdAt 'yesterday' is not a timestamp"),
+        (record(tool(), createdAt="2026-01-31"), "createdAt '2026-01-31' is not a timestamp"),
+        (record(tool(), createdAt="2026-01-31T12:00:00.000000"), "is not a timestamp"),
+        (record(tool(), createdAt="2026-01-31T12:00:00.000000+01:00"), "is not a timestamp"),
+        (record(tool(), modifiedAt="2026-13-31T12:00:00.000000Z"), "modifiedAt .* is not a timestamp"),
+        (record(tool(), modifiedAt=None), "modifiedAt None is not a string"),
     ],
 )
-def test_a_tool_that_could_not_be_stored_is_refused(content, problem):
-    """The file is named, and what is wrong with it."""
+def test_invalid_tool_is_rejected(content, problem):
     with pytest.raises(InvalidBundle, match=problem):
         read_archive(with_tool(content=content))
 
@@ -297,66 +293,67 @@ def test_a_tool_that_could_not_be_stored_is_refused(content, problem):
     ("changes", "problem"),
     [
         ({"id": "6fa459ea-ee8a-4ca4-894e-db77e160355e"}, "bundleID .* is not a UUIDv7"),
-        ({"slug": "a b"}, "slug 'a b' holds ' '"),
+        ({"slug": "a b"}, "slug 'a b' contains ' '"),
         ({"slug": None}, "slug: should be a string"),
         ({"tools": []}, "tools: unknown field"),
-        ({"createdAt": ""}, "createdAt '' is no time"),
+        ({"createdAt": ""}, "createdAt '' is not a timestamp"),
         ({"schemaVersion": 0}, "schemaVersion 0"),
     ],
 )
-def test_a_bundle_that_could_not_be_stored_is_refused(changes, problem):
-    """The bundle is held to the same rules as one that comes through the API."""
+def test_invalid_bundle_is_rejected(changes, problem):
+    """The rules are those of the API."""
     with pytest.raises(InvalidBundle, match=problem):
-        read_archive(packed([("bundle.json", record(BUNDLE, **changes))]))
+        read_archive(zip_of([("bundle.json", record(BUNDLE, **changes))]))
 
 
-def test_a_pair_of_slug_and_version_stands_once():
-    """Two tools that only differ in how an accent is written are the same tool."""
+def test_duplicate_slug_and_version_are_rejected():
+    """Slugs are normalized, so two ways to write an accent are equal."""
     first, second = tool(1, slug="été"), tool(2, slug="e\u0301te\u0301")
-    with pytest.raises(InvalidBundle, match="are both 'été' in version 'v1'"):
+    with pytest.raises(InvalidBundle, match="both contain 'été' in version 'v1'"):
         read_archive(write_archive(BUNDLE, [first, second]))
 
 
-def test_a_refusal_does_not_repeat_what_the_archive_holds():
-    """A token that somebody wrote into a definition is not carried into a message."""
+def test_error_does_not_quote_the_content():
+    """A definition may contain a token."""
     auth = {"type": "bearer", "token": "hunter2", "more": "hunter2"}
     content = record(tool(), httpImpl={"request": {**REQUEST, "auth": auth}})
-    with pytest.raises(InvalidBundle) as refused:
+    with pytest.raises(InvalidBundle) as caught:
         read_archive(with_tool(content=content))
-    assert "hunter2" not in str(refused.value)
+    assert "hunter2" not in str(caught.value)
 
 
-def test_what_could_not_be_read_again_is_not_written(monkeypatch):
-    """An export that no import takes is no export."""
-    with pytest.raises(InvalidBundle, match="4194304 are allowed"):
+def test_bundle_that_could_not_be_imported_is_not_exported(monkeypatch):
+    with pytest.raises(InvalidBundle, match="the maximum is 4194304"):
         write_archive(BUNDLE, [tool(arg_schema={"x": "y" * archive.MAX_ENTRY})])
     monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
-    with pytest.raises(InvalidBundle, match="2 tools; an archive holds 1"):
+    with pytest.raises(InvalidBundle, match="2 tools; the maximum is 1"):
         write_archive(BUNDLE, [tool(1), tool(2)])
     monkeypatch.setattr(archive, "MAX_TOTAL", 1000)
     with pytest.raises(InvalidBundle, match="larger than 1000 bytes"):
         write_archive(BUNDLE, [tool(arg_schema={"x": "y" * 1000})])
 
 
-def test_what_shrinks_very_well_is_read_again():
-    """A tool of a million equal letters is no bomb when we wrote it ourselves."""
+def test_content_that_compresses_very_well_can_be_imported():
+    """An exported tool is never rejected as a ZIP bomb."""
     large = tool(arg_schema={"type": "object", "title": "x" * 1_000_000})
     assert read_archive(write_archive(BUNDLE, [large])).tools == [large]
 
 
 letters = st.characters(categories=["L", "Nd"]).filter(
-    lambda char: len(unicodedata.normalize("NFC", char)) == 1  # some come apart into a letter and a mark
+    lambda char: len(unicodedata.normalize("NFC", char)) == 1  # some decompose into a letter and a mark
 )
 names = st.text(letters, min_size=1, max_size=20).map(lambda text: unicodedata.normalize("NFC", text))
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
-values = json_values().filter(lambda value: is_json(value) and _has_small_numbers(value))
+values = json_values().filter(lambda value: is_json(value) and _has_storable_integers(value))
 schemas = st.dictionaries(texts, values, max_size=3).map(
-    lambda some: {"type": "object", "properties": {name: {"default": some[name]} for name in some}}
+    lambda defaults: {
+        "type": "object",
+        "properties": {name: {"default": value} for name, value in defaults.items()},
+    }
 )
 
 
-def _has_small_numbers(value):
-    """Whether each integer is one that can be stored."""
+def _has_storable_integers(value):
     try:
         return bool(orjson.dumps(value))
     except TypeError:
@@ -365,7 +362,7 @@ def _has_small_numbers(value):
 
 @st.composite
 def tools_of_a_bundle(draw):
-    pairs = draw(st.lists(st.tuples(names, names), unique=True, max_size=4))
+    keys = draw(st.lists(st.tuples(names, names), unique=True, max_size=4))
     return [
         tool(
             number,
@@ -378,15 +375,14 @@ def tools_of_a_bundle(draw):
             arg_schema=draw(schemas),
             output_schema=draw(st.none() | schemas),
         )
-        for number, (slug, version) in enumerate(pairs)
+        for number, (slug, version) in enumerate(keys)
     ]
 
 
 @given(tools_of_a_bundle(), texts, st.booleans())
-def test_any_bundle_survives_the_trip(tools, description, is_enabled):
-    """Whatever can be stored is the same after export and import."""
+def test_any_bundle_is_equal_after_export_and_import(tools, description, is_enabled):
     bundle = replace(BUNDLE, description=description, is_enabled=is_enabled)
     content = write_archive(bundle, tools)
-    found = read_archive(content)
-    assert found == (replace(bundle, is_enabled=False), tools)
-    assert write_archive(replace(found.bundle, is_enabled=is_enabled), found.tools) == content
+    imported = read_archive(content)
+    assert imported == (replace(bundle, is_enabled=False), tools)
+    assert write_archive(replace(imported.bundle, is_enabled=is_enabled), imported.tools) == content

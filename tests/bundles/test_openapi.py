@@ -1,4 +1,4 @@
-"""An OpenAPI document becomes tools that could have been written by hand, or a reason why not."""
+"""Import of OpenAPI documents: the tools that they become, and the operations that are skipped."""
 
 import json
 import time
@@ -10,25 +10,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypothesis_schemas import json_schemas, json_values
 from onetool.bundles.openapi import document, read_openapi, yaml_reader
-from onetool.domain.bundle import InvalidBundle
-from onetool.domain.bundle_bodies import BundleBody, ToolBody
-from onetool.domain.bundle_ids import check_slug, check_version
-from onetool.domain.caller import Caller
-from onetool.domain.invocation import Flag, Invocation
-from onetool.domain.json_text import encode, jsonable
-from onetool.domain.schemas import compile_schema
-from onetool.domain.templates import check_http_impl, secret_names
+from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.bundles.identifiers import check_slug, check_version
+from onetool.domain.bundles.schemas import BundleBody, ToolBody
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.invocation import CancelFlag, Invocation
+from onetool.domain.http.templates import check_http_impl, secret_names
+from onetool.domain.text.json_text import encode, jsonable
+from onetool.domain.tools.json_schema import compile_schema
 from onetool.network.client import HttpClients
 from onetool.settings.secrets import Secret
-from onetool.sources.http_tools import HttpTool, Tokens
-from onetool.testing import HttpStub, Reply
-from openapi_documents import HOSTILE, MODERN, PETSTORE, doubling
+from onetool.sources.http_tools import HttpToolRunner, TokenCache
+from onetool.testing import HttpStub, StubResponse
+from support.hypothesis_schemas import json_schemas, json_values
+from support.openapi_documents import HOSTILE, MODERN, PETSTORE, doubling_schemas
+from support.waiting import HANG_S
 
 
-def read(said, **options):
-    return read_openapi(orjson.dumps(said), **options)
+def read(data, **options):
+    return read_openapi(orjson.dumps(data), **options)
 
 
 @cache
@@ -36,70 +37,69 @@ def read_hostile():
     return read(HOSTILE)
 
 
-def tools(imported):
-    return {tool.slug: tool.body for tool in imported.tools}
+def tools(report):
+    return {tool.slug: tool.body for tool in report.tools}
 
 
 def request(body):
     return body["httpImpl"]["request"]
 
 
-def small(paths=None, **more):
-    """A document with these paths and nothing to complain about."""
-    start = {"openapi": "3.1.0", "info": {"title": "Small", "version": "1"}}
-    return {**start, "servers": [{"url": "https://small.test"}], "paths": paths or {}, **more}
+def small(paths=None, **fields):
+    """Return a valid document with these paths."""
+    header = {"openapi": "3.1.0", "info": {"title": "Small", "version": "1"}}
+    return {**header, "servers": [{"url": "https://small.test"}], "paths": paths or {}, **fields}
 
 
-def one(operation, **more):
-    """The body of the only tool that this operation makes."""
-    imported = read(small({"/x": {"post": operation}}, **more))
-    assert imported.skipped == []
-    return imported.tools[0].body
+def import_one(operation, **fields):
+    """Import a document with this operation. Return the body of its tool."""
+    report = read(small({"/x": {"post": operation}}, **fields))
+    assert report.skipped == []
+    return report.tools[0].body
 
 
-def sending(schema, **more):
+def with_body(schema, **fields):
     content = {"content": {"application/json": {"schema": schema}}}
-    return {"requestBody": {"required": True, **content, **more}}
+    return {"requestBody": {"required": True, **content, **fields}}
 
 
-def check(imported):
-    """Hold everything that was made to the rules for what a client writes."""
-    BundleBody.model_validate(imported.bundle)
-    check_slug(imported.bundle["slug"])
-    slugs = [(check_slug(tool.slug), check_version(tool.version)) for tool in imported.tools]
+def check(report):
+    """Check a report against the rules for what a client sends."""
+    BundleBody.model_validate(report.bundle)
+    check_slug(report.bundle["slug"])
+    slugs = [(check_slug(tool.slug), check_version(tool.version)) for tool in report.tools]
     assert len(set(slugs)) == len(slugs)
-    for tool in imported.tools:
+    for tool in report.tools:
         ToolBody.model_validate(tool.body)
         compile_schema(tool.body["argSchema"])
         compile_schema(tool.body.get("outputSchema", {}))
         assert len(encode(tool.body.get("outputSchema", {}))) <= 20_000
-        check_http_impl(tool.body["httpImpl"], tool.body["argSchema"], imported.hosts)
-        assert set(secret_names(tool.body["httpImpl"], tool.body["argSchema"])) <= set(imported.secrets)
-    assert not imported.bundle["isEnabled"]
+        check_http_impl(tool.body["httpImpl"], tool.body["argSchema"], report.hosts)
+        assert set(secret_names(tool.body["httpImpl"], tool.body["argSchema"])) <= set(report.secrets)
+    assert not report.bundle["isEnabled"]
 
 
 @pytest.mark.parametrize("content", [PETSTORE, orjson.dumps(MODERN), orjson.dumps(HOSTILE)])
-def test_whatever_comes_out_can_be_stored(content):
-    """Every tool passes the checks of one that a client writes, with the hosts and secrets listed."""
-    imported = read_openapi(content)
-    assert imported.tools
-    check(imported)
+def test_every_tool_is_valid(content):
+    report = read_openapi(content)
+    assert report.tools
+    check(report)
 
 
-def test_an_ordinary_document():
-    """Operations become tools with slugs of their own; the rest of the answer says what is left to do."""
-    imported = read_openapi(PETSTORE)
-    assert imported.bundle == {
+def test_openapi_3_0_document():
+    """Each operation becomes a tool. The report lists the hosts and secrets to configure."""
+    report = read_openapi(PETSTORE)
+    assert report.bundle == {
         "slug": "pet-store",
         "displayName": "Pet Store",
         "description": "Pets and their people.",
         "isEnabled": False,
     }
-    found = tools(imported)
-    assert list(found) == ["list-pets", "create-pet", "get-pets-pet-id", "list-pets-2", "patch-pets-pet-id"]
-    assert {tool.version for tool in imported.tools} == {"1.0.0"}
-    assert imported.hosts == ["eu.pets.test", "auth.test"]
-    assert imported.secrets == [
+    bodies = tools(report)
+    assert list(bodies) == ["list-pets", "create-pet", "get-pets-pet-id", "list-pets-2", "patch-pets-pet-id"]
+    assert {tool.version for tool in report.tools} == {"1.0.0"}
+    assert report.hosts == ["eu.pets.test", "auth.test"]
+    assert report.secrets == [
         "PET_STORE_TOKEN",
         "PET_STORE_OAUTH_CLIENT_ID",
         "PET_STORE_OAUTH_CLIENT_SECRET",
@@ -107,11 +107,11 @@ def test_an_ordinary_document():
         "PET_STORE_LOGIN_USERNAME",
         "PET_STORE_LOGIN_PASSWORD",
     ]
-    assert found["get-pets-pet-id"]["description"] == "Deprecated."
+    assert bodies["get-pets-pet-id"]["description"] == "Deprecated."
 
 
 def test_parameters_become_arguments():
-    """Each has the name that a template can hold, and goes where the document says."""
+    """Names are converted to valid placeholders, and values are sent where the document says."""
     body = tools(read_openapi(PETSTORE))["list-pets"]
     assert body["argSchema"] == {
         "type": "object",
@@ -124,8 +124,8 @@ def test_parameters_become_arguments():
                 "description": "How many.",
             },
             "tags": {"type": "array", "items": {"type": "string"}},
-            "ids": {"type": "string", "description": "Which ones. Several values are separated by commas."},
-            "piped": {"type": "string", "description": "Some. Several values are separated by |."},
+            "ids": {"type": "string", "description": "Which ones. Separate several values with commas."},
+            "piped": {"type": "string", "description": "Some. Separate several values with |."},
             "X_Request_ID": {"type": "string", "format": "uuid"},
         },
         "additionalProperties": False,
@@ -141,8 +141,8 @@ def test_parameters_become_arguments():
     assert body["tags"] == ["pets"]
 
 
-def test_a_body_becomes_arguments():
-    """Members stand beside the parameters; what only the server writes is not asked for."""
+def test_properties_of_the_body_become_arguments():
+    """Read-only properties are omitted."""
     body = tools(read_openapi(PETSTORE))["create-pet"]
     assert body["argSchema"]["required"] == ["name", "secret"]
     assert body["argSchema"]["properties"] == {
@@ -171,8 +171,8 @@ def test_a_body_becomes_arguments():
     }
 
 
-def test_a_body_whose_names_clash_stays_whole():
-    """It becomes the argument `body`, sent as the document's own kind of JSON."""
+def test_body_with_clashing_names_becomes_one_argument():
+    """It is sent with the media type of the document."""
     body = tools(read_openapi(PETSTORE))["list-pets-2"]
     assert body["argSchema"]["required"] == ["petId", "body"]
     assert request(body)["body"] == "${body}"
@@ -190,40 +190,44 @@ def test_a_body_whose_names_clash_stays_whole():
     assert request(optional)["auth"]["username"] == "${PET_STORE_LOGIN_USERNAME}"
 
 
-def test_the_first_good_answer_is_the_output():
-    """Without what is only sent; kept only where it is JSON."""
-    found = tools(read_openapi(PETSTORE))
-    assert found["list-pets"]["outputSchema"]["items"]["required"] == ["id", "name"]
-    assert "secret" not in found["get-pets-pet-id"]["outputSchema"]["properties"]
-    assert "auth" not in request(found["get-pets-pet-id"])
-    assert "outputSchema" not in found["create-pet"]
+def test_schema_of_the_first_successful_response_is_the_output_schema():
+    """Write-only properties are omitted. A response that is not JSON has no schema."""
+    bodies = tools(read_openapi(PETSTORE))
+    assert bodies["list-pets"]["outputSchema"]["items"]["required"] == ["id", "name"]
+    assert "secret" not in bodies["get-pets-pet-id"]["outputSchema"]["properties"]
+    assert "auth" not in request(bodies["get-pets-pet-id"])
+    assert "outputSchema" not in bodies["create-pet"]
 
 
-def test_what_is_left_out_is_said():
-    """Each operation that is no tool has its line, and each optional parameter too."""
+def test_boolean_output_schema_is_ignored():
+    response = {"content": {"application/json": {"schema": True}}}
+    assert "outputSchema" not in import_one({"responses": {"200": response}})
+
+
+def test_report_lists_skipped_operations_and_parameters():
     assert read_openapi(PETSTORE).skipped == [
-        "GET /pets: imported without its optional parameter 'filter': an object cannot be sent there.",
+        "GET /pets: imported without its optional parameter 'filter': objects are not supported there.",
         "GET /pets: imported without its optional parameter 'session': "
-        "a parameter in 'cookie' cannot be sent.",
-        "DELETE /pets/{petId}: its security scheme 'cookie' (apiKey cookie) cannot be used by a tool; it "
-        "needs 2 security schemes at once; a tool has one; its security scheme 'unknown' is not in the "
-        "document; its security scheme 'person' (oauth2) cannot be used by a tool.",
-        "TRACE /pets/{petId}: the method cannot be sent. "
+        "parameters in 'cookie' are not supported.",
+        "DELETE /pets/{petId}: its security scheme 'cookie' (apiKey cookie) is not supported for tools; it "
+        "requires 2 security schemes at once; only one is supported; its security scheme 'unknown' is not in "
+        "the document; its security scheme 'person' (oauth2) is not supported for tools.",
+        "TRACE /pets/{petId}: its method is not supported. "
         "Valid: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS.",
-        "POST /upload: its body is multipart/form-data; only JSON is sent.",
-        "POST /form: its body is application/x-www-form-urlencoded; only JSON is sent.",
-        "POST /empty: its body is nothing; only JSON is sent.",
-        "GET /missing/{what}: no parameter describes {what} of its path.",
+        "POST /upload: its body is multipart/form-data; only JSON is supported.",
+        "POST /form: its body is application/x-www-form-urlencoded; only JSON is supported.",
+        "POST /empty: its body is empty; only JSON is supported.",
+        "GET /missing/{what}: its path contains {what}, which no parameter defines.",
     ]
 
 
-def test_a_modern_document():
-    """Cycles end in anything, allOf is folded, names in two places are told apart."""
-    imported = read(MODERN)
-    assert imported.skipped == []
-    assert (imported.bundle["slug"], imported.tools[0].version) == ("bäume-http-trees", "v1")
-    found = tools(imported)
-    grow = found["grow-tree"]
+def test_openapi_3_1_document():
+    """Recursive references end in `{}`, `allOf` is flattened, equal names in two places become distinct."""
+    report = read(MODERN)
+    assert report.skipped == []
+    assert (report.bundle["slug"], report.tools[0].version) == ("bäume-http-trees", "v1")
+    bodies = tools(report)
+    grow = bodies["grow-tree"]
     tree = {
         "type": "object",
         "required": ["value"],
@@ -240,18 +244,17 @@ def test_a_modern_document():
     assert request(grow)["urlTemplate"] == "https://trees.test/trees/${id}"
     assert request(grow)["query"] == {"id": "${id_query}"}
     assert request(grow)["body"] == {"name": "${name}", "tree-root": "${tree_root}"}
-    assert request(found["http-choose"])["urlTemplate"] == "http://other.test:81/x/choices"
-    assert [request(found[slug])["body"] for slug in ("http-choose", "free", "closed")] == [
+    assert request(bodies["http-choose"])["urlTemplate"] == "http://other.test:81/x/choices"
+    assert [request(bodies[slug])["body"] for slug in ("http-choose", "free", "closed")] == [
         "${body}",
         "${body}",
         {"a": "${a}"},
     ]
 
 
-def test_every_scheme_has_secrets_of_its_own():
-    """Two schemes never share a secret, however alike their names are."""
-    imported = read(MODERN)
-    assert sorted(imported.secrets) == [
+def test_every_security_scheme_has_its_own_secrets():
+    report = read(MODERN)
+    assert sorted(report.secrets) == [
         "BAUME_HTTP_TREES_API_KEY",
         "BAUME_HTTP_TREES_API_KEY_2",
         "BAUME_HTTP_TREES_FIRST_TOKEN",
@@ -259,67 +262,66 @@ def test_every_scheme_has_secrets_of_its_own():
     ]
 
 
-def test_a_hostile_document_gets_no_secret():
-    """Whatever a document calls things, a tool names its own secrets alone, an argument none."""
-    imported = read_hostile()
-    assert imported.secrets == ["GITHUB_TOKEN_TOKEN"]
-    assert imported.hosts == ["evil.test"]
-    found = tools(imported)
-    ok = found["get-ok-github-token"]
+def test_hostile_document_cannot_use_other_secrets():
+    """A tool refers only to its own secrets, and no argument has the name of a secret."""
+    report = read_hostile()
+    assert report.secrets == ["GITHUB_TOKEN_TOKEN"]
+    assert report.hosts == ["evil.test"]
+    bodies = tools(report)
+    ok = bodies["get-ok-github-token"]
     assert request(ok)["urlTemplate"] == (
         "https://evil.test/%24%7BGITHUB_TOKEN%7D/%24%24/ok/%24${GITHUB_TOKEN}"
     )
     assert secret_names(ok["httpImpl"], ok["argSchema"]) == []
-    shadow = found["get-shadow"]
+    shadow = bodies["get-shadow"]
     assert request(shadow)["query"] == {"GITHUB_TOKEN_TOKEN": "${GITHUB_TOKEN_TOKEN_query}"}
     assert secret_names(shadow["httpImpl"], shadow["argSchema"]) == ["GITHUB_TOKEN_TOKEN"]
-    assert request(found["post-body"])["body"] == "${body}"
-    assert "headers" not in request(found["get-host"])
-    assert found["post-loop"]["argSchema"]["properties"]["body"] == {}
-    assert "outputSchema" not in found["get-output"]
+    assert request(bodies["post-body"])["body"] == "${body}"
+    assert "headers" not in request(bodies["get-host"])
+    assert bodies["post-loop"]["argSchema"]["properties"]["body"] == {}
+    assert "outputSchema" not in bodies["get-output"]
 
 
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("/secret/", "no parameter describes {GITHUB_TOKEN}"),
-        ("/query", "no query can be called '${GITHUB_TOKEN}'"),
-        ("/header", "no header can be called"),
-        ("/nowhere", "a parameter in 'nowhere' cannot be sent"),
-        ("/unnamed", "a parameter in 'query' cannot be sent"),
-        ("/unused", "its path has no place for the parameter 'x'"),
-        ("/../up", "'.' or '..' as a part of its path"),
-        ("/a?b=c", "neither query nor fragment"),
+        ("/secret/", "its path contains {GITHUB_TOKEN}, which no parameter defines"),
+        ("/query", "'${GITHUB_TOKEN}' is not a valid query name"),
+        ("/header", "is not a valid header name"),
+        ("/nowhere", "parameters in 'nowhere' are not supported"),
+        ("/unnamed", "a parameter has no name"),
+        ("/unused", "its path does not contain the path parameter 'x'"),
+        ("/../up", "'.' or '..' in its path"),
+        ("/a?b=c", "have no query and no fragment"),
         ("relative", "must start with /"),
-        ("/remote", "only references inside the document are followed"),
-        ("/file", "only references inside the document are followed"),
-        ("/beside", "only references inside the document are followed"),
-        ("/number", "only references inside the document are followed"),
+        ("/remote", "only references within the document are supported"),
+        ("/file", "only references within the document are supported"),
+        ("/beside", "only references within the document are supported"),
+        ("/number", "only references within the document are supported"),
         ("/gone", "which is not in the document"),
         ("/index", "which is not in the document"),
         ("/large", "larger than 200000 bytes"),
         ("/deep", "nested more than 64 levels deep"),
-        ("/loops", "lead nowhere after 20 steps"),
-        ("/odd", "'no schema' for a schema"),
+        ("/loops", "a chain of more than 20 references"),
+        ("/odd", "'no schema' instead of a schema"),
         ("/wrong", "its schema is not valid"),
         ("/pattern", "its schema is not valid"),
-        ("/words", "holds 'words' where an object belongs"),
-        ("/templated", "a secret that is not its own"),
-        ("/line", "cannot be sent"),
+        ("/words", "has 'words' instead of an object"),
+        ("/templated", "a secret that its security scheme does not declare"),
+        ("/line", "is invalid"),
         ("/token", "has a query or a fragment"),
-        ("/scope", "a secret that is not its own"),
+        ("/scope", "a secret that its security scheme does not declare"),
         ("/server:", "user name or password"),
         ("/servers", "is not a host"),
         ("/variables", "'{x}' is not a host"),
         ("/ftp", "https://"),
         ("/fragment", "has a query or a fragment"),
-        ("/bracket", "cannot be used"),
-        ("/item", "only references inside the document are followed"),
-        ("/none", "where an object belongs"),
+        ("/bracket", "its server is invalid"),
+        ("/item", "only references within the document are supported"),
+        ("/none", "instead of an object"),
     ],
 )
-def test_each_trick_has_its_answer(path, reason):
-    """The operation is left out, and its line says why."""
+def test_invalid_operation_is_skipped_with_a_reason(path, reason):
     lines = [line for line in read_hostile().skipped if f" {path}" in f" {line}"]
     assert len(lines) == 1
     assert reason in lines[0]
@@ -330,55 +332,51 @@ def test_each_trick_has_its_answer(path, reason):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "no object"),
-        (b"[]", "no object"),
+        (b"", "not an object"),
+        (b"[]", "not an object"),
         (b"{", "not JSON"),
         (b"[" * 900 + b"]" * 900, "more than 200 levels deep"),
         (b"\xff\xfe", "not UTF-8"),
         (b"a: [", "not YAML"),
         (b"a: 1\n---\nb: 2", "not YAML"),
         (b"a: \x00", "not YAML"),
-        (b"a: 0x_", "cannot be read"),
-        (b"a: !!python/object:os.system x", r"tag that is not known \(line 1\)"),
-        (b"a: !!timestamp x", "tag that is not known"),
-        (b"a: *b", "not YAML|alias without its anchor"),
-        (b"a: &a {b: *a}", r"alias without its anchor \(line 1\)"),
-        (b"a: &a 1\nb: &a {c: *a}", "alias without its anchor"),
+        (b"a: 0x_", "invalid value"),
+        (b"a: !!python/object:os.system x", r"unknown tag \(line 1\)"),
+        (b"a: !!timestamp x", "unknown tag"),
+        (b"a: *b", "not YAML|alias without an anchor"),
+        (b"a: &a {b: *a}", r"alias without an anchor \(line 1\)"),
+        (b"a: &a 1\nb: &a {c: *a}", "alias without an anchor"),
         (b"- " * 200 + b"x", "more than 100 levels"),
-        (b"swagger: '2.0'", "convert it to OpenAPI 3"),
-        (b"info: {}", "openapi 'None' is not known. Valid: 3.0 and 3.1"),
-        (b"openapi: 3.2.0", "openapi '3.2.0' is not known"),
-        (b"openapi: 3.10.0", "openapi '3.10.0' is not known"),
-        (b" " * (5 * 2**20 + 1), "5242880 are allowed"),
-        (b"openapi: 3.1.0", "names no server. Say where the API lives with --base-url"),
-        (b"openapi: 3.1\nservers: [{url: /v1}]", "its server is '/v1'. Say where .* --base-url"),
+        (b"swagger: '2.0'", "Convert it to OpenAPI 3"),
+        (b"info: {}", "Unknown OpenAPI version 'None'. Valid: 3.0 and 3.1"),
+        (b"openapi: 3.2.0", "Unknown OpenAPI version '3.2.0'"),
+        (b"openapi: 3.10.0", "Unknown OpenAPI version '3.10.0'"),
+        (b" " * (5 * 2**20 + 1), "the maximum is 5242880"),
+        (b"openapi: 3.1.0", "names no server. Pass the URL of the API with --base-url"),
+        (b"openapi: 3.1\nservers: [{url: /v1}]", "its server is '/v1'. Pass the URL .* --base-url"),
         (b"openapi: 3.0.1\nservers: [{url: 'https://u:p@x.test'}]", "user name or password"),
     ],
 )
-def test_what_is_no_document_is_refused(content, problem):
-    """The whole import ends, and the message says what would be right."""
+def test_invalid_document_is_rejected(content, problem):
     with pytest.raises(InvalidBundle, match=problem):
         read_openapi(content)
 
 
-def test_aliases_do_not_multiply():
-    """A small YAML file that is huge when its aliases are expanded ends at the limit, at once."""
-    laughs = "a0: &a0 [x, x]\n" + "".join(
+def test_expansion_of_yaml_aliases_is_limited():
+    """A small file with nested aliases is rejected; expanding it would not end."""
+    nested = "a0: &a0 [x, x]\n" + "".join(
         f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12)
     )
     merged = "m0: &m0 {k: v}\n" + "".join(
         f"m{n}: &m{n} {{<<: [{', '.join([f'*m{n - 1}'] * 9)}]}}\n" for n in range(1, 12)
     )
     long = "a: &a " + "x" * 100_000 + "\nb: [" + "*a, " * 10_000 + "]\n"
-    for text in (laughs, merged, long):
-        started = time.monotonic()
+    for text in (nested, merged, long):
         with pytest.raises(InvalidBundle, match=f"more than {yaml_reader.MAX_EXPANDED} bytes"):
             read_openapi(text.encode())
-        assert time.monotonic() - started < 5
 
 
-def test_aliases_are_read():
-    """Those of an ordinary file mean what they say, also as a value that stands alone."""
+def test_yaml_aliases_are_supported():
     text = b"""
 openapi: 3.1.0
 servers: [{url: &here 'https://x.test'}]
@@ -387,9 +385,9 @@ paths:
   /a: &item {get: {parameters: [{name: on, in: query, schema: {enum: [true, on]}}]}}
   /b: *item
 """
-    found = tools(read_openapi(b"\xef\xbb\xbf" + text))
-    assert list(found) == ["get-a", "get-b"]
-    assert found["get-b"]["argSchema"]["properties"] == {"on": {"enum": [True, "on"]}}
+    bodies = tools(read_openapi(b"\xef\xbb\xbf" + text))
+    assert list(bodies) == ["get-a", "get-b"]
+    assert bodies["get-b"]["argSchema"]["properties"] == {"on": {"enum": [True, "on"]}}
 
 
 @pytest.mark.parametrize(
@@ -404,72 +402,69 @@ paths:
         ([{"url": "https://a.test/a b/$x"}], None, "https://a.test/a%20b/%24x/x"),
     ],
 )
-def test_where_the_api_lives(servers, base_url, url):
-    """The first absolute server; a relative one is joined with the base that the user gives."""
-    found = read(small({"/x": {"get": {}}}, servers=servers), base_url=base_url)
-    assert request(found.tools[0].body)["urlTemplate"] == url
+def test_server_url(servers, base_url, url):
+    """The first absolute server is used. A relative one is joined with the base URL of the user."""
+    report = read(small({"/x": {"get": {}}}, servers=servers), base_url=base_url)
+    assert request(report.tools[0].body)["urlTemplate"] == url
 
 
-def test_a_base_that_is_no_url_is_refused():
-    """What the user gives is held to the same rules."""
+def test_invalid_base_url_is_rejected():
     with pytest.raises(InvalidBundle, match="does not start with http:// or https://"):
         read(small(servers=[]), base_url="api.test")
 
 
-def test_too_many_operations_are_refused():
-    """A bundle of more tools than an archive holds is no bundle."""
+def test_too_many_operations_are_rejected():
     with pytest.raises(InvalidBundle, match="more than 10000 operations"):
         read(small({f"/{number}": {"trace": {}} for number in range(10_001)}))
 
 
-def test_references_do_not_multiply_the_work(monkeypatch):
-    """A document in which everything refers to one large part ends at the limit of the whole."""
+def test_total_work_for_references_is_limited(monkeypatch):
+    """Many references to one large part are rejected."""
     monkeypatch.setattr(document, "MAX_WORK", 3_000_000)
     schema = {"$ref": "#/components/schemas/L15"}
-    paths = {f"/{number}": {"post": sending(schema)} for number in range(5_000)}
+    paths = {f"/{number}": {"post": with_body(schema)} for number in range(5_000)}
     with pytest.raises(InvalidBundle, match="more than 3000000 bytes"):
-        read(small(paths, components={"schemas": doubling(16)}))
+        read(small(paths, components={"schemas": doubling_schemas(16)}))
     parameter = {"name": "q", "in": "query", "description": "x" * 100_000}
     paths = {f"/{number}": {"$ref": "#/components/item"} for number in range(5_000)}
     with pytest.raises(InvalidBundle, match="more than 3000000 bytes"):
         read(small(paths, components={"item": {"get": {"parameters": [parameter]}}}))
 
 
-def test_a_tool_is_not_larger_than_a_model_can_read():
-    """Descriptions of parameters count, and so does their number."""
+def test_size_of_a_tool_is_limited():
+    """So is the number of its arguments."""
     long = {"parameters": [{"name": "q", "in": "query", "description": "x" * 300_000}]}
     many = {
         "parameters": [{"name": f"q{n}", "in": "query", "required": True, "schema": {}} for n in range(1_001)]
     }
-    imported = read(small({"/long": {"get": long}, "/many": {"get": many}}))
-    assert imported.tools == []
-    assert [line.partition(":")[0] for line in imported.skipped] == ["GET /long", "GET /many"]
-    assert "200000 are allowed" in imported.skipped[0]
-    assert "more than 1000 arguments" in imported.skipped[1]
+    report = read(small({"/long": {"get": long}, "/many": {"get": many}}))
+    assert report.tools == []
+    assert [line.partition(":")[0] for line in report.skipped] == ["GET /long", "GET /many"]
+    assert "the maximum is 200000" in report.skipped[0]
+    assert "more than 1000 arguments" in report.skipped[1]
 
 
-def test_texts_that_are_too_long_for_a_tool_are_cut():
-    """A description is cut, a summary as well; a tag that is no tag is left out."""
-    body = one({"summary": "s" * 300, "description": "d" * 20_000, "tags": ["t" * 201, "ok"]})
+def test_long_texts_are_truncated():
+    """Tags that are too long are dropped."""
+    body = import_one({"summary": "s" * 300, "description": "d" * 20_000, "tags": ["t" * 201, "ok"]})
     assert (len(body["displayName"]), len(body["description"]), body["tags"]) == (200, 10_000, ["ok"])
 
 
-def test_a_definition_that_is_too_long_for_a_tool_is_left_out():
-    """The shape of a tool has the last word."""
-    imported = read(small({"/" + "x" * 11_000: {"get": {}}}))
-    assert imported.tools == []
-    assert "it is no tool: String should have at most 10000 characters" in imported.skipped[0]
+def test_operation_that_is_not_a_valid_tool_is_skipped():
+    report = read(small({"/" + "x" * 11_000: {"get": {}}}))
+    assert report.tools == []
+    assert "it is not a valid tool: String should have at most 10000 characters" in report.skipped[0]
 
 
-def test_slugs_and_arguments_are_told_apart():
-    """Equal names get numbers within the longest name that is allowed."""
+def test_equal_names_get_numbers():
+    """The numbered names stay within the maximum length."""
     paths = {f"/{n}": {"get": {"operationId": "x" * 70}} for n in range(11)}
     slugs = [tool.slug for tool in read(small(paths)).tools]
     assert slugs[0] == "x" * 64
     assert slugs[1] == "x" * 62 + "-2"
     assert slugs[10] == "x" * 61 + "-11"
     names = ["a-b", "a.b", "a_b", "2nd", "steps"]
-    body = one({"parameters": [{"name": name, "in": "query", "schema": True} for name in names]})
+    body = import_one({"parameters": [{"name": name, "in": "query", "schema": True} for name in names]})
     assert list(body["argSchema"]["properties"]) == ["a_b", "a_b_query", "a_b_query_2", "_2nd", "_steps"]
 
 
@@ -486,9 +481,8 @@ def test_slugs_and_arguments_are_told_apart():
         (True, "${body}"),
     ],
 )
-def test_only_a_plain_object_is_taken_apart(schema, expected):
-    """Whatever else a body is, it is given whole."""
-    assert request(one(sending(schema)))["body"] == expected
+def test_only_plain_objects_are_flattened(schema, expected):
+    assert request(import_one(with_body(schema)))["body"] == expected
 
 
 @pytest.mark.parametrize(
@@ -521,24 +515,23 @@ def test_only_a_plain_object_is_taken_apart(schema, expected):
     ],
 )
 def test_schemas_become_json_schema(schema, expected):
-    """What OpenAPI 3.0 says in its own words is said in JSON Schema's; the rest is dropped."""
+    """Keywords of OpenAPI 3.0 are converted, and unknown keywords are dropped."""
     components = {"schemas": {"Yes": True, "A/b c": {"type": "string"}}, "list": [{"type": "null"}]}
-    operation = sending({"properties": {"a": schema}})
-    assert one(operation, components=components)["argSchema"]["properties"] == {"a": expected}
+    operation = with_body({"properties": {"a": schema}})
+    assert import_one(operation, components=components)["argSchema"]["properties"] == {"a": expected}
 
 
 @given(json_schemas())
-def test_any_schema_makes_a_tool_or_a_reason(schema):
-    """Whatever somebody wrote into a schema: a tool that can be stored, or one line."""
-    operation = sending(schema) | {
+def test_any_schema_gives_a_valid_tool_or_a_reason(schema):
+    operation = with_body(schema) | {
         "responses": {"200": {"content": {"application/json": {"schema": schema}}}}
     }
-    imported = read_openapi(encode(small({"/x": {"post": jsonable(operation)}})))
-    assert len(imported.tools) + len(imported.skipped) == 1
-    check(imported)
+    report = read_openapi(encode(small({"/x": {"post": jsonable(operation)}})))
+    assert len(report.tools) + len(report.skipped) == 1
+    check(report)
 
 
-def _places(node):
+def _positions(node):
     if isinstance(node, dict):
         yield from ((node, key) for key in node)
         children = list(node.values())
@@ -547,37 +540,37 @@ def _places(node):
         children = node
     for child in children:
         if isinstance(child, dict | list):
-            yield from _places(child)
+            yield from _positions(child)
 
 
 @given(st.data())
-def test_a_document_that_is_wrong_anywhere_is_answered(data):
-    """With any part replaced by anything: a bundle that can be stored, or InvalidBundle."""
-    said = deepcopy(data.draw(st.sampled_from([MODERN, yaml_reader.read_yaml(PETSTORE)])))
-    node, key = data.draw(st.sampled_from(list(_places(said))))
+def test_document_with_any_part_replaced_is_imported_or_rejected(data):
+    """It gives a valid bundle or InvalidBundle, and no other exception."""
+    document_data = deepcopy(data.draw(st.sampled_from([MODERN, yaml_reader.read_yaml(PETSTORE)])))
+    node, key = data.draw(st.sampled_from(list(_positions(document_data))))
     node[key] = data.draw(json_values())
     try:
-        imported = read_openapi(json.dumps(said, allow_nan=True).encode())
+        report = read_openapi(json.dumps(document_data, allow_nan=True).encode())
     except InvalidBundle:
         return
-    check(imported)
+    check(report)
 
 
-async def test_an_imported_tool_sends_what_the_document_describes():
-    """Path, query, headers, body and key arrive at a real server; what is not given is not sent."""
+async def test_imported_tool_sends_what_the_document_describes():
+    """Arguments that are not passed are not sent."""
     http = HttpClients(["127.0.0.1"])
-    invocation = Invocation("1", "t", {}, Caller(door="python"), time.monotonic() + 20, Flag())
-    answer = Reply({"value": 1}, headers={"Content-Type": "application/json"})
-    with HttpStub({"/v1/trees/7": answer, "/v1/trees/8": answer}) as stub:
+    invocation = Invocation("1", "t", {}, Caller(interface="python"), time.monotonic() + HANG_S, CancelFlag())
+    response = StubResponse({"value": 1}, headers={"Content-Type": "application/json"})
+    with HttpStub({"/v1/trees/7": response, "/v1/trees/8": response}) as stub:
         body = tools(read(MODERN | {"servers": [{"url": f"{stub.url}/v1"}]}))["grow-tree"]
-        tool = HttpTool(
+        tool = HttpToolRunner(
             body["httpImpl"],
             arg_schema=body["argSchema"],
             limits=None,
             secrets={"BAUME_HTTP_TREES_SECOND_TOKEN": Secret(name="x", value="s3cret")},
             http=http,
             allowed_hosts=["127.0.0.1"],
-            tokens=Tokens(),
+            tokens=TokenCache(),
         )
         args = {"id": 7, "id_query": 4, "name": "a/b", "tree_root": {"value": None}}
         assert await tool.run(args, invocation) == {"value": 1}

@@ -1,38 +1,41 @@
-"""The catalog: sources in their order, asked by name, one bad one harming no other."""
+"""The catalog: order of sources, names, changes, and failing sources."""
 
 import asyncio
 from typing import Any
 
 import pytest
 
-from onetool.catalog.catalog import REMEMBERED, Catalog
-from onetool.catalog.sources import RETRY_AFTER, Sources
+from onetool.catalog.catalog import MAX_CACHED, Catalog
+from onetool.catalog.source_chain import RETRY_AFTER, SourceChain
 from onetool.domain import Caller, Reason, Registry, Tool, ToolSpec
 from onetool.domain.errors import ToolNotFound
-from onetool.domain.paging import Page
-from onetool.sources.snapshot import Snapshot
+from onetool.domain.page import Page
+from onetool.ports import SourceStatus
+from onetool.sources.snapshot import SnapshotSource
 
-ANYBODY = Caller(door="python")
+CALLER = Caller(interface="python")
 
 
-def make(name: str, description: str = "x", **more: Any) -> Tool:
-    spec = ToolSpec(**{"name": name, "description": description, "input_schema": {"type": "object"}, **more})
+def make_tool(name: str, description: str = "x", **fields: Any) -> Tool:
+    spec = ToolSpec(
+        **{"name": name, "description": description, "input_schema": {"type": "object"}, **fields}
+    )
     return Tool(spec)
 
 
-class Shelf:
-    """A reader whose tools a test puts up and takes down."""
+class FakeReader:
+    """A reader whose tools a test adds and removes."""
 
     def __init__(self, name: str, *tools: Tool) -> None:
         self.name, self.tools = name, list(tools)
-        self.moved = self.reads = 0
+        self.changes = self.reads = 0
         self.fault: Exception | None = None
         self.generation_fault: Exception | None = None
 
     def generation(self) -> int:
         if self.generation_fault:
             raise self.generation_fault
-        return self.moved
+        return self.changes
 
     async def read(self) -> Registry:
         self.reads += 1
@@ -44,74 +47,73 @@ class Shelf:
         return registry
 
 
-def catalog(*shelves: Shelf, aliases: dict[str, str] | None = None) -> Catalog:
-    return Catalog([Snapshot(shelf) for shelf in shelves], aliases)
+def make_catalog(*readers: FakeReader, aliases: dict[str, str] | None = None) -> Catalog:
+    return Catalog([SnapshotSource(reader) for reader in readers], aliases)
 
 
-async def names(found: Catalog, caller: Caller | None = None) -> list[str]:
-    return [tool.spec.name async for tool in found.tools(caller)]
+async def names(catalog: Catalog, caller: Caller | None = None) -> list[str]:
+    return [tool.spec.name async for tool in catalog.tools(caller)]
 
 
-async def test_first_claim_keeps_the_name():
-    """The earlier source wins, in look-ups and in listings, every time."""
+async def test_first_source_with_a_name_wins():
     first, second = (
-        Shelf("first", make("a.x", "1"), make("a.y", "1")),
-        Shelf("second", make("a.x", "2"), make("b.z")),
+        FakeReader("first", make_tool("a.x", "1"), make_tool("a.y", "1")),
+        FakeReader("second", make_tool("a.x", "2"), make_tool("b.z")),
     )
-    found = catalog(first, second)
-    assert (await found.find("a.x")).spec.description == "1"
-    assert await names(found) == ["a.x", "a.y", "b.z"]
-    assert await names(found) == ["a.x", "a.y", "b.z"]
+    catalog = make_catalog(first, second)
+    assert (await catalog.find("a.x")).spec.description == "1"
+    assert await names(catalog) == ["a.x", "a.y", "b.z"]
+    assert await names(catalog) == ["a.x", "a.y", "b.z"]
 
 
-async def test_only_what_moved_is_read_again():
-    """A source is read when its generation moves, and a change holds for the next call."""
-    first, second = Shelf("first", make("a.x")), Shelf("second", make("b.y"))
-    found = catalog(first, second)
+async def test_only_changed_sources_are_read_again():
+    """A change is visible to the next call."""
+    first, second = FakeReader("first", make_tool("a.x")), FakeReader("second", make_tool("b.y"))
+    catalog = make_catalog(first, second)
     for _ in range(3):
-        await found.resolve("b.y", ANYBODY)
-    second.tools.append(make("b.new"))
-    second.moved += 1
-    await found.resolve("b.new", ANYBODY)
+        await catalog.resolve("b.y", CALLER)
+    second.tools.append(make_tool("b.new"))
+    second.changes += 1
+    await catalog.resolve("b.new", CALLER)
     second.tools.pop(0)
-    second.moved += 1
+    second.changes += 1
     with pytest.raises(ToolNotFound):
-        await found.resolve("b.y", ANYBODY)
+        await catalog.resolve("b.y", CALLER)
     assert (first.reads, second.reads) == (1, 3)
 
 
-async def test_a_failing_source_is_empty_and_said_so(caplog):
-    """The others answer as if it were not there; it comes back when it moves."""
-    good, bad = Shelf("good", make("a.x")), Shelf("bad", make("b.y"))
+async def test_failing_source_is_logged_and_counts_as_empty(caplog):
+    """It is used again when it changes."""
+    good, bad = FakeReader("good", make_tool("a.x")), FakeReader("bad", make_tool("b.y"))
     bad.fault = OSError("disk gone")
-    found = catalog(bad, good)
-    assert await names(found) == ["a.x"]
-    assert await found.count() == 1
-    assert found.failures == {"bad": "OSError: disk gone"}
+    catalog = make_catalog(bad, good)
+    assert await names(catalog) == ["a.x"]
+    assert await catalog.count() == 1
+    assert catalog.failures == {"bad": "OSError: disk gone"}
     assert caplog.text.count("disk gone") == 1
-    bad.fault, bad.moved = None, 1
-    assert await names(found) == ["b.y", "a.x"]
-    assert not found.failures
+    bad.fault, bad.changes = None, 1
+    assert await names(catalog) == ["b.y", "a.x"]
+    assert not catalog.failures
 
 
-async def test_a_source_that_cannot_even_say_whether_it_moved_is_empty():
-    """Asking for the generation may fail as well."""
-    bad, good = Shelf("bad", make("b.y")), Shelf("good", make("a.x"))
-    found = catalog(bad, good)
-    assert await names(found) == ["b.y", "a.x"]
+async def test_source_whose_generation_fails_counts_as_empty():
+    bad, good = FakeReader("bad", make_tool("b.y")), FakeReader("good", make_tool("a.x"))
+    catalog = make_catalog(bad, good)
+    assert await names(catalog) == ["b.y", "a.x"]
     bad.generation_fault = OSError("gone")
     with pytest.raises(ToolNotFound):
-        await found.resolve("b.y", ANYBODY)
-    assert await names(found) == ["a.x"]
+        await catalog.resolve("b.y", CALLER)
+    assert await names(catalog) == ["a.x"]
     bad.generation_fault = None
-    assert await names(found) == ["b.y", "a.x"]
+    assert await names(catalog) == ["b.y", "a.x"]
 
 
-async def test_a_source_that_failed_is_tried_again_after_a_while():
-    """A fault that passes does not need a restart."""
-    now, bad = [0.0], Shelf("bad", make("b.y"))
-    bad.fault = OSError("for a moment")
-    sources = Sources([Snapshot(bad), Snapshot(Shelf("good", make("a.x")))], clock=lambda: now[0])
+async def test_failed_source_is_retried_after_a_delay():
+    now, bad = [0.0], FakeReader("bad", make_tool("b.y"))
+    bad.fault = OSError("transient")
+    sources = SourceChain(
+        [SnapshotSource(bad), SnapshotSource(FakeReader("good", make_tool("a.x")))], clock=lambda: now[0]
+    )
     await sources.refresh()
     assert await sources.find("b.y") is None
     bad.fault = None
@@ -122,103 +124,98 @@ async def test_a_source_that_failed_is_tried_again_after_a_while():
     assert (await sources.find("b.y")).spec.name == "b.y"
 
 
-async def test_aliases_lead_to_tools_and_never_hide_one():
-    """A real name wins over an alias."""
-    found = catalog(
-        Shelf("s", make("a.x"), make("hello")), aliases={"x": "a.x", "hello": "a.x", "lost": "no.such"}
+async def test_alias_refers_to_a_tool():
+    """The name of a tool takes precedence over an alias."""
+    catalog = make_catalog(
+        FakeReader("s", make_tool("a.x"), make_tool("hello")),
+        aliases={"x": "a.x", "hello": "a.x", "lost": "no.such"},
     )
-    assert (await found.resolve("x", ANYBODY)).tool.spec.name == "a.x"
-    assert (await found.resolve("hello", ANYBODY)).tool.spec.name == "hello"
-    assert await found.find("lost") is None
+    assert (await catalog.resolve("x", CALLER)).tool.spec.name == "a.x"
+    assert (await catalog.resolve("hello", CALLER)).tool.spec.name == "hello"
+    assert await catalog.find("lost") is None
 
 
-async def test_versions():
-    """What is not versioned has the version `current`."""
-    found = catalog(Shelf("s", make("a.x")))
-    assert await found.find("a.x@current")
-    assert await found.find("a.x@2") is None
-    assert await found.find("@current") is None
+async def test_tool_without_versions_has_the_version_current():
+    catalog = make_catalog(FakeReader("s", make_tool("a.x")))
+    assert await catalog.find("a.x@current")
+    assert await catalog.find("a.x@2") is None
+    assert await catalog.find("@current") is None
 
 
 async def test_not_found_says_why():
-    """Unknown names come with the nearest that this caller may call; closed tools with their reason."""
-    closed = make("a.off", enabled=False)
-    found = catalog(Shelf("s", make("fs.read_file"), make("fs.reed_file"), closed))
-    caller = Caller(door="ask", allowed=frozenset({"fs.read_file", "a.off"}))
-    for name, reason, words in [
+    """Unknown names come with a similar name that this caller may call, other tools with the reason."""
+    disabled = make_tool("a.off", enabled=False)
+    catalog = make_catalog(FakeReader("s", make_tool("fs.read_file"), make_tool("fs.reed_file"), disabled))
+    caller = Caller(interface="ask", allowed=frozenset({"fs.read_file", "a.off"}))
+    for name, reason, message in [
         ("fs.raed_file", Reason.UNKNOWN, "Did you mean fs.read_file?"),
         ("fs.reed_file", Reason.NOT_ALLOWED, "not among the allowed"),
         ("a.off", Reason.DISABLED, "is disabled."),
     ]:
         with pytest.raises(ToolNotFound) as caught:
-            await found.resolve(name, caller)
+            await catalog.resolve(name, caller)
         assert caught.value.reason is reason
-        assert words in str(caught.value)
-    assert await names(found, caller) == ["fs.read_file"]
+        assert message in str(caught.value)
+    assert await names(catalog, caller) == ["fs.read_file"]
 
 
-async def test_an_allow_list_takes_either_name():
-    """A configured tool is allowed by its plain and by its qualified name."""
-    found = catalog(Shelf("s", make("hello")))
+async def test_allow_list_accepts_plain_and_qualified_names():
+    catalog = make_catalog(FakeReader("s", make_tool("hello")))
     for name in ("hello", "config.hello"):
-        assert await found.resolve("hello", Caller(door="ask", allowed=frozenset({name})))
+        assert await catalog.resolve("hello", Caller(interface="ask", allowed=frozenset({name})))
 
 
-async def test_pages_hold_no_more_than_asked_for():
-    """Walking page by page visits each tool once, across sources, empty ones included."""
-    shelves = [
-        Shelf("many", *(make(f"a.t{n}") for n in range(7))),
-        Shelf("none"),
-        Shelf("same", make("a.t1")),
-        Shelf("last", make("b.x"), make("b.y")),
+async def test_pages_contain_each_tool_once():
+    """Across sources, empty ones included."""
+    readers = [
+        FakeReader("many", *(make_tool(f"a.t{n}") for n in range(7))),
+        FakeReader("none"),
+        FakeReader("same", make_tool("a.t1")),
+        FakeReader("last", make_tool("b.x"), make_tool("b.y")),
     ]
-    found, seen, cursor = catalog(*shelves), [], None
+    catalog, listed, cursor = make_catalog(*readers), [], None
     while True:
-        page = await found.page(cursor, 3)
+        page = await catalog.page(cursor, 3)
         assert len(page.items) <= 3
-        seen += [tool.spec.name for tool in page.items]
+        listed += [tool.spec.name for tool in page.items]
         cursor = page.next
         if cursor is None:
             break
-    assert seen == [*(f"a.t{n}" for n in range(7)), "b.x", "b.y"]
-    assert await catalog().page() == Page(())
-    assert await catalog(Shelf("none")).page() == Page(())
+    assert listed == [*(f"a.t{n}" for n in range(7)), "b.x", "b.y"]
+    assert await make_catalog().page() == Page(())
+    assert await make_catalog(FakeReader("none")).page() == Page(())
 
 
-async def test_packs_are_namespaces():
-    """A pack exists when a tool lives in it."""
-    found = catalog(Shelf("s", make("a.x"), make("hello")))
-    assert [await found.has_pack(pack) for pack in ("a", "config", "b")] == [True, True, False]
+async def test_pack_exists_if_it_has_a_tool():
+    catalog = make_catalog(FakeReader("s", make_tool("a.x"), make_tool("hello")))
+    assert [await catalog.has_pack(pack) for pack in ("a", "config", "b")] == [True, True, False]
 
 
-async def test_memory_of_names_is_bounded(monkeypatch):
-    """What was resolved is remembered, but not without end."""
-    monkeypatch.setattr("onetool.catalog.catalog.REMEMBERED", 10)
-    found = catalog(Shelf("s", *(make(f"a.t{n}") for n in range(30))))
+async def test_cache_of_resolved_names_is_bounded(monkeypatch):
+    monkeypatch.setattr("onetool.catalog.catalog.MAX_CACHED", 10)
+    catalog = make_catalog(FakeReader("s", *(make_tool(f"a.t{n}") for n in range(30))))
     for n in range(30):
-        await found.resolve(f"a.t{n}", ANYBODY)
-    assert len(found._resolved) <= 10 < REMEMBERED
+        await catalog.resolve(f"a.t{n}", CALLER)
+    assert len(catalog._resolved) <= 10 < MAX_CACHED
 
 
-async def test_suggestions_look_through_a_bounded_number_of_names(monkeypatch):
-    """A typo in a huge catalog does not walk through all of it."""
-    monkeypatch.setattr("onetool.catalog.catalog.SUGGEST_AMONG", 5)
-    found = catalog(Shelf("s", *(make(f"a.t{n}") for n in range(30)), make("z.unique")))
+async def test_suggestions_compare_a_bounded_number_of_names(monkeypatch):
+    monkeypatch.setattr("onetool.catalog.catalog.MAX_SUGGESTION_NAMES", 5)
+    catalog = make_catalog(FakeReader("s", *(make_tool(f"a.t{n}") for n in range(30)), make_tool("z.unique")))
     with pytest.raises(ToolNotFound) as caught:
-        await found.resolve("z.uniqe", ANYBODY)
+        await catalog.resolve("z.uniqe", CALLER)
     assert "z.unique" not in str(caught.value)
 
 
-async def test_refreshes_of_one_source_happen_once():
-    """Calls that arrive together do not each read the source."""
-    shelf = Shelf("s", make("a.x"))
-    found = catalog(shelf)
-    await asyncio.gather(*(found.resolve("a.x", ANYBODY) for _ in range(20)))
-    assert shelf.reads == 1
+async def test_concurrent_calls_share_one_refresh():
+    reader = FakeReader("s", make_tool("a.x"))
+    catalog = make_catalog(reader)
+    await asyncio.gather(*(catalog.resolve("a.x", CALLER) for _ in range(20)))
+    assert reader.reads == 1
 
 
-class Restless(Snapshot):
-    """A source that moves while it is being asked."""
+class RestlessSource(SnapshotSource):
+    """A source that changes during every lookup."""
 
     catalog: Catalog
 
@@ -227,9 +224,26 @@ class Restless(Snapshot):
         return await super().find(name, version)
 
 
-async def test_what_moved_while_it_was_asked_is_not_remembered():
-    """A tool found in a source that has moved meanwhile is asked for again."""
-    source = Restless(Shelf("s", make("a.x")))
-    source.catalog = found = Catalog([source])
-    assert (await found.resolve("a.x", ANYBODY)).tool.spec.name == "a.x"
-    assert not found._resolved
+async def test_tool_is_not_cached_if_its_source_changed_during_the_lookup():
+    source = RestlessSource(FakeReader("s", make_tool("a.x")))
+    source.catalog = catalog = Catalog([source])
+    assert (await catalog.resolve("a.x", CALLER)).tool.spec.name == "a.x"
+    assert not catalog._resolved
+
+
+class StoppableSource(SnapshotSource):
+    """A source that may have to start before its tools are known."""
+
+    needs_start = False
+
+    def status(self) -> SourceStatus:
+        return SourceStatus(needs_start=self.needs_start)
+
+
+async def test_paging_skips_a_source_that_stopped_and_reads_the_next_one_from_its_start():
+    stopped = StoppableSource(FakeReader("s", make_tool("a.x"), make_tool("a.y")))
+    catalog = Catalog([stopped, SnapshotSource(FakeReader("t", make_tool("b.x"), make_tool("b.y")))])
+    first = await catalog.page(None, 1, start_servers=False)
+    stopped.needs_start = True
+    second = await catalog.page(first.next, 1, start_servers=False)
+    assert [tool.spec.name for tool in (*first.items, *second.items)] == ["a.x", "b.x"]

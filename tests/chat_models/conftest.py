@@ -1,4 +1,4 @@
-"""A chat model of each kind, with its provider on loopback."""
+"""A fixture with each chat model, connected to its fake provider."""
 
 import warnings
 from collections.abc import AsyncIterator
@@ -6,15 +6,15 @@ from collections.abc import AsyncIterator
 import pytest
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # an escape in its source is warned of when it is first compiled
+    warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
     import google.genai  # noqa: F401
 
-from chat_models.harness import SERVERS, Talk, make_talk
+from support.chat_models.harness import SERVERS, ModelHarness, make_harness
 
 
 @pytest.fixture(params=sorted(SERVERS))
-async def talk(request: pytest.FixtureRequest) -> AsyncIterator[Talk]:
+async def harness(request: pytest.FixtureRequest) -> AsyncIterator[ModelHarness]:
     async with SERVERS[request.param]() as server:
-        talk = make_talk(request.param, server)
-        yield talk
-        await talk.chat.aclose()
+        harness = make_harness(request.param, server)
+        yield harness
+        await harness.chat.aclose()

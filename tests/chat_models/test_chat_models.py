@@ -1,4 +1,4 @@
-"""One suite for every chat model behind a provider's API."""
+"""Contract suite of the chat models behind a provider's API."""
 
 import asyncio
 import json
@@ -7,121 +7,125 @@ import traceback
 
 import pytest
 
-from chat_models.harness import OFFERS, QUESTION
-from chat_models.loopback import KEY, Called, Said, Status, Trouble
-from onetool.domain.chat import Message, Reply, TokenCount, ToolCallRequest
+from onetool.domain.chat.messages import Message, ModelResponse, TokenCount, ToolCallRequest
+from support.chat_models.harness import QUESTION, TOOLS
+from support.chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn
+from support.virtual_clock import advance_running_loop
+from support.waiting import HANG_S, until
 
 
-async def test_text_comes_in_pieces_and_whole(talk):
-    """Each piece is handed on as it comes; the reply has all of it and what it cost."""
-    talk.server.answers = [Said(text=["It is ", "", "noon. ", "好"])]
-    assert await talk.ask() == Reply(text="It is noon. 好", tokens=TokenCount(input=11, output=7), stop="end")
-    assert talk.heard == ["It is ", "noon. ", "好"]
+async def test_text_is_streamed_and_returned(harness):
+    """Each chunk is passed on as it arrives. The response has the whole text and the token count."""
+    harness.server.responses = [TextTurn(text=["It is ", "", "noon. ", "好"])]
+    assert await harness.ask() == ModelResponse(
+        text="It is noon. 好", tokens=TokenCount(input=11, output=7), stop="end"
+    )
+    assert harness.received == ["It is ", "noon. ", "好"]
 
 
-async def test_pieces_may_be_cut_anywhere(talk):
-    """In the middle of a line, of a character, of a call: the reply is the same."""
-    talk.server.answers = [
-        Said(
+async def test_stream_may_be_split_anywhere(harness):
+    """In the middle of a line, a character or a call."""
+    harness.server.responses = [
+        TextTurn(
             text=["你好, ", "welt"],
-            calls=[Called("fs__read_file", ['{"pa', 'th": "ü', '.txt"}'], id="c1")],
+            calls=[CallTurn("fs__read_file", ['{"pa', 'th": "ü', '.txt"}'], id="c1")],
             stop="calls",
         )
     ]
-    whole = await talk.ask()
-    for talk.server.shred in (1, 3, 7):
-        again = await talk.ask()
-        assert (again.text, again.stop, again.tokens) == (whole.text, whole.stop, whole.tokens)
-        assert [call.arguments_text for call in again.calls] == [whole.calls[0].arguments_text]
+    expected = await harness.ask()
+    for harness.server.chunk_size in (1, 3, 7):
+        again = await harness.ask()
+        assert (again.text, again.stop, again.tokens) == (expected.text, expected.stop, expected.tokens)
+        assert [call.arguments_text for call in again.calls] == [expected.calls[0].arguments_text]
 
 
-async def test_several_calls_and_text_in_one_turn(talk):
-    """In their order, each with an id of its own, under the names of the catalog."""
-    talk.server.answers = [
-        Said(
+async def test_several_calls_and_text_in_one_turn(harness):
+    """In order, with distinct ids and catalog names."""
+    harness.server.responses = [
+        TextTurn(
             text=["Let me see."],
             calls=[
-                Called("fs__read_file", ['{"path"', ':"a"}'], id="c1"),
-                Called("time__now", ["{}"], id="c2"),
-                Called("fs__read_file", ['{"path":"b"}'], id="c3"),
+                CallTurn("fs__read_file", ['{"path"', ':"a"}'], id="c1"),
+                CallTurn("time__now", ["{}"], id="c2"),
+                CallTurn("fs__read_file", ['{"path":"b"}'], id="c3"),
             ],
             stop="calls",
         )
     ]
-    reply = await talk.ask()
-    assert (reply.text, reply.stop) == ("Let me see.", "calls")
-    assert [call.name for call in reply.calls] == ["fs.read_file", "time.now", "fs.read_file"]
-    assert [json.loads(call.arguments_text) for call in reply.calls] == [{"path": "a"}, {}, {"path": "b"}]
-    assert len({call.id for call in reply.calls}) == 3
+    response = await harness.ask()
+    assert (response.text, response.stop) == ("Let me see.", "calls")
+    assert [call.name for call in response.calls] == ["fs.read_file", "time.now", "fs.read_file"]
+    assert [json.loads(call.arguments_text) for call in response.calls] == [{"path": "a"}, {}, {"path": "b"}]
+    assert len({call.id for call in response.calls}) == 3
 
 
-async def test_calls_without_any_text(talk):
-    """No text is no text: nothing is handed on. Arguments that were left out are none."""
-    talk.server.answers = [Said(calls=[Called("time__now", [], id="c1")], stop="calls")]
-    reply = await talk.ask()
-    assert (reply.text, talk.heard, reply.stop) == ("", [], "calls")
-    assert reply.calls[0].arguments_text == "{}"
+async def test_calls_without_text(harness):
+    """Missing arguments are an empty object."""
+    harness.server.responses = [TextTurn(calls=[CallTurn("time__now", [], id="c1")], stop="calls")]
+    response = await harness.ask()
+    assert (response.text, harness.received, response.stop) == ("", [], "calls")
+    assert response.calls[0].arguments_text == "{}"
 
 
 @pytest.mark.parametrize("stop", ["end", "length", "refused"])
-async def test_why_it_stopped(talk, stop):
-    """An end, a cut and a refusal are told apart; Ollama's models refuse in words alone."""
-    if stop == "refused" and talk.chat.name == "ollama":
+async def test_stop_reason_is_reported(harness, stop):
+    """Ollama has no stop reason for refusals."""
+    if stop == "refused" and harness.chat.name == "ollama":
         return
-    talk.server.answers = [Said(text=["x"], stop=stop)]
-    assert (await talk.ask()).stop == stop
+    harness.server.responses = [TextTurn(text=["x"], stop=stop)]
+    assert (await harness.ask()).stop == stop
 
 
-async def test_an_empty_answer(talk):
-    """A model may say nothing at all."""
-    talk.server.answers = [Said()]
-    assert await talk.ask() == Reply(tokens=TokenCount(input=11, output=7))
+async def test_empty_response_is_valid(harness):
+    harness.server.responses = [TextTurn()]
+    assert await harness.ask() == ModelResponse(tokens=TokenCount(input=11, output=7))
 
 
-async def test_costs_may_be_unknown(talk):
-    """Where the provider does not count, nobody makes figures up."""
-    talk.server.answers = [Said(text=["x"], usage=None)]
-    assert (await talk.ask()).tokens is None
+async def test_missing_token_count_is_none(harness):
+    harness.server.responses = [TextTurn(text=["x"], usage=None)]
+    assert (await harness.ask()).tokens is None
 
 
-async def test_a_name_that_was_made_up_stays(talk):
-    """It is for the loop to say that there is no such tool."""
-    talk.server.answers = [Said(calls=[Called("rm__all", id="a"), Called("time.now", id="b")], stop="calls")]
-    assert [call.name for call in (await talk.ask()).calls] == ["rm__all", "time.now"]
+async def test_invented_tool_name_is_unchanged(harness):
+    """The ask loop reports that there is no such tool."""
+    harness.server.responses = [
+        TextTurn(calls=[CallTurn("rm__all", id="a"), CallTurn("time.now", id="b")], stop="calls")
+    ]
+    assert [call.name for call in (await harness.ask()).calls] == ["rm__all", "time.now"]
 
 
-async def test_a_conversation_with_tool_results(talk):
-    """What was asked, called and answered goes back in the provider's own shape, and is accepted."""
-    talk.server.answers = [
-        Said(
+async def test_conversation_with_tool_results(harness):
+    """The provider accepts the converted messages, calls and results."""
+    harness.server.responses = [
+        TextTurn(
             text=["One moment."],
-            calls=[Called("time__now", id="c1"), Called("fs__read_file", ['{"path":"a"}'], id="c2")],
+            calls=[CallTurn("time__now", id="c1"), CallTurn("fs__read_file", ['{"path":"a"}'], id="c2")],
             stop="calls",
         ),
-        Said(text=["Noon."]),
-        Said(text=["Bye."]),
+        TextTurn(text=["Noon."]),
+        TextTurn(text=["Bye."]),
     ]
-    first = await talk.ask()
+    first = await harness.ask()
     results = [
         Message(role="tool", call_id=call.id, name=call.name, text=text, failed=failed)
         for call, text, failed in zip(
             first.calls, ['{"iso": "12:00"}', "no such file"], [False, True], strict=True
         )
     ]
-    so_far = [*QUESTION, first.message(), *results]
-    second = await talk.ask(messages=so_far)
+    history = [*QUESTION, first.message(), *results]
+    second = await harness.ask(messages=history)
     assert (second.text, second.stop) == ("Noon.", "end")
-    third = await talk.ask(
-        messages=[*so_far, second.message(), Message(role="user", text="Thanks")], offers=()
+    third = await harness.ask(
+        messages=[*history, second.message(), Message(role="user", text="Thanks")], tools=()
     )
     assert third.text == "Bye."
-    sent = json.dumps(talk.server.bodies[-1])
+    sent = json.dumps(harness.server.bodies[-1])
     assert "no such file" in sent
     assert "12:00" in sent
 
 
-async def test_odd_histories_are_accepted(talk):
-    """Empty turns, rubbish in arguments, halves of characters, tools that are no longer offered."""
+async def test_unusual_histories_are_accepted(harness):
+    """Empty turns, invalid arguments, lone surrogates, tools that no longer exist."""
     call = ToolCallRequest(id="call_1", name="gone.away", arguments_text='{"a": nonsense')
     messages = [
         *QUESTION,
@@ -133,16 +137,18 @@ async def test_odd_histories_are_accepted(talk):
         Message(role="user", text="Go on"),
         Message(role="user", text="please"),
     ]
-    assert (await talk.ask(messages=messages)).text == "ok"
-    assert (await talk.ask(messages=messages, offers=())).text == "ok"
-    assert "gone__away" in json.dumps(talk.server.bodies[-1])
+    assert (await harness.ask(messages=messages)).text == "ok"
+    assert (await harness.ask(messages=messages, tools=())).text == "ok"
+    assert "gone__away" in json.dumps(harness.server.bodies[-1])
 
 
-async def test_a_call_that_was_cut_off_is_not_made(talk):
-    """At the limit of its length a model is stopped in the middle of the arguments."""
-    talk.server.answers = [Said(text=["x"], calls=[Called("time__now", ['{"a": '], id="c1")], stop="length")]
-    reply = await talk.ask()
-    assert (reply.calls, reply.stop) == ((), "length")
+async def test_truncated_call_is_omitted(harness):
+    """A model that reaches its output limit may stop in the middle of the arguments."""
+    harness.server.responses = [
+        TextTurn(text=["x"], calls=[CallTurn("time__now", ['{"a": '], id="c1")], stop="length")
+    ]
+    response = await harness.ask()
+    assert (response.calls, response.stop) == ((), "length")
 
 
 @pytest.mark.parametrize(
@@ -159,67 +165,66 @@ async def test_a_call_that_was_cut_off_is_not_made(talk):
         (529, "unreachable", 2),
     ],
 )
-async def test_statuses(talk, status, kind, attempts):
-    """Each has its kind; what may be over soon is tried once more, and no more."""
-    talk.server.answers = [Status(status, {"Location": "http://127.0.0.1:1/"}, said=f"sorry about {KEY}")]
-    failed = await talk.fail()
-    assert (failed.kind, len(talk.server.requests)) == (kind, attempts)
-    assert str(status) in str(failed)
-    assert talk.waits == [0.5] * (attempts - 1)
+async def test_statuses_map_to_kinds(harness, status, kind, attempts):
+    """Transient failures are retried once."""
+    harness.server.responses = [
+        Status(status, {"Location": "http://127.0.0.1:1/"}, message=f"sorry about {KEY}")
+    ]
+    error = await harness.fail()
+    assert (error.kind, len(harness.server.requests)) == (kind, attempts)
+    assert str(status) in str(error)
+    assert harness.waits == [0.5] * (attempts - 1)
 
 
-async def test_a_wait_that_is_asked_for_is_kept(talk, caplog):
-    """`Retry-After` up to 20 seconds, then the answer comes; the log tells of it."""
+async def test_retry_after_is_respected(harness, caplog):
+    """Up to 20 seconds. The retry is logged."""
     caplog.set_level(logging.INFO, "onetool.chat_models")
-    talk.server.answers = [Status(429, {"Retry-After": "7"}), Said(text=["here"])]
-    assert (await talk.ask()).text == "here"
-    assert talk.waits == [7.0]
-    (record,) = [one for one in caplog.records if one.name.startswith("onetool")]
-    assert (record.provider, record.kind, record.wait_s) == (talk.chat.name, "rate_limited", 7.0)
+    harness.server.responses = [Status(429, {"Retry-After": "7"}), TextTurn(text=["here"])]
+    assert (await harness.ask()).text == "here"
+    assert harness.waits == [7.0]
+    (record,) = [record for record in caplog.records if record.name.startswith("onetool")]
+    assert (record.provider, record.kind, record.wait_s) == (harness.chat.name, "rate_limited", 7.0)
 
 
 @pytest.mark.parametrize("wait", ["21", "15"])
-async def test_nobody_waits_too_long(talk, wait):
-    """Over 20 seconds, or past the deadline: the failure says how long, and it comes at once."""
-    talk.server.answers = [Status(429, {"Retry-After": wait}, said="slow down")]
-    failed = await talk.fail(seconds=14)
-    assert (failed.kind, failed.retry_after, talk.waits) == ("rate_limited", float(wait), [])
-    assert "slow down" in str(failed)
+async def test_long_retry_after_fails_immediately(harness, wait):
+    """Over 20 seconds, or past the deadline. The error has the requested delay."""
+    harness.server.responses = [Status(429, {"Retry-After": wait}, message="slow down")]
+    error = await harness.fail(seconds=14)
+    assert (error.kind, error.retry_after, harness.waits) == ("rate_limited", float(wait), [])
+    assert "slow down" in str(error)
 
 
-async def test_a_connection_that_breaks_before_the_answer_is_tried_once_more(talk):
-    """Hanging up at once costs one more attempt."""
-    talk.server.answers = [Trouble("cut"), Said(text=["here"])]
-    assert (await talk.ask()).text == "here"
-    talk.server.answers = [Trouble("cut")]
-    talk.server.requests.clear()
-    assert (await talk.fail()).kind == "unreachable"
-    assert len(talk.server.requests) == 2
+async def test_connection_closed_before_the_response_is_retried_once(harness):
+    harness.server.responses = [Fault("cut"), TextTurn(text=["here"])]
+    assert (await harness.ask()).text == "here"
+    harness.server.responses = [Fault("cut")]
+    harness.server.requests.clear()
+    assert (await harness.fail()).kind == "unreachable"
+    assert len(harness.server.requests) == 2
 
 
-async def test_nobody_is_there(talk):
-    """A port where nothing listens."""
-    await talk.server.__aexit__()
-    failed = await talk.fail()
-    assert failed.kind == "unreachable"
-    assert talk.server.base_url in str(failed)
+async def test_refused_connection_is_unreachable(harness):
+    await harness.server.__aexit__()
+    error = await harness.fail()
+    assert error.kind == "unreachable"
+    assert harness.server.base_url in str(error)
 
 
 @pytest.mark.parametrize("then", ["cut", "end"])
-async def test_an_answer_that_breaks_off_is_not_asked_for_again(talk, then):
-    """Cut off, or ended without an end: what was said has been heard, and saying it twice would be wrong."""
-    frames = talk.server.frames(Said(text=["half a "]))
-    talk.server.answers = [Trouble(then, frames=frames[: talk.server.half])]
-    failed = await talk.fail()
-    assert (failed.kind, len(talk.server.requests)) == ("unreachable", 1)
+async def test_interrupted_response_is_not_retried(harness, then):
+    """Its text was already passed on and must not be repeated."""
+    frames = harness.server.frames(TextTurn(text=["half a "]))
+    harness.server.responses = [Fault(then, frames=frames[: harness.server.partial_frames])]
+    error = await harness.fail()
+    assert (error.kind, len(harness.server.requests)) == ("unreachable", 1)
 
 
-async def test_rubbish_in_the_stream(talk):
-    """Not JSON, or JSON of another shape: a failure in words, never a crash."""
-    start = talk.server.frames(Said(text=["a"]))[:1]
-    for rubbish in (b"{nonsense", b"\xff\xfe"):
-        talk.server.answers = [Trouble("", frames=[*start, talk.server.frame(rubbish)])]
-        assert (await talk.fail()).kind == "rubbish", rubbish
+async def test_invalid_data_in_the_stream_is_malformed(harness):
+    start = harness.server.frames(TextTurn(text=["a"]))[:1]
+    for content in (b"{nonsense", b"\xff\xfe"):
+        harness.server.responses = [Fault("", frames=[*start, harness.server.frame(content)])]
+        assert (await harness.fail()).kind == "malformed", content
 
 
 @pytest.mark.parametrize(
@@ -238,77 +243,67 @@ async def test_rubbish_in_the_stream(talk):
         '{"type": "content_block_delta", "delta": 7}',
     ],
 )
-async def test_json_of_another_shape(talk, shape):
-    """Whatever it is, the failure is one of ours."""
-    talk.server.answers = [Trouble("", frames=[talk.server.frame(shape.encode())])]
-    assert (await talk.fail()).kind in ("rubbish", "unreachable", "rejected")
+async def test_unexpected_json_raises_a_chat_model_error(harness, shape):
+    harness.server.responses = [Fault("", frames=[harness.server.frame(shape.encode())])]
+    assert (await harness.fail()).kind in ("malformed", "unreachable", "rejected")
 
 
-@pytest.mark.parametrize("frames", [0, 2])
-async def test_the_deadline_ends_the_wait(talk, frames):
-    """Before the answer or in the middle of it; the connection is let go."""
-    await talk.ask()
-    talk.server.left.clear()
-    talk.server.answers = [Trouble("hang", frames=talk.server.frames(Said(text=["a", "b"]))[:frames])]
-    failed = await talk.fail(seconds=0.3)
-    assert failed.kind == "timeout"
-    async with asyncio.timeout(5):
-        await talk.server.left.wait()
+@pytest.mark.parametrize("has_begun", [False, True])
+async def test_deadline_closes_the_connection(harness, has_begun):
+    """Before the response and in the middle of it."""
+    frames = harness.server.frames(TextTurn(text=["a", "b"]))
+    count = harness.server.partial_frames if has_begun else 0
+    harness.server.responses = [Fault("hang", frames=frames[:count])]
+    asking = asyncio.create_task(harness.fail(seconds=3600))
+    await until(lambda: harness.received if has_begun else harness.server.requests)
+    advance_running_loop(3600)
+    assert (await asyncio.wait_for(asking, HANG_S)).kind == "timeout"
+    await until(harness.server.disconnected.is_set)
 
 
-async def test_cancelling_lets_go_of_the_connection(talk):
-    """Whoever asked may leave at any time."""
-    await talk.ask()
-    talk.server.left.clear()
-    frames = talk.server.frames(Said(text=["a", "b"]))
-    talk.server.answers = [Trouble("hang", frames=frames[: talk.server.half])]
-    heard = asyncio.Event()
-    task = asyncio.create_task(
-        talk.chat.reply(
-            QUESTION, OFFERS, on_text=lambda _: heard.set(), deadline=asyncio.get_running_loop().time() + 60
-        )
-    )
-    async with asyncio.timeout(5):
-        await heard.wait()
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await talk.server.left.wait()
+async def test_cancelling_closes_the_connection(harness):
+    frames = harness.server.frames(TextTurn(text=["a", "b"]))
+    harness.server.responses = [Fault("hang", frames=frames[: harness.server.partial_frames])]
+    task = asyncio.create_task(harness.ask(seconds=3600))
+    await until(lambda: harness.received)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await until(harness.server.disconnected.is_set)
 
 
 @pytest.mark.parametrize("kind", [ValueError, TimeoutError, AttributeError])
-async def test_what_the_listener_raises_is_raised(talk, kind):
-    """An error of ours is not taken for one of the provider's."""
-    talk.server.answers = [Said(text=["a", "b"])]
+async def test_exception_of_the_listener_propagates(harness, kind):
+    """It is not mistaken for an error of the provider."""
+    harness.server.responses = [TextTurn(text=["a", "b"])]
 
     def listen(text):
         raise kind(text)
 
     deadline = asyncio.get_running_loop().time() + 20
     with pytest.raises(kind, match=r"^a$"):
-        await talk.chat.reply(QUESTION, OFFERS, on_text=listen, deadline=deadline)
+        await harness.chat.reply(QUESTION, TOOLS, on_text=listen, deadline=deadline)
 
 
-async def test_several_replies_at_once_share_one_client(talk):
-    """The package is loaded once, whoever asks first."""
-    replies = await asyncio.gather(*(talk.ask() for _ in range(5)))
-    assert {reply.text for reply in replies} == {"ok"}
+async def test_concurrent_replies_share_one_client(harness):
+    replies = await asyncio.gather(*(harness.ask() for _ in range(5)))
+    assert {response.text for response in replies} == {"ok"}
 
 
-async def test_the_key_is_nowhere_but_in_the_request(talk, caplog):
-    """Not in errors with all that hangs on them, not in logs at any level, not in what is printed."""
+async def test_key_appears_only_in_the_request(harness, caplog):
+    """Not in errors and their context, in logs of any level or in reprs."""
     caplog.set_level(logging.DEBUG)
-    for answer in (
-        Status(401, said=f"wrong key {KEY}"),
-        Status(400, said=f"what is {KEY}?"),
-        Status(500, said=f"{KEY}"),
-        Trouble("cut"),
-        Trouble("", frames=[talk.server.frame(b"{" + KEY.encode())]),
+    for response in (
+        Status(401, message=f"wrong key {KEY}"),
+        Status(400, message=f"what is {KEY}?"),
+        Status(500, message=f"{KEY}"),
+        Fault("cut"),
+        Fault("", frames=[harness.server.frame(b"{" + KEY.encode())]),
     ):
-        talk.server.answers, talk.heard[:] = [answer], []
-        failed = await talk.fail()
-        shown = "".join(traceback.format_exception(failed)) + repr(failed) + repr(vars(failed))
-        assert KEY not in shown
-        assert failed.__cause__ is None
-    assert KEY not in repr(talk.chat) + repr(talk.chat._endpoint) + caplog.text
-    assert KEY in json.dumps(talk.server.requests[0].headers)
+        harness.server.responses, harness.received[:] = [response], []
+        error = await harness.fail()
+        output = "".join(traceback.format_exception(error)) + repr(error) + repr(vars(error))
+        assert KEY not in output
+        assert error.__cause__ is None
+    assert KEY not in repr(harness.chat) + repr(harness.chat._endpoint) + caplog.text
+    assert KEY in json.dumps(harness.server.requests[0].headers)

@@ -1,136 +1,143 @@
-"""What only Gemini's API does."""
+"""Behavior specific to the Gemini API."""
 
 import json
 
 import pytest
 
-from chat_models.gemini_server import GeminiServer, piece
-from chat_models.harness import OFFERS, QUESTION, make_talk
-from chat_models.loopback import KEY, Called, Said, Status, Trouble, sse
-from onetool.domain.chat import Message, Offer, TokenCount, ToolCallRequest
+from onetool.domain.chat.messages import Message, TokenCount, ToolCallRequest, ToolDefinition
+from support.chat_models.gemini_server import GeminiServer, chunk
+from support.chat_models.harness import QUESTION, TOOLS, make_harness
+from support.chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn, sse
 
 
 @pytest.fixture
-async def talk():
+async def harness():
     async with GeminiServer() as server:
-        talk = make_talk("gemini", server)
-        yield talk
-        await talk.chat.aclose()
+        harness = make_harness("gemini", server)
+        yield harness
+        await harness.chat.aclose()
 
 
-def detailed(server, status, **detail):
-    """Have errors carry a detail, as Google's do."""
-    plain = server.error
-    server.error = lambda code, said: {"error": {**plain(code, said)["error"], "details": [detail]}}
-    server.answers = [Status(status, said=f"API key not valid: {KEY}")]
+def respond_with_detail(server, status, **detail):
+    """Make the server respond with an error that has a detail, as Google's errors do."""
+    error = server.error
+    server.error = lambda code, message: {"error": {**error(code, message)["error"], "details": [detail]}}
+    server.responses = [Status(status, message=f"API key not valid: {KEY}")]
 
 
-async def test_a_wrong_key_is_a_bad_request_there(talk):
-    """Told apart from other bad requests by its reason."""
+async def test_invalid_key_is_recognized_by_its_reason(harness):
+    """Gemini reports it with status 400."""
     info = "type.googleapis.com/google.rpc.ErrorInfo"
-    detailed(talk.server, 400, **{"@type": info, "reason": "API_KEY_INVALID", "domain": "googleapis.com"})
-    assert (await talk.fail()).kind == "auth"
+    respond_with_detail(
+        harness.server, 400, **{"@type": info, "reason": "API_KEY_INVALID", "domain": "googleapis.com"}
+    )
+    assert (await harness.fail()).kind == "auth"
 
 
-async def test_how_long_to_wait_stands_in_the_body(talk):
-    """There is no `Retry-After`."""
-    detailed(talk.server, 429, **{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"})
-    failed = await talk.fail()
-    assert (failed.kind, failed.retry_after, talk.waits) == ("rate_limited", 37.0, [])
+async def test_retry_delay_is_read_from_the_body(harness):
+    """There is no `Retry-After` header."""
+    respond_with_detail(
+        harness.server, 429, **{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "37s"}
+    )
+    error = await harness.fail()
+    assert (error.kind, error.retry_after, harness.waits) == ("rate_limited", 37.0, [])
 
 
-async def test_all_functions_stand_in_one_tool(talk):
-    """Of several tools the model sees one; parameters that are none are left out."""
-    await talk.ask()
-    (tool,) = talk.server.bodies[0]["tools"]
+async def test_all_functions_are_in_one_tool(harness):
+    """The model sees only one tool. Empty parameters are omitted."""
+    await harness.ask()
+    (tool,) = harness.server.bodies[0]["tools"]
     first, second = tool["functionDeclarations"]
     assert first == {"name": "time__now", "description": "The time."}
     assert second["parameters"]["properties"]["maxBytes"] == {"type": "INTEGER", "nullable": True}
 
 
-async def test_a_schema_that_cannot_be_sent(talk):
-    """Nothing is sent, and the failure says which word was wrong."""
-    odd = Offer(name="x.y", description="", schema={"properties": {"a": {"type": "string", "minimum": "x"}}})
-    failed = await talk.fail(offers=[odd])
-    assert (failed.kind, talk.server.requests) == ("rejected", [])
-    assert "minimum" in str(failed)
+async def test_invalid_schema_is_rejected_before_sending(harness):
+    """The error names the invalid keyword."""
+    definition = ToolDefinition(
+        name="x.y", description="", schema={"properties": {"a": {"type": "string", "minimum": "x"}}}
+    )
+    error = await harness.fail(tools=[definition])
+    assert (error.kind, harness.server.requests) == ("rejected", [])
+    assert "minimum" in str(error)
 
 
-async def test_calls_without_ids_get_some(talk):
-    """And they go back with them, in calls and results alike."""
-    talk.server.answers = [Said(calls=[Called("time__now"), Called("time__now")], stop="calls"), Said()]
-    first = await talk.ask()
-    assert [call.id for call in first.calls] == ["made_0", "made_1"]
+async def test_calls_without_ids_get_new_ones(harness):
+    """The ids are sent back with the calls and the results."""
+    harness.server.responses = [
+        TextTurn(calls=[CallTurn("time__now"), CallTurn("time__now")], stop="calls"),
+        TextTurn(),
+    ]
+    first = await harness.ask()
+    assert [call.id for call in first.calls] == ["new_id_0", "new_id_1"]
     results = [Message(role="tool", call_id=call.id, name=call.name, text="noon") for call in first.calls]
-    await talk.ask(messages=[*QUESTION, first.message(), *results])
-    sent = talk.server.bodies[1]["contents"][2]["parts"]
-    assert [part["functionResponse"]["id"] for part in sent] == ["made_0", "made_1"]
+    await harness.ask(messages=[*QUESTION, first.message(), *results])
+    sent = harness.server.bodies[1]["contents"][2]["parts"]
+    assert [part["functionResponse"]["id"] for part in sent] == ["new_id_0", "new_id_1"]
     assert sent[0]["functionResponse"]["response"] == {"output": "noon"}
 
 
-async def test_thoughts_are_kept_and_signatures_go_back(talk):
-    """What the model thinks is not shown; what it signs is wanted back."""
-    asked = {"functionCall": {"name": "time__now", "args": {}}, "thoughtSignature": "AAEC/w=="}
-    talk.server.answers = [
-        Trouble("", frames=[piece([{"text": "hm", "thought": True}]), piece([asked], "STOP")]),
-        Said(text=["Noon."]),
+async def test_thoughts_are_hidden_and_signatures_are_sent_back(harness):
+    function_call = {"functionCall": {"name": "time__now", "args": {}}, "thoughtSignature": "AAEC/w=="}
+    harness.server.responses = [
+        Fault("", frames=[chunk([{"text": "hm", "thought": True}]), chunk([function_call], "STOP")]),
+        TextTurn(text=["Noon."]),
     ]
-    first = await talk.ask()
-    assert (first.text, talk.heard, first.tokens) == ("", [], None)
+    first = await harness.ask()
+    assert (first.text, harness.received, first.tokens) == ("", [], None)
     call = first.calls[0]
-    await talk.ask(
+    await harness.ask(
         messages=[*QUESTION, first.message(), Message(role="tool", call_id=call.id, name=call.name, text="x")]
     )
-    sent = talk.server.bodies[1]["contents"][1]["parts"][0]
+    sent = harness.server.bodies[1]["contents"][1]["parts"][0]
     assert sent["thoughtSignature"] in ("AAEC/w==", "AAEC_w==")
 
 
-async def test_the_seal_of_another_provider_stays_closed(talk):
-    """A conversation may go on with another model."""
-    call = ToolCallRequest(id="c1", name="time.now", seal="anthropic:[]")
-    answered = Message(role="tool", call_id="c1", name="time.now", text="no", failed=True)
-    await talk.ask(messages=[*QUESTION, Message(role="assistant", calls=(call,)), answered])
-    contents = talk.server.bodies[0]["contents"]
+async def test_signature_of_another_provider_is_ignored(harness):
+    """A conversation may continue with another model."""
+    call = ToolCallRequest(id="c1", name="time.now", signature="anthropic:[]")
+    tool_result = Message(role="tool", call_id="c1", name="time.now", text="no", failed=True)
+    await harness.ask(messages=[*QUESTION, Message(role="assistant", calls=(call,)), tool_result])
+    contents = harness.server.bodies[0]["contents"]
     assert list(contents[1]["parts"][0]) == ["functionCall"]
     assert contents[2]["parts"][0]["functionResponse"]["response"] == {"error": "no"}
 
 
-async def test_a_question_that_is_blocked(talk):
-    """No candidate comes at all."""
-    talk.server.answers = [Trouble("", frames=[sse({"promptFeedback": {"blockReason": "SAFETY"}})])]
-    assert (await talk.ask()).stop == "refused"
+async def test_blocked_prompt_is_refused(harness):
+    """The response has no candidates."""
+    harness.server.responses = [Fault("", frames=[sse({"promptFeedback": {"blockReason": "SAFETY"}})])]
+    assert (await harness.ask()).stop == "refused"
 
 
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"])
-async def test_a_call_that_the_service_could_not_read(talk, reason):
-    """There is neither text nor call: a failure that says so."""
-    talk.server.answers = [Trouble("", frames=[piece([], reason)])]
-    failed = await talk.fail()
-    assert (failed.kind, reason in str(failed)) == ("rubbish", True)
+async def test_unparsable_call_is_malformed(harness, reason):
+    """The response has neither text nor a call."""
+    harness.server.responses = [Fault("", frames=[chunk([], reason)])]
+    error = await harness.fail()
+    assert (error.kind, reason in str(error)) == ("malformed", True)
 
 
-async def test_figures_may_be_half(talk):
-    """Thoughts count as output; without a figure for the question there is none at all."""
+async def test_token_counts_may_be_incomplete(harness):
+    """Thoughts count as output. Without a prompt count there is no token count."""
     usage = {"promptTokenCount": 5, "thoughtsTokenCount": 3, "toolUsePromptTokenCount": 2}
-    talk.server.answers = [
-        Trouble("", frames=[piece([{"text": "x"}], "STOP", usage)]),
-        Trouble("", frames=[piece([{"text": "x"}], "STOP", {"totalTokenCount": 3})]),
+    harness.server.responses = [
+        Fault("", frames=[chunk([{"text": "x"}], "STOP", usage)]),
+        Fault("", frames=[chunk([{"text": "x"}], "STOP", {"totalTokenCount": 3})]),
     ]
-    assert (await talk.ask()).tokens == TokenCount(input=7, output=3)
-    assert (await talk.ask()).tokens is None
+    assert (await harness.ask()).tokens == TokenCount(input=7, output=3)
+    assert (await harness.ask()).tokens is None
 
 
-async def test_an_error_in_the_middle(talk):
-    """It comes as a piece of the stream."""
-    error = {"error": {"code": 503, "message": f"overloaded {KEY}", "status": "UNAVAILABLE"}}
-    talk.server.answers = [Trouble("", frames=[piece([{"text": "x"}]), sse(error)])]
-    failed = await talk.fail()
-    assert (failed.kind, str(failed)) == ("unreachable", "gemini: HTTP 503: overloaded [secret]")
-    assert len(talk.server.requests) == 1
+async def test_error_in_the_stream(harness):
+    body = {"error": {"code": 503, "message": f"overloaded {KEY}", "status": "UNAVAILABLE"}}
+    harness.server.responses = [Fault("", frames=[chunk([{"text": "x"}]), sse(body)])]
+    error = await harness.fail()
+    assert (error.kind, str(error)) == ("unreachable", "gemini: HTTP 503: overloaded [secret]")
+    assert len(harness.server.requests) == 1
 
 
-async def test_the_environment_does_not_move_the_key(talk, monkeypatch):
-    """Addresses and keys come from the operator's settings alone."""
+async def test_environment_is_ignored(harness, monkeypatch):
+    """The base URL and the key come only from the settings."""
     for name, value in {
         "GOOGLE_GENAI_USE_VERTEXAI": "true",
         "GOOGLE_CLOUD_PROJECT": "p",
@@ -140,5 +147,5 @@ async def test_the_environment_does_not_move_the_key(talk, monkeypatch):
         "GOOGLE_GENAI_API_VERSION": "v9",
     }.items():
         monkeypatch.setenv(name, value)
-    assert (await talk.ask(offers=OFFERS[1:])).text == "ok"
-    assert KEY in json.dumps(talk.server.requests[0].headers)
+    assert (await harness.ask(tools=TOOLS[1:])).text == "ok"
+    assert KEY in json.dumps(harness.server.requests[0].headers)

@@ -1,103 +1,106 @@
-"""What only Ollama's own chat does."""
+"""Behavior specific to the native Ollama API."""
 
 import pytest
 
-from chat_models.harness import OFFERS, QUESTION, make_talk
-from chat_models.loopback import Called, Said, Status, Trouble
-from chat_models.ollama_server import OllamaServer, line
-from onetool.domain.chat import Message
-from onetool.domain.provider_formats import to_provider
-from onetool.domain.tool import ToolSpec
+from onetool.domain.chat.messages import Message
+from onetool.domain.tools.provider_formats import to_provider
+from onetool.domain.tools.tool import ToolSpec
+from support.chat_models.harness import QUESTION, TOOLS, make_harness
+from support.chat_models.ollama_server import OllamaServer, line
+from support.chat_models.provider_server import CallTurn, Fault, Status, TextTurn
 
 
 @pytest.fixture
-async def talk():
+async def harness():
     async with OllamaServer() as server:
-        talk = make_talk("ollama", server)
-        yield talk
-        await talk.chat.aclose()
+        harness = make_harness("ollama", server)
+        yield harness
+        await harness.chat.aclose()
 
 
 @pytest.mark.spec("REG-20")
-async def test_tools_are_sent_as_converted(talk):
-    """Its chat takes the tools exactly as the converter writes them."""
-    await talk.ask()
+async def test_tools_are_sent_as_converted(harness):
+    """The tools are sent exactly as the converter returns them."""
+    await harness.ask()
     specs = [
-        ToolSpec(name=offer.name, description=offer.description, input_schema=offer.schema)
-        for offer in OFFERS
+        ToolSpec(name=tool.name, description=tool.description, input_schema=tool.schema) for tool in TOOLS
     ]
-    assert talk.server.bodies[0]["tools"] == to_provider("ollama", specs)
+    assert harness.server.bodies[0]["tools"] == to_provider("ollama", specs)
 
 
-async def test_calls_without_ids_get_some(talk):
-    """Older servers give none; results go back under the names of their tools."""
-    talk.server.answers = [Said(calls=[Called("time__now"), Called("fs__read_file")], stop="calls"), Said()]
-    first = await talk.ask()
-    assert [call.id for call in first.calls] == ["made_0", "made_1"]
+async def test_calls_without_ids_get_new_ones(harness):
+    """Older servers send no ids. Results are sent back with the names of their tools."""
+    harness.server.responses = [
+        TextTurn(calls=[CallTurn("time__now"), CallTurn("fs__read_file")], stop="calls"),
+        TextTurn(),
+    ]
+    first = await harness.ask()
+    assert [call.id for call in first.calls] == ["new_id_0", "new_id_1"]
     results = [Message(role="tool", call_id=call.id, name=call.name, text="x") for call in first.calls]
-    await talk.ask(messages=[*QUESTION, first.message(), *results])
-    sent = talk.server.bodies[1]["messages"]
+    await harness.ask(messages=[*QUESTION, first.message(), *results])
+    sent = harness.server.bodies[1]["messages"]
     assert [message["tool_name"] for message in sent[-2:]] == ["time__now", "fs__read_file"]
 
 
-async def test_arguments_may_come_as_text(talk):
-    """Some models' templates leave them unread."""
-    asked = [{"function": {"name": "time__now", "arguments": '{"a": '}}]
+async def test_arguments_may_be_text(harness):
+    """The templates of some models do not parse them."""
+    tool_calls = [{"function": {"name": "time__now", "arguments": '{"a": '}}]
     end = line(message={"role": "assistant", "content": ""}, done=True, done_reason="stop")
-    talk.server.answers = [Trouble("", frames=[line(message={"tool_calls": asked}), end])]
-    assert (await talk.ask()).calls[0].arguments_text == '{"a":'
+    harness.server.responses = [Fault("", frames=[line(message={"tool_calls": tool_calls}), end])]
+    assert (await harness.ask()).calls[0].arguments_text == '{"a":'
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "hint"),
+    ("status", "message", "hint"),
     [
         (404, "model 'test-model' not found", "ollama pull test-model"),
-        (400, "registry.ollama.ai/library/x:latest does not support tools", "from 0.3.0 on"),
+        (400, "registry.ollama.ai/library/x:latest does not support tools", "0.3.0 or later"),
     ],
 )
-async def test_failures_say_what_to_do(talk, status, said, hint):
-    """What it says itself, and the way out."""
-    talk.server.answers = [Status(status, said=said)]
-    failed = await talk.fail()
-    assert failed.kind == "rejected"
-    assert said in str(failed)
-    assert hint in str(failed)
+async def test_errors_have_hints(harness, status, message, hint):
+    """After the server's own message."""
+    harness.server.responses = [Status(status, message=message)]
+    error = await harness.fail()
+    assert error.kind == "rejected"
+    assert message in str(error)
+    assert hint in str(error)
 
 
-async def test_an_error_in_the_middle(talk):
-    """The runner may die while the model speaks."""
-    talk.server.answers = [Trouble("", frames=[line(message={"content": "x"}), b'{"error":"runner died"}\n'])]
-    failed = await talk.fail()
-    assert (failed.kind, "runner died" in str(failed)) == ("unreachable", True)
+async def test_error_in_the_stream(harness):
+    """The runner may die while the model is responding."""
+    harness.server.responses = [
+        Fault("", frames=[line(message={"content": "x"}), b'{"error":"runner died"}\n'])
+    ]
+    error = await harness.fail()
+    assert (error.kind, "runner died" in str(error)) == ("unreachable", True)
 
 
-async def test_an_error_that_is_no_json(talk):
-    """A proxy in front of it may answer in its own way, and at any length."""
-    talk.server.error_content = b"<html>bad gateway" + b"x" * 200_000
-    talk.server.answers = [Status(502)]
-    failed = await talk.fail()
-    assert (failed.kind, "bad gateway" in str(failed), len(str(failed)) < 700) == ("unreachable", True, True)
+async def test_error_that_is_not_json(harness):
+    """A proxy may respond with anything of any length."""
+    harness.server.error_content = b"<html>bad gateway" + b"x" * 200_000
+    harness.server.responses = [Status(502)]
+    error = await harness.fail()
+    assert (error.kind, "bad gateway" in str(error), len(str(error)) < 700) == ("unreachable", True, True)
 
 
-async def test_a_line_without_an_end(talk, monkeypatch):
-    """Memory has a limit."""
-    monkeypatch.setattr("onetool.chat_models.ollama.LONGEST_LINE", 1000)
-    talk.server.answers = [Trouble("", frames=[b'{"x": "' + b"x" * 600, b"x" * 600])]
-    assert (await talk.fail()).kind == "rubbish"
+async def test_line_length_is_limited(harness, monkeypatch):
+    monkeypatch.setattr("onetool.chat_models.ollama.MAX_LINE_LENGTH", 1000)
+    harness.server.responses = [Fault("", frames=[b'{"x": "' + b"x" * 600, b"x" * 600])]
+    assert (await harness.fail()).kind == "malformed"
 
 
-async def test_the_last_line_may_lack_its_end(talk):
-    """And blank lines say nothing."""
+async def test_last_line_end_may_be_missing(harness):
+    """Blank lines are ignored."""
     end = line(message={"role": "assistant", "content": "x"}, done=True, done_reason="stop")
-    talk.server.answers = [Trouble("", frames=[b"\n \n", end.rstrip()])]
-    assert (await talk.ask()).text == "x"
+    harness.server.responses = [Fault("", frames=[b"\n \n", end.rstrip()])]
+    assert (await harness.ask()).text == "x"
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/", "/api"])
-async def test_addresses_as_people_write_them(path):
-    """The address of its imitation of OpenAI leads here too; without a key none is sent."""
+async def test_base_url_variants(path):
+    """The URL of the OpenAI-compatible API works too. Without a key none is sent."""
     async with OllamaServer() as server:
-        server.is_key = lambda request: "authorization" not in request.headers
-        talk = make_talk("ollama", server, base_url=server.url + path, key="")
-        assert (await talk.ask()).text == "ok"
-        await talk.chat.aclose()
+        server.is_authorized = lambda request: "authorization" not in request.headers
+        harness = make_harness("ollama", server, base_url=server.url + path, key="")
+        assert (await harness.ask()).text == "ok"
+        await harness.chat.aclose()

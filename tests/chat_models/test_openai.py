@@ -1,4 +1,4 @@
-"""What only OpenAI's API and its many imitations do."""
+"""Behavior specific to the OpenAI API and compatible servers."""
 
 import asyncio
 import json
@@ -6,151 +6,147 @@ import sys
 
 import pytest
 
-from chat_models.harness import ADAPTERS, OFFERS, QUESTION, make_talk
-from chat_models.loopback import KEY, Said, Trouble, sse
-from chat_models.openai_server import OpenAIServer
 from onetool.chat_models.endpoint import Endpoint
-from onetool.chat_models.openai import PUBLIC, OpenAIChat
-from onetool.domain.chat import ChatFailed, Offer, Reply, TokenCount
+from onetool.chat_models.openai import PUBLIC_URL, OpenAIChat
+from onetool.domain.chat.messages import ChatModelError, ModelResponse, TokenCount, ToolDefinition
 from onetool.domain.errors import SettingsError
-from onetool.testing import HttpStub, ScriptedLLM, calls, text
-from onetool.testing import Reply as Answered
+from onetool.testing import HttpStub, ScriptedLLM, StubResponse, calls, text
 from onetool.threads import Threads
+from support.chat_models.harness import ADAPTERS, QUESTION, TOOLS, make_harness
+from support.chat_models.openai_server import OpenAIServer
+from support.chat_models.provider_server import KEY, Fault, TextTurn, sse
 
 
 @pytest.fixture
-async def talk():
+async def harness():
     async with OpenAIServer() as server:
-        talk = make_talk("openai", server)
-        yield talk
-        await talk.chat.aclose()
+        harness = make_harness("openai", server)
+        yield harness
+        await harness.chat.aclose()
 
 
 def stream(*deltas, reason="stop"):
-    """Pieces of a server that writes no more than it must."""
-    pieces = [sse({"choices": [{"delta": delta}]}) for delta in deltas]
-    return Trouble(
-        "", frames=[*pieces, sse({"choices": [{"delta": {}, "finish_reason": reason}]}), sse("[DONE]")]
+    """Return the stream of a server that sends only the required fields."""
+    chunks = [sse({"choices": [{"delta": delta}]}) for delta in deltas]
+    return Fault(
+        "", frames=[*chunks, sse({"choices": [{"delta": {}, "finish_reason": reason}]}), sse("[DONE]")]
     )
 
 
-def call(name="time__now", arguments="{}", **more):
-    return {"tool_calls": [{"function": {"name": name, "arguments": arguments}, **more}]}
+def call(name="time__now", arguments="{}", **fields):
+    return {"tool_calls": [{"function": {"name": name, "arguments": arguments}, **fields}]}
 
 
-async def test_a_refusal_in_words(talk):
-    """It is text for the person, and the stop says what it was."""
-    talk.server.answers = [stream({"refusal": "I can"}, {"refusal": "not."}, call(id="a"))]
-    assert await talk.ask() == Reply(text="I cannot.", stop="refused")
+async def test_refusal_is_text_with_a_stop_reason(harness):
+    harness.server.responses = [stream({"refusal": "I can"}, {"refusal": "not."}, call(id="a"))]
+    assert await harness.ask() == ModelResponse(text="I cannot.", stop="refused")
 
 
 @pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call", "brand_new"])
-async def test_calls_count_whatever_the_reason(talk, reason):
-    """Imitations say `stop` and call nevertheless."""
-    talk.server.answers = [stream(call(id="a", index=0), reason=reason)]
-    reply = await talk.ask()
-    assert (reply.stop, [one.name for one in reply.calls]) == ("calls", ["time.now"])
+async def test_calls_count_with_any_finish_reason(harness, reason):
+    """Compatible servers report `stop` with calls."""
+    harness.server.responses = [stream(call(id="a", index=0), reason=reason)]
+    reply = await harness.ask()
+    assert (reply.stop, [call.name for call in reply.calls]) == ("calls", ["time.now"])
 
 
-async def test_a_reason_without_calls_is_an_end(talk):
-    """Nothing was called: there is nothing to wait for."""
-    talk.server.answers = [Said(text=["x"], stop="calls")]
-    assert (await talk.ask()).stop == "end"
+async def test_finish_reason_tool_calls_without_calls_is_an_end(harness):
+    harness.server.responses = [TextTurn(text=["x"], stop="calls")]
+    assert (await harness.ask()).stop == "end"
 
 
-async def test_calls_that_share_an_index_or_have_none(talk):
-    """Another id is another call; an id that comes twice, or not at all, is replaced."""
-    talk.server.answers = [
+async def test_calls_with_shared_or_missing_index(harness):
+    """A different id starts a new call. Duplicate and missing ids are replaced."""
+    harness.server.responses = [
         stream(call(id="a", index=0), call(id="b", index=0), call("fs__read_file", '{"path":', id="c")),
         stream(call(id="a", index=0), call(id="a", index=1), call(id="", index=2)),
     ]
-    first, second = await talk.ask(), await talk.ask()
-    assert [one.id for one in first.calls] == ["a", "b", "c"]
-    assert [one.id for one in second.calls] == ["a", "made_0", "made_1"]
+    first, second = await harness.ask(), await harness.ask()
+    assert [call.id for call in first.calls] == ["a", "b", "c"]
+    assert [call.id for call in second.calls] == ["a", "new_id_0", "new_id_1"]
     assert first.calls[2].arguments_text == '{"path":'
 
 
-async def test_a_call_without_a_name(talk):
-    """Nobody can run it."""
-    talk.server.answers = [stream(call(name="", id="a"))]
-    assert (await talk.fail()).kind == "rubbish"
+async def test_call_without_a_name_is_malformed(harness):
+    harness.server.responses = [stream(call(name="", id="a"))]
+    assert (await harness.fail()).kind == "malformed"
 
 
-async def test_an_error_in_the_middle(talk):
-    """The words of the provider, and whose fault it was."""
+async def test_error_in_the_stream(harness):
+    """The error has the provider's message and a kind."""
     for kind, expected in {"server_error": "unreachable", "invalid_request_error": "rejected"}.items():
-        error = {"error": {"message": f"went wrong with {KEY}", "type": kind, "param": None, "code": None}}
-        talk.server.answers = [Trouble("", frames=[sse(error)])]
-        failed = await talk.fail()
-        assert (failed.kind, str(failed)) == (
+        body = {"error": {"message": f"went wrong with {KEY}", "type": kind, "param": None, "code": None}}
+        harness.server.responses = [Fault("", frames=[sse(body)])]
+        error = await harness.fail()
+        assert (error.kind, str(error)) == (
             expected,
-            "openai broke off its answer: went wrong with [secret]",
+            "openai interrupted its response: went wrong with [secret]",
         )
 
 
-async def test_an_answer_without_an_end_has_an_end(talk, monkeypatch):
-    """A server that never stops talking is stopped."""
-    monkeypatch.setattr("onetool.chat_models.answer.LONGEST", 100)
-    talk.server.answers = [stream(*({"content": "x" * 60} for _ in range(3)))]
-    assert (await talk.fail()).kind == "rubbish"
+async def test_response_length_is_limited(harness, monkeypatch):
+    monkeypatch.setattr("onetool.chat_models.response_builder.MAX_LENGTH", 100)
+    harness.server.responses = [stream(*({"content": "x" * 60} for _ in range(3)))]
+    assert (await harness.fail()).kind == "malformed"
 
 
-async def test_a_page_instead_of_an_answer(talk):
-    """The address of a web site answers too: said as it is, with what to check."""
-    talk.server.content_type = "text/html"
-    talk.server.answers = [Trouble("", frames=[b"<html>\n\nWelcome</html>"])]
-    failed = await talk.fail()
-    assert failed.kind == "rubbish"
-    assert f"Check that base_url '{talk.server.base_url}' is its API" in str(failed)
+async def test_html_page_is_malformed(harness):
+    """The message says to check the base URL."""
+    harness.server.content_type = "text/html"
+    harness.server.responses = [Fault("", frames=[b"<html>\n\nWelcome</html>"])]
+    error = await harness.fail()
+    assert error.kind == "malformed"
+    assert f"Check that base_url '{harness.server.base_url}' is its API" in str(error)
 
 
-async def test_the_same_tool_twice_is_offered_once(talk):
-    """Providers refuse a list with a name that stands there twice."""
-    await talk.ask(offers=[*OFFERS, *OFFERS])
-    assert len(talk.server.bodies[0]["tools"]) == len(OFFERS)
+async def test_duplicate_tool_is_sent_once(harness):
+    """Providers reject duplicate names."""
+    await harness.ask(tools=[*TOOLS, *TOOLS])
+    assert len(harness.server.bodies[0]["tools"]) == len(TOOLS)
 
 
-async def converse(base_url, *offered):
-    """One reply for each list of offers, from a server that wants no key."""
-    chat = OpenAIChat(Endpoint(name="mine", model="m", base_url=base_url), Threads(), lambda: "made")
-    deadline, heard = asyncio.get_running_loop().time() + 20, []
+async def converse(base_url, *tool_lists):
+    """Return one reply for each list of tools, from a server that requires no key."""
+    chat = OpenAIChat(Endpoint(name="mine", model="m", base_url=base_url), Threads(), lambda: "new_id")
+    deadline, received = asyncio.get_running_loop().time() + 20, []
     replies = [
-        await chat.reply(QUESTION, offers, on_text=heard.append, deadline=deadline) for offers in offered
+        await chat.reply(QUESTION, tools, on_text=received.append, deadline=deadline) for tools in tool_lists
     ]
     await chat.aclose()
-    return replies, heard
+    return replies, received
 
 
-async def test_the_fake_that_we_ship():
-    """A model that says what it is told to is understood; where no key was given none is made up."""
+async def test_scripted_llm_is_compatible():
+    """Without a key, a placeholder is sent."""
     with ScriptedLLM([calls(("time__now", {"a": 1})), text("It is noon.")]) as server:
-        (first, second), heard = await converse(server.base_url, OFFERS, ())
+        (first, second), received = await converse(server.base_url, TOOLS, ())
     assert (first.calls[0].name, first.calls[0].arguments_text) == ("time.now", '{"a": 1}')
-    assert (first.tokens, second.text, "".join(heard)) == (
+    assert (first.tokens, second.text, "".join(received)) == (
         TokenCount(input=0, output=0),
         "It is noon.",
         "It is noon.",
     )
-    assert "tools" not in server.asked[1]
+    assert "tools" not in server.bodies[1]
     sent = {name.lower(): value for name, value in server.requests[0].headers.items()}
     assert sent["authorization"] == "Bearer none"
 
 
-async def test_a_server_that_does_not_stream():
-    """It answers in one piece though it was asked for many, and is understood."""
+async def test_server_that_does_not_stream():
     message = {"role": "assistant", "content": "Noon."}
-    whole = {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
-    with HttpStub({"/v1/chat/completions": Answered(whole)}) as server:
-        (reply,), heard = await converse(f"{server.url}/v1", OFFERS)
-    assert (reply, heard) == (Reply(text="Noon."), ["Noon."])
+    body = {"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]}
+    with HttpStub({"/v1/chat/completions": StubResponse(body)}) as server:
+        (reply,), received = await converse(f"{server.url}/v1", TOOLS)
+    assert (reply, received) == (ModelResponse(text="Noon."), ["Noon."])
 
 
 @pytest.mark.parametrize("schema", [{}, {"anyOf": [{"required": ["a"]}]}, {"enum": [{}]}])
-async def test_a_schema_that_chooses_at_the_top(talk, schema):
-    """One such tool must not have the whole request refused; what it says of arguments stays."""
-    offer = Offer(name="odd.tool", description="Odd.", schema={"additionalProperties": False, **schema})
-    await talk.ask(offers=[offer])
-    (tool,) = talk.server.bodies[0]["tools"]
+async def test_top_level_combinators_are_removed(harness, schema):
+    """Otherwise the provider rejects the whole request. The rest of the schema is unchanged."""
+    definition = ToolDefinition(
+        name="demo.tool", description="Demo.", schema={"additionalProperties": False, **schema}
+    )
+    await harness.ask(tools=[definition])
+    (tool,) = harness.server.bodies[0]["tools"]
     assert tool["function"]["parameters"] == {
         "properties": {},
         "additionalProperties": False,
@@ -158,20 +154,20 @@ async def test_a_schema_that_chooses_at_the_top(talk, schema):
     }
 
 
-async def test_the_environment_does_not_move_the_key(talk, monkeypatch):
-    """Addresses and keys come from the operator's settings alone."""
+async def test_environment_is_ignored(harness, monkeypatch):
+    """The base URL and the key come only from the settings."""
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
-    assert (await talk.ask()).text == "ok"
-    assert talk.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert (await harness.ask()).text == "ok"
+    assert harness.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize("kind", ["anthropic", "gemini", "openai"])
-async def test_no_key_for_the_public_address(kind):
-    """Said at once, without asking anybody."""
+async def test_public_api_without_a_key_fails_immediately(kind):
+    """No request is sent."""
     module = sys.modules[ADAPTERS[kind].__module__]
-    chat = ADAPTERS[kind](Endpoint(name=kind, model="m", base_url=module.PUBLIC), Threads(), str)
-    with pytest.raises(ChatFailed, match=f"There is no key for '{kind}'") as caught:
+    chat = ADAPTERS[kind](Endpoint(name=kind, model="m", base_url=module.PUBLIC_URL), Threads(), str)
+    with pytest.raises(ChatModelError, match=f"There is no key for '{kind}'") as caught:
         await chat.reply(QUESTION, (), on_text=print, deadline=asyncio.get_running_loop().time() + 20)
     assert caught.value.kind == "auth"
     await chat.aclose()
@@ -180,21 +176,19 @@ async def test_no_key_for_the_public_address(kind):
 @pytest.mark.parametrize(
     ("kind", "package"), [("openai", "openai"), ("gemini", "google.genai"), ("anthropic", "anthropic")]
 )
-async def test_a_package_that_is_not_installed(kind, package, monkeypatch):
-    """The error says what to type."""
+async def test_missing_package_error_names_the_install_command(kind, package, monkeypatch):
     monkeypatch.setitem(sys.modules, package, None)
-    chat = ADAPTERS[kind](Endpoint(name=kind, model="m", base_url=PUBLIC, key="k"), Threads(), str)
+    chat = ADAPTERS[kind](Endpoint(name=kind, model="m", base_url=PUBLIC_URL, key="k"), Threads(), str)
     with pytest.raises(SettingsError) as caught:
         await chat.reply(QUESTION, (), on_text=print, deadline=asyncio.get_running_loop().time() + 20)
     assert str(caught.value) == (
-        f"The package {package!r} is not installed. Run: pip install 'onetool[{kind}]'"
+        f"The package {package!r} is not installed. Run: pip install 'onetool-gateway[{kind}]'"
     )
 
 
-async def test_what_is_sent(talk):
-    """The whole request, once, as it is on the wire."""
-    await talk.ask(offers=OFFERS[:1])
-    assert talk.server.bodies == [
+async def test_request_body(harness):
+    await harness.ask(tools=TOOLS[:1])
+    assert harness.server.bodies == [
         {
             "model": "test-model",
             "messages": [
@@ -215,4 +209,4 @@ async def test_what_is_sent(talk):
             ],
         }
     ]
-    assert json.loads(json.dumps(talk.server.bodies[0])) == talk.server.bodies[0]
+    assert json.loads(json.dumps(harness.server.bodies[0])) == harness.server.bodies[0]

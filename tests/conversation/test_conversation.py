@@ -1,34 +1,35 @@
-"""The ask loop and what it keeps: rules that no model can talk its way around."""
+"""The ask loop and its session records: rules that a model cannot bypass."""
 
-import time
+import json
 
 import pytest
 
 from onetool.chat_models.script import make_script
 from onetool.chat_models.scripted import ScriptedChat
-from onetool.conversation.conversation import Conversation, Question
-from onetool.conversation.opening import open_conversation
-from onetool.domain.caller import grant
+from onetool.conversation.conversation import AskRequest, Conversation
+from onetool.conversation.lifespan import open_conversation
+from onetool.domain.calls.caller import always_approve
 from onetool.sdk import tool
 from onetool.testing import memory_runtime
+from support.cli_process import onetool
 
 RAN = []
 
 
 def mark() -> str:
-    """Leave a mark."""
+    """Record a run."""
     RAN.append("mark")
     return "marked"
 
 
 @tool(cacheable=True)
 def look(at: str = "") -> str:
-    """Look at something."""
+    """Inspect something."""
     RAN.append(at)
     return "x" * 200
 
 
-@tool(cacheable=True, changes=True)
+@tool(cacheable=True, read_only=False)
 def change() -> str:
     """Change something."""
     RAN.append("change")
@@ -36,98 +37,98 @@ def change() -> str:
 
 
 @pytest.fixture(autouse=True)
-def nothing_ran():
+def clear_ran():
     RAN.clear()
 
 
-def talk(ot, turns, session="s"):
+def converse(ot, turns, session="s"):
     return Conversation(ot.runtime, ScriptedChat(make_script(turns)), session)
 
 
-def calling(name, **args):
+def call_turn(name, **args):
     return {"calls": [{"name": name, "args": args}]}
 
 
-async def test_without_tools_none_is_called_whatever_the_model_says():
-    """A model may name a tool that it was not offered."""
+async def test_without_tools_no_call_is_run():
+    """Even if the model calls a tool that it was not given."""
     async with memory_runtime(packs={"demo": [mark]}) as ot:
-        turns = [calling("demo.mark") | {"text": "I call it."}, {"text": "done"}]
-        answer = await talk(ot, turns).ask(Question(text="hi", with_tools=False))
+        turns = [call_turn("demo.mark") | {"text": "I call it."}, {"text": "done"}]
+        result = await converse(ot, turns).ask(AskRequest(text="hi", with_tools=False))
     assert RAN == []
-    assert (answer.calls, answer.text) == ([], "I call it.")
+    assert (result.calls, result.text) == ([], "I call it.")
 
 
-async def test_a_result_is_used_again_only_of_a_tool_that_changes_nothing():
-    """A change that is asked for twice happens twice."""
+async def test_only_results_of_read_only_tools_are_reused():
+    """A change that is requested twice happens twice."""
     async with memory_runtime(packs={"demo": [look, change]}) as ot:
         turns = [
-            calling("demo.look"),
-            calling("demo.look"),
-            calling("demo.change"),
-            calling("demo.change"),
+            call_turn("demo.look"),
+            call_turn("demo.look"),
+            call_turn("demo.change"),
+            call_turn("demo.change"),
             {"text": "done"},
         ]
-        answer = await talk(ot, turns).ask(Question(text="hi", approve=grant))
+        result = await converse(ot, turns).ask(AskRequest(text="hi", approve=always_approve))
     assert RAN == ["", "change", "change"]
-    assert [result.meta.cached for result in answer.results] == [False, True, False, False]
+    assert [call.meta.cached for call in result.results] == [False, True, False, False]
 
 
-async def test_what_the_operator_denies_is_not_answered_from_memory():
-    """A result of yesterday does not pass by the rules of today."""
+async def test_denied_tool_is_not_served_from_the_cache():
+    """A cached result does not bypass a rule that was added later."""
     async with memory_runtime(packs={"demo": [look]}) as ot:
-        await talk(ot, [calling("demo.look"), {"text": "done"}]).ask(Question(text="hi"))
+        await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
         records = ot.runtime.sessions.read("s")
     async with memory_runtime(packs={"demo": [look]}, settings={"approval": {"deny": ["demo.*"]}}) as ot:
         ot.runtime.sessions.append("s", records)
-        answer = await talk(ot, [calling("demo.look"), {"text": "done"}]).ask(Question(text="hi"))
-    assert answer.results[0].meta.cached is False
+        result = await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
+    assert result.results[0].meta.cached is False
 
 
-async def test_a_result_of_another_directory_is_not_used_again(tmp_path):
-    """Where a session goes on elsewhere, `here` means elsewhere."""
-    here, there = tmp_path / "here", tmp_path / "there"
-    seen = []
+async def test_result_from_another_directory_is_not_reused(tmp_path):
+    """A session that continues in another directory runs its tools there."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    results = []
     records = []
-    for place in (here, there):
-        place.mkdir()
-        async with memory_runtime(cwd=place) as ot:
+    for folder in (first, second):
+        folder.mkdir()
+        async with memory_runtime(cwd=folder) as ot:
             if records:
                 ot.runtime.sessions.append("s", records)
-            answer = await talk(ot, [calling("shell.pwd"), {"text": "done"}]).ask(Question(text="hi"))
-            seen.append(answer.results[0].data)
+            result = await converse(ot, [call_turn("shell.pwd"), {"text": "done"}]).ask(AskRequest(text="hi"))
+            results.append(result.results[0].data)
             records = ot.runtime.sessions.read("s")
-    assert [str(here), str(there)] == seen
+    assert [str(first), str(second)] == results
 
 
-async def test_a_large_result_that_is_used_again_has_a_handle_that_works():
-    """A handle of an earlier answer may have expired; the one in this answer has not."""
-    settings = {"output": {"max_inline_size": 100, "ttl_s": 0.2}}
+async def test_reused_large_result_has_a_new_handle():
+    """The handle of the first call may have expired."""
+    settings = {"output": {"max_inline_size": 100}}
     async with memory_runtime(packs={"demo": [look]}, settings=settings) as ot:
-        await talk(ot, [calling("demo.look"), {"text": "done"}]).ask(Question(text="hi"))
-        time.sleep(0.3)  # longer than a result is kept
-        await talk(ot, [calling("demo.look"), {"text": "done"}]).ask(Question(text="again"))
-        told = [record["text"] for record in ot.runtime.sessions.read("s") if record["role"] == "tool"]
-        handle = told[1].partition("handle='")[2].partition("'")[0]
-        assert ot.runtime.results.text(handle) == "x" * 200
+        await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
+        await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="again"))
+        texts = [record["text"] for record in ot.runtime.sessions.read("s") if record["role"] == "tool"]
+        first, second = (text.partition("handle='")[2].partition("'")[0] for text in texts)
+        assert ot.runtime.state.results.text(second) == "x" * 200
+    assert first != second
     assert RAN == [""]
 
 
-async def test_the_list_of_tools_is_kept_before_the_question_and_outlives_old_age():
-    """A session that was narrowed is never open again because something got lost."""
+async def test_allow_list_is_stored_first_and_survives_reaping():
+    """A restricted session never becomes unrestricted because a record was lost."""
     async with memory_runtime(packs={"demo": [mark]}) as ot:
-        narrow = Question(text="hi", allowed=frozenset({"time.now"}))
-        await talk(ot, [{"text": "done"}]).ask(narrow)
+        restricted = AskRequest(text="hi", allowed=frozenset({"time.now"}))
+        await converse(ot, [{"text": "done"}]).ask(restricted)
         assert ot.runtime.sessions.read("s")[0]["type"] == "allowed"
-        ot.runtime.sessions._at["s"] = 0.0
+        ot.runtime.sessions._changed_at["s"] = 0.0
         async with open_conversation(ot.runtime, "s", "scripted"):
             pass
-        answer = await talk(ot, [calling("demo.mark"), {"text": "done"}]).ask(Question(text="again"))
-    assert answer.results[0].meta.reason.value == "not_allowed"
+        result = await converse(ot, [call_turn("demo.mark"), {"text": "done"}]).ask(AskRequest(text="again"))
+    assert result.results[0].meta.reason.value == "not_allowed"
     assert RAN == []
 
 
-async def test_a_script_is_never_what_a_tool_was_given(tmp_path):
-    """`llm.transform(model=...)` opens no file, whoever wrote the name."""
+async def test_model_argument_of_a_tool_is_never_a_script(tmp_path):
+    """`llm.transform(model=...)` opens no file."""
     (tmp_path / "secret.yaml").write_text("top secret")
     settings = {"providers": {"scripted": {}}}
     async with memory_runtime(settings=settings, cwd=tmp_path) as ot:
@@ -135,16 +136,31 @@ async def test_a_script_is_never_what_a_tool_was_given(tmp_path):
     assert "top secret" not in str(result)
 
 
-async def test_an_answer_that_was_cut_off_says_so():
-    """Half an answer does not pass for a whole one."""
+async def test_truncated_answer_reports_its_stop_reason():
     from onetool.testing import ScriptedLLM, text
 
-    class Cut(ScriptedLLM):
+    class TruncatingLLM(ScriptedLLM):
         def _stream(self, message):
             return super()._stream(message).replace('"finish_reason": "stop"', '"finish_reason": "length"')
 
-    with Cut([text("The safe dose is")]) as llm:
+    with TruncatingLLM([text("The safe dose is")]) as llm:
         settings = {"providers": {"fake": {"base_url": llm.base_url, "model": "m"}}}
         async with memory_runtime(settings=settings) as ot, open_conversation(ot.runtime) as conversation:
-            answer = await conversation.ask(Question(text="How much?"))
-    assert answer.to_json()["stop"] == "length"
+            result = await conversation.ask(AskRequest(text="How much?"))
+    assert result.to_json()["stop"] == "length"
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+async def test_model_that_says_nothing_is_a_failure(text):
+    """Calls that ran before it stay in the result."""
+    async with memory_runtime(packs={"demo": [mark]}) as ot:
+        result = await converse(ot, [call_turn("demo.mark"), {"text": text}]).ask(AskRequest(text="hi"))
+    assert (result.failure.kind, str(result.failure)) == ("empty", "The model gave no answer.")
+    assert [entry.data for entry in result.results] == ["marked"]
+
+
+def test_command_fails_if_the_model_says_nothing(home):
+    script = home.write("script.yaml", "- text: ''\n")
+    done = onetool("ask", "Hi", "--provider", "scripted", "--model", str(script))
+    assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (1, "empty")
+    assert "The model gave no answer." in done.stderr

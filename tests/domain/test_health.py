@@ -1,31 +1,37 @@
-"""What is wrong, in words that a person can act on."""
+"""Health problems and their suggested fixes."""
 
-from onetool.domain.health import Health, Problem
-
-
-def health(**parts):
-    fine = {"failures": {}, "left_out": {}, "held_back": (), "abandoned": 0, "servers": {"good": True}}
-    return Health(version="1", python="3", cwd="/", tool_count=1, **(fine | parts))
+from onetool.domain.health import Health, HealthProblem
 
 
-def test_what_is_fine_is_no_problem():
-    """Nothing is said where nothing is to be done."""
+def health(**overrides):
+    healthy = {
+        "failures": {},
+        "skipped": {},
+        "untrusted_files": (),
+        "abandoned": 0,
+        "servers": {"good": True},
+    }
+    return Health(version="1", python="3", cwd="/", tool_count=1, **(healthy | overrides))
+
+
+def test_healthy_runtime_has_no_problems():
     assert health().problems() == []
 
 
-def test_every_problem_has_a_remedy():
-    """Sources, servers, files that wait, and tools that never end."""
-    found = health(
-        failures={"pack x": "SyntaxError"},
-        held_back=("tools/a.py",),
+def test_every_problem_has_a_fix():
+    problems = health(
+        failures={"x": "SyntaxError"},
+        untrusted_files=("tools/a.py",),
         abandoned=2,
         servers={"good": True, "gone": False},
     ).problems()
-    assert [problem.what for problem in found] == [
-        "pack x cannot be read: SyntaxError",
-        "The server 'gone' does not answer.",
-        "tools/a.py of this project is held back.",
-        "2 tools still run although nobody waits for them.",
+    assert [problem.what for problem in problems] == [
+        "Source 'x' failed: SyntaxError",
+        "Server 'gone' does not respond.",
+        "Project file tools/a.py is not trusted.",
+        "2 abandoned tools still running after a timeout.",
     ]
-    assert found[1] == Problem("The server 'gone' does not answer.", "See why: onetool servers test gone")
-    assert all(problem.fix for problem in found)
+    assert problems[1] == HealthProblem(
+        "Server 'gone' does not respond.", "Find the cause with: onetool servers test gone"
+    )
+    assert all(problem.fix for problem in problems)

@@ -1,4 +1,4 @@
-"""Lines that several processes append: whole, or not there."""
+"""Appends of whole lines, file locks, and corrupt files."""
 
 import os
 import subprocess
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from onetool.files.append import CHUNK, append_lines
+from onetool.files.append import CHUNK_BYTES, append_lines
+from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.lock import locked
-from onetool.files.quarantine import set_aside
 
 
 def is_torn(line: bytes) -> bool:
@@ -26,12 +26,11 @@ def is_torn(line: bytes) -> bool:
         (b"{half", b"{2}\n"),
         (b"{1}\n{whole}", b"{1}\n{whole}\n{2}\n"),
         (b"by hand", b"by hand\n{2}\n"),
-        (b"{1}\n{" + b"x" * (2 * CHUNK), b"{1}\n{2}\n"),
-        (b"{" + b"x" * (2 * CHUNK), b"{2}\n"),
+        (b"{1}\n{" + b"x" * (2 * CHUNK_BYTES), b"{1}\n{2}\n"),
+        (b"{" + b"x" * (2 * CHUNK_BYTES), b"{2}\n"),
     ],
 )
-def test_a_torn_line_of_ours_goes_and_any_other_gets_its_end(tmp_path, before, after):
-    """Only what was never acknowledged is cut off."""
+def test_torn_last_line_is_removed_and_other_lines_are_terminated(tmp_path, before, after):
     file = tmp_path / "new" / "lines"
     if before:
         file.parent.mkdir()
@@ -41,8 +40,7 @@ def test_a_torn_line_of_ours_goes_and_any_other_gets_its_end(tmp_path, before, a
     assert file.stat().st_mode & 0o077 == 0 or before
 
 
-def test_a_full_disk_leaves_no_half_line(tmp_path):
-    """What could not be written whole is taken back, and the caller hears of it."""
+def test_full_disk_leaves_no_partial_line(tmp_path):
     file = tmp_path / "lines"
     file.write_bytes(b"{1}\n")
     code = (
@@ -53,13 +51,14 @@ def test_a_full_disk_leaves_no_half_line(tmp_path):
         "try:\n    append_lines(Path(sys.argv[1]), b'{' + b'x' * 5000 + b'}\\n', is_torn=lambda line: True)\n"
         "except OSError as error:\n    print(type(error).__name__)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=30)
-    assert done.stdout == "OSError\n", done
+    process = subprocess.run(
+        [sys.executable, "-c", code, str(file)], capture_output=True, text=True, timeout=30
+    )
+    assert process.stdout == "OSError\n", process
     assert file.read_bytes() == b"{1}\n"
 
 
-def test_many_threads_append_whole_lines(tmp_path):
-    """Nobody's line stands inside another's."""
+def test_concurrent_appends_do_not_mix_lines(tmp_path):
     file = tmp_path / "lines"
     lines = [f"{{{n}}}".encode() * 500 + b"\n" for n in range(40)]
     writers = [
@@ -73,8 +72,7 @@ def test_many_threads_append_whole_lines(tmp_path):
     assert sorted(file.read_bytes().splitlines(True)) == sorted(lines)
 
 
-def test_a_lock_is_waited_for_only_so_long(tmp_path):
-    """Somebody who holds a file for ever stops nobody for ever."""
+def test_waiting_for_a_lock_times_out(tmp_path):
     first, second = (os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT) for _ in range(2))
     try:
         with locked(first), pytest.raises(TimeoutError, match=r"0\.05 s"), locked(second, 0.05):
@@ -86,10 +84,10 @@ def test_a_lock_is_waited_for_only_so_long(tmp_path):
         os.close(second)
 
 
-def test_what_is_damaged_is_kept(tmp_path):
-    """Set aside under another name; one that is gone already is no error."""
+def test_corrupt_file_is_renamed(tmp_path):
+    """A file that is already gone is not an error."""
     file = tmp_path / "store.json"
-    file.write_text("damaged")
-    aside = set_aside(file)
-    assert (aside.read_text(), file.exists()) == ("damaged", False)
-    assert not set_aside(Path(file)).exists()
+    file.write_text("corrupt")
+    moved = move_corrupt_file(file)
+    assert (moved.read_text(), file.exists()) == ("corrupt", False)
+    assert not move_corrupt_file(Path(file)).exists()

@@ -1,15 +1,15 @@
-"""Files are written whole or not at all."""
+"""Atomic writes and fingerprints of files."""
 
 import os
 
 import pytest
 
 from onetool.files.atomic import write_atomic, write_new
-from onetool.files.stamp import stamp
+from onetool.files.fingerprint import fingerprint
 
 
-def test_a_file_is_replaced_whole_and_private(tmp_path):
-    """The new content, mode 0600, nothing left lying around."""
+def test_write_replaces_a_file_with_private_permissions(tmp_path):
+    """No temporary file remains."""
     file = tmp_path / "deep" / "f"
     write_atomic(file, b"one")
     write_atomic(file, b"two")
@@ -19,8 +19,7 @@ def test_a_file_is_replaced_whole_and_private(tmp_path):
     assert [path.name for path in file.parent.iterdir()] == ["f"]
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path):
-    """What cannot replace the file leaves no half of itself behind."""
+def test_failed_write_leaves_no_temporary_file(tmp_path):
     folder = tmp_path / "f"
     (folder / "inside").mkdir(parents=True)
     with pytest.raises(IsADirectoryError):
@@ -28,8 +27,8 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["f"]
 
 
-def test_a_file_that_exists_is_kept(tmp_path):
-    """`write_new` never overwrites, not even through a link."""
+def test_write_new_never_overwrites(tmp_path):
+    """Not even through a link."""
     file, link = tmp_path / "f", tmp_path / "link"
     assert write_new(file, b"one")
     assert not write_new(file, b"two")
@@ -39,22 +38,20 @@ def test_a_file_that_exists_is_kept(tmp_path):
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_stamp_moves_when_a_file_does(tmp_path):
-    """Written, replaced, gone: each is another stamp."""
+def test_fingerprint_changes_with_the_file(tmp_path):
     file = tmp_path / "f"
-    seen = [stamp(str(file))]
+    fingerprints = [fingerprint(str(file))]
     for content in (b"a", b"b", b"c"):
         write_atomic(file, content)
-        seen.append(stamp(str(file)))
-    before = stamp(str(tmp_path))
+        fingerprints.append(fingerprint(str(file)))
+    before = fingerprint(str(tmp_path))
     os.utime(tmp_path, ns=(1, 1))
-    assert seen[0] is None
-    assert len(set(seen)) == 4
-    assert stamp(str(tmp_path)) != before
+    assert fingerprints[0] is None
+    assert len(set(fingerprints)) == 4
+    assert fingerprint(str(tmp_path)) != before
 
 
-def test_a_new_file_is_whole_or_not_there(tmp_path):
-    """Two who begin at once, and a disk that is full: never an empty file."""
+def test_concurrent_write_new_creates_one_complete_file(tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
     file = tmp_path / "token"

@@ -1,11 +1,10 @@
-"""The end of a file: whole lines only, and nothing where there is none."""
+"""Reading the end of a log file."""
 
-from onetool.doors.rest.server_log import read_log
 from onetool.files.tail import read_tail
+from onetool.interfaces.rest.server_log import read_log
 
 
-def test_only_whole_lines_of_the_end(tmp_path):
-    """What is cut through at the beginning is left out."""
+def test_tail_contains_only_whole_lines(tmp_path):
     file = tmp_path / "log"
     assert read_tail(file, 10) == b""
     file.write_bytes(b"one\ntwo\nthree\n")
@@ -15,15 +14,15 @@ def test_only_whole_lines_of_the_end(tmp_path):
     assert read_tail(file, 3) == b""
 
 
-def test_the_lines_of_one_logger(tmp_path):
-    """Over a rotation, the newest at the end; torn lines and other loggers are passed over."""
+def test_log_of_one_logger(tmp_path):
+    """Includes the rotated file, newest last. Torn lines and other loggers are skipped."""
     line = '{"at": "t%d", "level": "info", "logger": "onetool.servers.a", "message": "m%d"}\n'
     (tmp_path / "log.1.jsonl").write_text(line % (1, 1))
     other = '{"logger": "onetool.servers.ab", "message": "\\"onetool.servers.a\\""}\n'
     quoting = '{"logger": "x", "message": "", "about": "onetool.servers.a"}\n["onetool.servers.a"]\n'
     torn = '{"logger": "onetool.servers.a", "mess\n'
     (tmp_path / "log.jsonl").write_text(other + quoting + torn + line % (2, 2) + line % (3, 3))
-    found = read_log(tmp_path / "log.jsonl", "onetool.servers.a", 2)
-    assert [one["message"] for one in found] == ["m2", "m3"]
+    records = read_log(tmp_path / "log.jsonl", "onetool.servers.a", 2)
+    assert [record["message"] for record in records] == ["m2", "m3"]
     assert len(read_log(tmp_path / "log.jsonl", "onetool.servers.a", 9)) == 3
-    assert found[0] == {"at": "t2", "level": "info", "message": "m2"}
+    assert records[0] == {"at": "t2", "level": "info", "message": "m2"}

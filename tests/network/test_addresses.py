@@ -1,4 +1,4 @@
-"""Addresses that are not public are recognised, whatever they are wrapped in."""
+"""Recognition of addresses that are not public, in all their forms."""
 
 import pytest
 
@@ -34,19 +34,18 @@ from onetool.network.addresses import is_listed, is_public
         "2001:db8::1",
     ],
 )
-def test_what_is_not_public(address):
-    """Loopback, private, link-local, metadata, multicast, and all of them inside IPv6 forms."""
+def test_address_is_not_public(address):
+    """Loopback, private, link-local, metadata and multicast addresses, and IPv6 addresses that embed them."""
     assert not is_public(address)
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"])
-def test_what_is_public(address):
-    """The open internet, also in its mapped form."""
+def test_address_is_public(address):
     assert is_public(address)
 
 
 def test_hosts_are_listed_by_name_or_domain():
-    """Exact names and `*.domain`, without regard to case or a last dot."""
+    """Case and a trailing dot are ignored."""
     assert is_listed("API.example.com.", ["*.example.com"])
     assert is_listed("localhost", ["localhost"])
     assert not is_listed("example.com", ["*.example.com"])

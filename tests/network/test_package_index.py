@@ -1,12 +1,12 @@
-"""A wheel from a package index, as pip and uv are told where it is."""
+"""Download of a wheel from the package indexes of pip and uv."""
 
 import base64
 
 import pytest
 
-from file_server import serving_files
 from onetool.network import package_index
-from onetool.network.package_index import PYPI, WheelNotFetched, fetch_wheel, index_urls
+from onetool.network.package_index import PYPI, WheelDownloadError, fetch_wheel, index_urls
+from support.file_server import serve_files
 
 WHEEL = "one_thing-1.0-py3-none-any.whl"
 PAGE = (
@@ -15,7 +15,7 @@ PAGE = (
 
 
 def ignore(done, total):
-    """Nobody looks."""
+    """Ignore progress."""
 
 
 @pytest.mark.parametrize(
@@ -28,36 +28,38 @@ def ignore(done, total):
         ({"PIP_INDEX_URL": "file:///d"}, []),
     ],
 )
-def test_indexes_are_those_of_the_machine(env, urls):
-    """As pip and uv read them; what is no HTTP is left to them."""
+def test_indexes_come_from_the_environment(env, urls):
+    """As for pip and uv, except that only HTTP indexes are used."""
     assert index_urls(env) == urls
 
 
-def test_a_wheel_is_fetched_whole(tmp_path):
-    """The page names it, relative links hold, progress is told."""
-    told = []
-    with serving_files({"/simple/one-thing/": PAGE, f"/f/{WHEEL}": b"w" * 200_000}) as (url, asked):
-        fetch_wheel([f"{url}/simple"], "one-thing", WHEEL, tmp_path / "w", lambda *what: told.append(what))
+def test_wheel_is_downloaded(tmp_path):
+    """Relative links are followed, and progress is reported."""
+    progress = []
+    with serve_files({"/simple/one-thing/": PAGE, f"/f/{WHEEL}": b"w" * 200_000}) as (url, requests):
+        fetch_wheel(
+            [f"{url}/simple"], "one-thing", WHEEL, tmp_path / "w", lambda *report: progress.append(report)
+        )
     assert (tmp_path / "w").read_bytes() == b"w" * 200_000
-    assert told[-1] == (200_000, 200_000)
-    assert [path for path, _ in asked] == ["/simple/one-thing/", f"/f/{WHEEL}"]
+    assert progress[-1] == (200_000, 200_000)
+    assert [path for path, _ in requests] == ["/simple/one-thing/", f"/f/{WHEEL}"]
 
 
-def test_the_next_index_is_asked(tmp_path):
-    """One that lacks it, or cannot be reached, is not the end."""
-    with serving_files(
-        {"/a/one-thing/": b"<a href='other'>", "/b/one-thing/": PAGE, f"/f/{WHEEL}": b"w"}
-    ) as (url, _):
+def test_next_index_is_tried_if_one_fails(tmp_path):
+    with serve_files({"/a/one-thing/": b"<a href='other'>", "/b/one-thing/": PAGE, f"/f/{WHEEL}": b"w"}) as (
+        url,
+        _,
+    ):
         indexes = ["http://127.0.0.1:1", f"{url}/none", f"{url}/a", f"{url}/b"]
         fetch_wheel(indexes, "one-thing", WHEEL, tmp_path / "w", ignore)
     assert (tmp_path / "w").read_bytes() == b"w"
 
 
-def test_what_each_index_said_is_told_without_passwords(tmp_path):
-    """The host, never the URL."""
-    with serving_files({"/a/one-thing/": b"empty"}) as (url, _):
+def test_error_lists_the_problem_of_each_index_without_passwords(tmp_path):
+    """It contains the host but not the URL."""
+    with serve_files({"/a/one-thing/": b"empty"}) as (url, _):
         private = url.replace("http://", "http://me:hunter2@")
-        with pytest.raises(WheelNotFetched) as raised:
+        with pytest.raises(WheelDownloadError) as raised:
             fetch_wheel(
                 [f"{private}/none", f"{private}/a", "http://me:hunter2"],
                 "one-thing",
@@ -66,38 +68,37 @@ def test_what_each_index_said_is_told_without_passwords(tmp_path):
                 ignore,
             )
     text = str(raised.value)
-    assert "127.0.0.1: status 404; 127.0.0.1: it is not listed there.; a URL that cannot be read" in text
+    assert "127.0.0.1: status 404; 127.0.0.1: not in the index; invalid URL." in text
     assert "hunter2" not in text
-    with pytest.raises(WheelNotFetched, match="No index is reached over HTTP"):
+    with pytest.raises(WheelDownloadError, match="no HTTP index configured"):
         fetch_wheel([], "one-thing", WHEEL, tmp_path / "w", ignore)
 
 
-def test_a_password_goes_to_its_own_server_only(tmp_path):
-    """Links to the same server are asked with it, links elsewhere without."""
-    with serving_files({f"/f/{WHEEL}": b"w"}) as (other, asked_there):
+def test_password_is_sent_only_to_its_own_server(tmp_path):
+    """Links to another origin are followed without it."""
+    with serve_files({f"/f/{WHEEL}": b"w"}) as (other, other_requests):
         far = f"<a href='{other.replace('127.0.0.1', 'localhost')}/f/{WHEEL}'>".encode()
         near = f"<a href='/f/{WHEEL}'>".encode()
         files = {"/far/one-thing/": far, "/near/one-thing/": near, f"/f/{WHEEL}": b"w"}
-        with serving_files(files) as (url, asked):
+        with serve_files(files) as (url, requests):
             private = url.replace("http://", "http://me:hunter2@")
             fetch_wheel([f"{private}/near"], "one-thing", WHEEL, tmp_path / "w", ignore)
-            with pytest.raises(WheelNotFetched, match="not public"):
+            with pytest.raises(WheelDownloadError, match="not public"):
                 fetch_wheel([f"{private}/far"], "one-thing", WHEEL, tmp_path / "w", ignore)
             absolute = f"<a href='{other}/f/{WHEEL}'>".encode()
             files["/far/one-thing/"] = absolute
             fetch_wheel([f"{private}/far"], "one-thing", WHEEL, tmp_path / "w", ignore)
     basic = f"Basic {base64.b64encode(b'me:hunter2').decode()}"
-    assert [auth for _, auth in asked] == [basic] * 4
-    assert [auth for _, auth in asked_there] == [None]
+    assert [auth for _, auth in requests] == [basic] * 4
+    assert [auth for _, auth in other_requests] == [None]
 
 
-def test_more_than_a_wheel_may_be_is_refused(tmp_path, monkeypatch):
-    """An index that never stops does not fill the disk."""
-    monkeypatch.setattr(package_index, "LARGEST_WHEEL", 1000)
+def test_too_large_wheel_is_rejected(tmp_path, monkeypatch):
+    monkeypatch.setattr(package_index, "MAX_WHEEL_BYTES", 1000)
     with (
-        serving_files(
+        serve_files(
             {"/s/one-thing/": f"<a href='{WHEEL}'>".encode(), f"/s/one-thing/{WHEEL}": b"w" * 5000}
         ) as (url, _),
-        pytest.raises(WheelNotFetched, match="larger than 1000 bytes"),
+        pytest.raises(WheelDownloadError, match="larger than 1000 bytes"),
     ):
         fetch_wheel([f"{url}/s"], "one-thing", WHEEL, tmp_path / "w", ignore)

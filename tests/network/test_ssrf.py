@@ -1,24 +1,27 @@
-"""No way of writing a URL leads to a server that the operator has not listed."""
+"""Protection against SSRF: no URL leads to a private server that the operator has not listed."""
 
 import asyncio
 import socket
+import threading
 import time
 from collections import Counter
 
+import httpcore2
 import httpx2
 import pytest
 
-from onetool.domain.bundle import InvalidBundle
-from onetool.domain.caller import Caller
+from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.invocation import Flag, Invocation
-from onetool.domain.templates import check_http_impl
+from onetool.domain.http.templates import check_http_impl
 from onetool.network.addresses import is_reachable
 from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed, resolve
-from onetool.network.transports import AsyncBackend, Backend
-from onetool.sources.http_tools import HttpTool, Tokens
-from raw_http import RawServer, reply
+from onetool.network.transports import AsyncGuardedBackend, GuardedBackend
+from onetool.sources.http_tools import HttpToolRunner, TokenCache
+from support.raw_http import RawHttpServer, raw_response
+from support.waiting import HANG_S
 
 LISTED = ["allowed.test", "*.wild.test"]
 PUBLIC = "2606:4700:4700::1111"
@@ -34,7 +37,7 @@ NAMES = {
     "127.0.0.1.nip.test": "127.0.0.1",
     "xn--tst-qla.test": "127.0.0.1",
 }
-FORMS = [
+URLS = [
     "http://127.0.0.1:{port}/",
     "http://127.1:{port}/",
     "http://127.0.1:{port}/",
@@ -109,15 +112,15 @@ FORMS = [
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """Names that no name server need know; addresses and localhost as the operating system reads them."""
-    real, counted = socket.getaddrinfo, Counter()
+def lookups(monkeypatch):
+    """Fake name resolution that counts lookups. The system resolves addresses and localhost."""
+    real, counts = socket.getaddrinfo, Counter()
 
     def getaddrinfo(host, port, *args, **kwargs):
         name = (host.decode() if isinstance(host, bytes) else host).lower()
-        counted[name] += 1
+        counts[name] += 1
         if name == "rebind.wild.test":
-            return real(PUBLIC if counted[name] == 1 else "127.0.0.1", port, *args, **kwargs)
+            return real(PUBLIC if counts[name] == 1 else "127.0.0.1", port, *args, **kwargs)
         if name in NAMES:
             return real(NAMES[name], port, *args, **kwargs)
         if name.strip(".") == "localhost" or name[:1] in "0123456789[:":
@@ -125,12 +128,12 @@ def asked(monkeypatch):
         raise socket.gaierror(socket.EAI_NONAME, "no such name")
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    return counted
+    return counts
 
 
 @pytest.fixture
 async def forbidden():
-    async with RawServer(lambda seen: reply("inside")) as server:
+    async with RawHttpServer(lambda seen: raw_response("inside")) as server:
         yield server
 
 
@@ -141,74 +144,82 @@ async def http():
     await clients.aclose()
 
 
-def request(url):
+def http_impl(url):
     return {"request": {"method": "GET", "urlTemplate": url}}
 
 
-async def called(url, http, seconds=5.0, **limits):
-    tool = HttpTool(
-        request(url),
+async def call(url, http, seconds=HANG_S, **limits):
+    tool = HttpToolRunner(
+        http_impl(url),
         arg_schema={},
         limits=limits,
         secrets={},
         http=http,
         allowed_hosts=LISTED,
-        tokens=Tokens(),
+        tokens=TokenCache(),
     )
     deadline = time.monotonic() + seconds
-    call = Invocation("id", "x.y", {}, Caller(door="test"), deadline, Flag())
-    return await tool.run({}, call)
+    invocation = Invocation("id", "x.y", {}, Caller(interface="test"), deadline, CancelFlag())
+    return await tool.run({}, invocation)
 
 
 @pytest.mark.spec("BND-19")
-@pytest.mark.parametrize("form", FORMS)
-async def test_no_form_reaches_a_server_that_is_not_listed(form, asked, forbidden, http):
-    """Not at the definition nor the call, not with either client, and not by a redirect."""
+@pytest.mark.parametrize("form", URLS)
+async def test_unlisted_private_server_is_not_reachable(form, lookups, forbidden, http):
+    """The URL is rejected in a definition, in a call, and by both clients."""
     url = form.format(port=forbidden.port)
-    by_name = any(f"//{name}:" in url for name in NAMES if name.endswith(".wild.test"))
-    if not by_name:  # what a listed pattern matches may be stored: its addresses are seen at the call
+    matches_pattern = any(f"//{name}:" in url for name in NAMES if name.endswith(".wild.test"))
+    if not matches_pattern:  # a host that matches a listed pattern is checked at the call only
         with pytest.raises(InvalidBundle):
-            check_http_impl(request(url), {}, LISTED)
-    with pytest.raises(ExecutionError) as refused:
-        await called(url, http)
-    assert refused.value.reason is Reason.HOST_NOT_ALLOWED
+            check_http_impl(http_impl(url), {}, LISTED)
+    with pytest.raises(ExecutionError) as caught:
+        await call(url, http)
+    assert caught.value.reason is Reason.HOST_NOT_ALLOWED
     with pytest.raises((OSError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError)):
-        await asyncio.wait_for(http.async_client().get(url), 5)
+        await asyncio.wait_for(http.async_client().get(url), HANG_S)
     with pytest.raises((OSError, httpx2.HTTPError, httpx2.InvalidURL, UnicodeError)):
         await asyncio.to_thread(http.client().get, url)
     assert forbidden.connections == 0
 
 
 @pytest.mark.spec("BND-19")
-@pytest.mark.parametrize("form", [form for form in FORMS if "\r" not in form and form.isascii()])
-async def test_no_redirect_reaches_a_server_that_is_not_listed(form, asked, forbidden, http):
-    """A listed server is asked, and what it leads to is refused."""
+@pytest.mark.parametrize("form", [form for form in URLS if "\r" not in form and form.isascii()])
+async def test_redirect_to_an_unlisted_private_server_is_rejected(form, lookups, forbidden, http):
     location = form.format(port=forbidden.port)
-    async with RawServer(lambda seen: reply("", 302, Location=location)) as listed:
-        with pytest.raises(ExecutionError) as refused:
-            await called(f"http://allowed.test:{listed.port}/", http)
-        asked_of_it = {seen.target for seen in listed.requests}
-    relative = location.startswith(("http:1", "http:///"))  # then it names a path of the listed server
-    assert refused.value.reason is (Reason.UPSTREAM if relative else Reason.HOST_NOT_ALLOWED)
-    assert ("/" in asked_of_it, forbidden.connections) == (True, 0)
+    async with RawHttpServer(lambda seen: raw_response("", 302, Location=location)) as listed:
+        with pytest.raises(ExecutionError) as caught:
+            await call(f"http://allowed.test:{listed.port}/", http)
+        targets = {seen.target for seen in listed.requests}
+    is_relative = location.startswith(("http:1", "http:///"))  # a path on the listed server
+    assert caught.value.reason is (Reason.UPSTREAM if is_relative else Reason.HOST_NOT_ALLOWED)
+    assert ("/" in targets, forbidden.connections) == (True, 0)
 
 
-async def test_a_listed_name_may_be_private(asked, forbidden, http):
-    """The operator has said so, for the very name, in any case and with any port."""
+async def test_listed_host_may_have_a_private_address(lookups, forbidden, http):
+    """On any port; the case and a trailing dot do not matter."""
     for host in ("allowed.test", "ALLOWED.test."):
-        assert await called(f"http://{host}:{forbidden.port}/", http) == "inside"
+        assert await call(f"http://{host}:{forbidden.port}/", http) == "inside"
     assert (await http.async_client().get(f"http://allowed.test:{forbidden.port}/")).text == "inside"
     assert (await asyncio.to_thread(http.client().get, f"http://allowed.test:{forbidden.port}/")).is_success
 
 
-async def test_a_name_is_asked_for_once_and_what_was_checked_is_dialled(asked, forbidden, http):
-    """A name that answers differently the second time gains nothing."""
+async def test_host_is_resolved_once_and_the_checked_address_is_used(lookups, forbidden, http, monkeypatch):
+    """A name that resolves differently the second time (DNS rebinding) gains nothing."""
+    connect, hosts = httpcore2.AnyIOBackend.connect_tcp, []
+
+    async def refuse_public(backend, host, *args, **kwargs):
+        hosts.append(host)
+        if host == PUBLIC:
+            raise httpcore2.ConnectError("refused")
+        return await connect(backend, host, *args, **kwargs)
+
+    monkeypatch.setattr(httpcore2.AnyIOBackend, "connect_tcp", refuse_public)
     url = f"http://rebind.wild.test:{forbidden.port}/"
     with pytest.raises(ExecutionError) as first:
-        await called(url, http, 1.0, maxRetries=0)
-    assert (first.value.reason in (Reason.UPSTREAM, Reason.TIMEOUT), asked["rebind.wild.test"]) == (True, 1)
-    with pytest.raises(ExecutionError, match=r"leads to 127\.0\.0\.1, which is not public") as second:
-        await called(url, http)
+        await call(url, http, maxRetries=0)
+    assert (first.value.reason, lookups["rebind.wild.test"], hosts) == (Reason.UPSTREAM, 1, [PUBLIC])
+    with pytest.raises(ExecutionError, match=r"resolves to 127\.0\.0\.1, which is not public") as second:
+        await call(url, http)
     assert (second.value.reason, forbidden.connections) == (Reason.HOST_NOT_ALLOWED, 0)
 
 
@@ -232,35 +243,35 @@ async def test_a_name_is_asked_for_once_and_what_was_checked_is_dialled(asked, f
         ("168.63.129.16", "in.test", ["in.test"], False),
     ],
 )
-def test_which_address_a_host_may_have(address, host, allowed, expected):
-    """Private ones for a host that is listed itself; metadata services only for their own address."""
+def test_allowed_addresses_of_a_host(address, host, allowed, expected):
+    """Private ones only if the host itself is listed, metadata services only if their address is."""
     assert is_reachable(address, host, allowed) is expected
 
 
-def test_the_refusal_says_what_to_list(asked):
-    """The host, or the address where only that would do."""
-    with pytest.raises(HostNotAllowed, match=r"Add 'loop\.wild\.test' itself to allowedHosts"):
+def test_error_says_what_to_list(lookups):
+    """The host, or the address if listing the host is not enough."""
+    with pytest.raises(HostNotAllowed, match=r"add 'loop\.wild\.test' itself to allowedHosts"):
         resolve("loop.wild.test", 80, LISTED)
-    with pytest.raises(HostNotAllowed, match=r"Add '169\.254\.169\.254' itself"):
+    with pytest.raises(HostNotAllowed, match=r"add '169\.254\.169\.254' itself"):
         resolve("169.254.169.254", 80, [])
 
 
-async def test_a_slow_name_server_holds_nobody_up(asked, monkeypatch, http):
-    """The connection is given up in time, and a late answer changes nothing."""
-    import threading
+async def test_slow_name_resolution_times_out(lookups, monkeypatch, http):
+    """A late response has no effect."""
+    resolved = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: resolved.wait() and [])
+    try:
+        async with asyncio.timeout(HANG_S):
+            with pytest.raises(httpx2.ConnectTimeout, match=r"resolving 'allowed\.test' timed out"):
+                await http.async_client().get("http://allowed.test/", timeout=0.05)
+            with pytest.raises(ExecutionError) as timed_out:
+                await call("http://allowed.test/", http, 0.1)
+    finally:
+        resolved.set()
+    assert timed_out.value.reason is Reason.TIMEOUT
 
-    late = threading.Event()
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: late.wait(10) and [])
-    with pytest.raises(httpx2.ConnectTimeout, match="was not resolved in time"):
-        await http.async_client().get("http://allowed.test/", timeout=0.05)
-    with pytest.raises(ExecutionError) as given_up:
-        await called("http://allowed.test/", http, 0.1)
-    assert given_up.value.reason is Reason.TIMEOUT
-    late.set()
 
-
-async def test_a_host_without_addresses(asked, monkeypatch, http):
-    """Both clients say so."""
+async def test_host_without_addresses(lookups, monkeypatch, http):
     monkeypatch.setattr(socket, "getaddrinfo", lambda *args, **kwargs: [])
     with pytest.raises(httpx2.ConnectError, match="has no address"):
         await http.async_client().get("http://allowed.test/")
@@ -268,13 +279,15 @@ async def test_a_host_without_addresses(asked, monkeypatch, http):
         await asyncio.to_thread(http.client().get, "http://allowed.test/")
 
 
-async def test_the_async_client_keeps_nothing_between_calls(asked, caplog, http):
-    """No cookies, no line in any log that repeats a URL, no redirect of its own accord."""
+async def test_async_client_stores_no_cookies_and_logs_no_urls(lookups, caplog, http):
+    """It does not follow redirects either."""
     caplog.set_level("INFO")
-    async with RawServer(lambda seen: reply("", 302, Location="/next", Set_Cookie="a=b")) as server:
+    async with RawHttpServer(
+        lambda seen: raw_response("", 302, Location="/next", Set_Cookie="a=b")
+    ) as server:
         for _ in range(2):
-            answer = await http.async_client().get(f"http://allowed.test:{server.port}/?key=s3cret")
-            assert answer.status_code == 302
+            response = await http.async_client().get(f"http://allowed.test:{server.port}/?key=s3cret")
+            assert response.status_code == 302
     assert (len(server.requests), server.connections) == (2, 1)
     assert not any("cookie" in seen.headers for seen in server.requests)
     assert "s3cret" not in caplog.text
@@ -282,11 +295,11 @@ async def test_the_async_client_keeps_nothing_between_calls(asked, caplog, http)
     await http.aclose()
 
 
-async def test_no_socket_of_this_machine_is_opened(http):
-    """Neither client speaks to a path instead of a host; each is made once."""
+async def test_unix_sockets_are_rejected(http):
+    """Each client is created once."""
     with pytest.raises(HostNotAllowed):
-        Backend([]).connect_unix_socket("/run/x")
+        GuardedBackend([]).connect_unix_socket("/run/x")
     with pytest.raises(HostNotAllowed):
-        await AsyncBackend([]).connect_unix_socket("/run/x")
+        await AsyncGuardedBackend([]).connect_unix_socket("/run/x")
     assert http.client() is http.client()
     assert http.async_client() is http.async_client()

@@ -1,4 +1,4 @@
-"""The llm pack: a model that works on values, and gives way to a pack of the same name."""
+"""The llm pack: model requests, and overriding by a pack of the same name."""
 
 import pytest
 
@@ -9,29 +9,27 @@ def providers(llm):
     return {"providers": {"fake": {"base_url": llm.base_url, "model": "m"}}}
 
 
-@pytest.mark.parametrize("given", ["hello", {"prices": [1, 2]}])
-async def test_a_model_works_on_a_value(given):
-    """The instruction and the value reach the model, and its answer comes back as it is."""
+@pytest.mark.parametrize("value", ["hello", {"prices": [1, 2]}])
+async def test_transform_sends_instruction_and_value_and_returns_the_response(value):
     with ScriptedLLM([text("HELLO")]) as llm:
         async with memory_runtime(settings=providers(llm)) as ot:
-            result = await ot.call("llm.transform", input=given, prompt="louder", model="big")
+            result = await ot.call("llm.transform", input=value, prompt="louder", model="big")
     assert result.data == "HELLO"
-    asked = llm.asked[0]
-    assert asked["model"] == "big"
-    assert "louder" in asked["messages"][-1]["content"]
-    assert ("hello" if given == "hello" else '{"prices": [1, 2]}') in asked["messages"][-1]["content"]
-    assert "tools" not in asked
+    request = llm.bodies[0]
+    assert request["model"] == "big"
+    assert "louder" in request["messages"][-1]["content"]
+    assert ("hello" if value == "hello" else '{"prices": [1, 2]}') in request["messages"][-1]["content"]
+    assert "tools" not in request
 
 
-async def test_without_a_model_it_says_how_to_get_one():
-    """The error is for whoever can act on it."""
+async def test_missing_model_error_names_the_login_command():
     async with memory_runtime() as ot:
         result = await ot.call("llm.transform", input="x", prompt="y")
     assert "onetool auth login" in result.error.message
 
 
-async def test_a_pack_of_the_users_takes_its_place():
-    """A starter pack gives way as a whole: none of its tools is mixed into somebody else's pack."""
+async def test_a_user_pack_overrides_the_starter_pack():
+    """The whole pack is overridden; the tools of both packs are never mixed."""
 
     def summarize(input: str) -> str:
         """Summarize."""

@@ -1,4 +1,4 @@
-"""The tools we ship: their docstrings are read by models, so a change of words is seen here."""
+"""The built-in and starter packs: a snapshot of the descriptions that models read."""
 
 import os
 
@@ -9,11 +9,11 @@ from onetool.packs import fs
 from onetool.testing import memory_runtime
 
 
-# ruff: noqa: E501 - sentences that models read
-async def test_what_models_read():
-    """Names, descriptions and parameters of every shipped tool."""
+# ruff: noqa: E501 - descriptions are single lines
+async def test_tool_descriptions():
+    """Names, descriptions and parameters of all built-in tools."""
     async with memory_runtime() as ot:
-        shown = {
+        described = {
             tool.spec.name: (
                 tool.spec.description,
                 {
@@ -21,247 +21,249 @@ async def test_what_models_read():
                     for name, schema in tool.spec.input_schema["properties"].items()
                 },
             )
-            async for tool in ot.runtime.catalog.tools()
+            async for tool in ot.runtime.state.catalog.tools()
         }
-    assert shown == snapshot(
+    assert described == snapshot(
         {
             "fs.list_dir": (
-                "List a directory. Links are shown, not followed.",
+                "List a directory. Symbolic links are listed but not followed.",
                 {
                     "path": "The directory, absolute or relative to the working directory.",
-                    "recursive": "Whether to list directories inside it too.",
-                    "maxDepth": "How deep to go when recursive; direct children have depth 1.",
+                    "recursive": "Also list subdirectories.",
+                    "maxDepth": "Maximum depth of a recursive listing; direct children have depth 1.",
                 },
             ),
             "fs.read_file": (
                 "Read a text file.",
                 {
                     "path": "The file, absolute or relative to the working directory.",
-                    "maxBytes": "Refuse files that are larger than this many bytes.",
+                    "maxBytes": "Maximum file size in bytes; larger files are rejected.",
                 },
             ),
-            "ot.config": ("Show the aliases, snippets and servers that are configured.", {}),
-            "ot.health": ("Check the parts of OneTool, and whether other MCP servers answer.", {}),
+            "ot.config": ("Show the configured aliases, snippets and servers.", {}),
+            "ot.health": ("Check the health of OneTool and of the configured MCP servers.", {}),
             "ot.reload": (
-                "Read all settings, secrets, prompts and packs again; a broken file leaves everything as it was.",
+                "Reload settings, secrets, prompts and packs. If a file is invalid, nothing changes.",
                 {},
             ),
             "ot.notify": (
-                "Leave a message for a person: it is appended to the file that is configured for the topic.",
+                "Leave a message for the user. It is appended to the file configured for the topic.",
                 {
-                    "topic": "What it is about, such as `notes`; the first configured pattern that matches decides.",
-                    "message": "The text.",
+                    "topic": "The topic, such as `notes`. The first configured pattern that matches selects the file.",
+                    "message": "The message text.",
                 },
             ),
             "ot.check": (
                 "Check the programs, libraries and secrets that tools need.",
-                {"tool": "A pack or a tool, for only that one."},
+                {"tool": "Check only this pack or tool."},
             ),
             "ot.result": (
-                "Read lines of a large output that was stored aside.",
+                "Read lines of a stored large output.",
                 {
-                    "handle": "The handle that the summary named.",
-                    "offset": "The first line to return, from 1 on.",
-                    "limit": "How many lines to return at most.",
-                    "search": "Only lines that match this regular expression; offset and limit count these.",
-                    "fuzzy": "Take search as words that may be misspelt, best matches first.",
-                    "path": "For JSON, the part to read, such as items.0.name.",
+                    "handle": "The handle from the summary.",
+                    "offset": "First line to return, counted from 1.",
+                    "limit": "Maximum number of lines.",
+                    "search": "Return only lines that match this regular expression; offset and limit count matches.",
+                    "fuzzy": "Treat search as words with possible typos; best matches first.",
+                    "path": "For JSON, the path of the part to read, such as items.0.name.",
                 },
             ),
-            "ot.version": ("Tell the version of OneTool.", {}),
+            "ot.version": ("Return the OneTool version.", {}),
             "ot.tools": (
-                "List the tools that can be called.",
+                "List the available tools.",
                 {
-                    "pattern": "Only tools whose names contain this, in upper or lower case.",
-                    "info": "`list` for names, `min` for names with descriptions, `full` for signatures and arguments too.",
+                    "pattern": "List only tools whose names contain this text (case-insensitive).",
+                    "info": "`list` for names, `min` for names and descriptions, `full` to add signatures and arguments.",
                 },
             ),
             "ot.packs": (
-                "List the packs: groups of tools under one name.",
+                "List the packs. A pack is a group of tools under one name.",
                 {
-                    "pattern": "Only packs whose names contain this, in upper or lower case.",
-                    "info": "`list` for names, `min` for where they come from, `full` for instructions and tools.",
+                    "pattern": "List only packs whose names contain this text (case-insensitive).",
+                    "info": "`list` for names, `min` for names and sources, `full` for instructions and tools.",
                 },
             ),
             "ot.aliases": (
-                "List the aliases: short names of tools.",
+                "List the aliases. An alias is a short name for a tool.",
                 {
-                    "pattern": "Only aliases whose name or target contains this, in upper or lower case.",
-                    "info": "`list` for names, `min` for `name -> target`, `full` for entries of name and target.",
+                    "pattern": "List only aliases whose name or target contains this text (case-insensitive).",
+                    "info": "`list` for names, `min` for `name -> target`, `full` for entries with name and target.",
                 },
             ),
             "ot.snippets": (
-                "List the snippets: named pieces of code, used as `$name key=value`.",
+                "List the snippets. A snippet is a named piece of code, used as `$name key=value`.",
                 {
-                    "pattern": "Only snippets whose name or description contains this, in upper or lower case.",
+                    "pattern": "List only snippets whose name or description contains this text (case-insensitive).",
                     "info": "`list` for names, `min` for `name: description`, `full` for definitions with an example.",
                 },
             ),
             "ot.help": (
-                "Explain a tool, a pack, a `$snippet` or an alias; anything else is searched for, typos forgiven.",
+                "Explain a tool, pack, `$snippet` or alias. Any other text is searched for, tolerating typos.",
                 {
-                    "query": "A name, or words that describe what is wanted; empty for an overview.",
-                    "info": "`list` for names only, `min` for the usual text, `full` for all that is known.",
+                    "query": "A name, or words that describe what you need; empty for an overview.",
+                    "info": "`list` for names only, `min` for a summary, `full` for all details.",
                 },
             ),
             "ot.find": (
-                "Find the tools that fit what you want to do; read more of one with ot.help.",
-                {"query": "What you want to do, in your own words.", "limit": "How many tools at most."},
+                "Find tools for a task. Use ot.help to read more about one.",
+                {"query": "What you want to do, in your own words.", "limit": "Maximum number of tools."},
             ),
             "ot.stats": (
-                "Show the statistics of calls: how many, how well, what was saved.",
+                "Show call statistics: number of calls, success rate, tokens and time saved.",
                 {
                     "period": "`day`, `week`, `month` (the last 24 hours, 7 days, 30 days) or `all`.",
-                    "tool": "Only this tool.",
-                    "output": "Write an HTML report to this path too; it ends in .html.",
+                    "tool": "Include only this tool.",
+                    "output": "Path of an HTML report to write; must end in .html.",
                 },
             ),
-            "shell.pwd": ("Tell the current working directory; relative paths start there.", {}),
-            "time.now": ("Tell the current time.", {}),
+            "shell.pwd": (
+                "Return the current working directory, which relative paths are resolved against.",
+                {},
+            ),
+            "time.now": ("Return the current time.", {}),
             "tools.echo": (
-                "Give the message back exactly as it came, to check that calls get through.",
+                "Return the message unchanged. Use it to test the connection.",
                 {"message": "Any JSON value."},
             ),
             "brave.search": (
-                "Search the web; read what is found with web.fetch.",
+                "Search the web. Use web.fetch to read a result.",
                 {
-                    "query": "What to look for.",
-                    "count": "How many results, 20 at most.",
-                    "country": "Prefer results from this country, by its two letters such as `de`.",
-                    "freshness": "Only pages of the last `day`, `week`, `month` or `year`.",
+                    "query": "The search query.",
+                    "count": "Number of results, at most 20.",
+                    "country": "Prefer results from this country, a two-letter code such as `de`.",
+                    "freshness": "Return only pages from the last `day`, `week`, `month` or `year`.",
                 },
             ),
             "brave.news": (
                 "Search the news.",
                 {
-                    "query": "What to look for.",
-                    "count": "How many articles, 50 at most.",
-                    "country": "Prefer articles from this country, by its two letters such as `de`.",
-                    "freshness": "Only articles of the last `day`, `week`, `month` or `year`.",
+                    "query": "The search query.",
+                    "count": "Number of articles, at most 50.",
+                    "country": "Prefer articles from this country, a two-letter code such as `de`.",
+                    "freshness": "Return only articles from the last `day`, `week`, `month` or `year`.",
                 },
             ),
             "db.query": (
-                "Ask a database with SQL; it is opened for reading only.",
+                "Query a database with SQL. The database is opened read-only.",
                 {
-                    "sql": "One statement that reads. Values stand as ? in SQLite and as $1, $2 in PostgreSQL.",
-                    "database": "A SQLite file, or the name of a secret that holds a postgresql:// URL.",
-                    "params": "The values, in their order.",
-                    "max_rows": "How many rows at most, up to 1000.",
+                    "sql": "One read-only statement. Placeholders are ? in SQLite and $1, $2 in PostgreSQL.",
+                    "database": "A SQLite file, or the name of a secret with a postgresql:// URL.",
+                    "params": "Values for the placeholders, in order.",
+                    "max_rows": "Maximum number of rows, up to 1000.",
                 },
             ),
             "db.tables": (
                 "List the tables and views of a database.",
-                {"database": "A SQLite file, or the name of a secret that holds a postgresql:// URL."},
+                {"database": "A SQLite file, or the name of a secret with a postgresql:// URL."},
             ),
             "db.describe": (
                 "List the columns of a table or view.",
                 {
-                    "table": "Its name; in PostgreSQL also schema.name.",
-                    "database": "A SQLite file, or the name of a secret that holds a postgresql:// URL.",
+                    "table": "The name of the table; in PostgreSQL, schema.name is also possible.",
+                    "database": "A SQLite file, or the name of a secret with a postgresql:// URL.",
                 },
             ),
             "file.read": (
-                "Show lines of a file by their numbers.",
+                "Read lines of a text file by number.",
                 {
                     "path": "The file, absolute or relative to the working directory.",
-                    "start_line": "The first line, from 1 on; -20 for the last 20.",
-                    "lines": "How many lines at most.",
+                    "start_line": "First line, counted from 1; -20 starts at the 20th line from the end.",
+                    "lines": "Maximum number of lines.",
                 },
             ),
             "file.search": (
-                "Find the lines of one file that contain a text; ripgrep.search looks through many files.",
+                "Find the lines of one file that contain a text. Use ripgrep.search to search many files.",
                 {
                     "path": "The file, absolute or relative to the working directory.",
-                    "text": "What to look for, literally.",
-                    "ignore_case": "Whether upper and lower case are the same.",
-                    "max_results": "How many lines at most.",
+                    "text": "The literal text to find.",
+                    "ignore_case": "Ignore case.",
+                    "max_results": "Maximum number of lines.",
                 },
             ),
             "file.edit": (
-                "Replace a piece of text in a file; it must stand there exactly once.",
+                "Replace text in a file. The text must occur exactly once.",
                 {
                     "path": "The file, absolute or relative to the working directory.",
-                    "old": "The text as it stands, with its white space; enough of it to be found once.",
-                    "new": "What to put in its place; empty to delete.",
+                    "old": "The exact text to replace, including whitespace; long enough to be unique.",
+                    "new": "The replacement; empty to delete the text.",
                 },
             ),
             "file.write": (
-                "Write a text file as a whole.",
+                "Write a text file.",
                 {
-                    "path": "The file, absolute or relative to the working directory; its directory must be there.",
-                    "content": "The text.",
-                    "overwrite": "Whether a file that is there may be replaced.",
+                    "path": "The file, absolute or relative to the working directory; its directory must exist.",
+                    "content": "The complete text of the file.",
+                    "overwrite": "Replace an existing file.",
                 },
             ),
             "file.diff": (
                 "Compare two text files.",
                 {
-                    "path": "The one file, absolute or relative to the working directory.",
-                    "other": "The other file.",
+                    "path": "The first file, absolute or relative to the working directory.",
+                    "other": "The second file.",
                 },
             ),
             "llm.transform": (
-                "Let a language model rewrite, extract, translate or summarise something.",
+                "Rewrite, extract, translate or summarize a value with a language model.",
                 {
                     "input": "A text, or any JSON value.",
-                    "prompt": "What to do with it.",
-                    "model": "Which model; empty for the usual one.",
+                    "prompt": "The instruction for the model.",
+                    "model": "The model; empty for the default.",
                 },
             ),
             "package.versions": (
-                "Tell the newest version of packages, when it was released, and where their homepages are.",
+                "Return the latest version, release date and homepage of packages.",
                 {
-                    "names": "Names of packages, such as `requests` or `@types/node`; 100 at most.",
+                    "names": "Package names, such as `requests` or `@types/node`; at most 100.",
                     "index": "`pypi` for Python, `npm` for JavaScript.",
                 },
             ),
             "package.outdated": (
-                "Find the requirements that keep a newer version out.",
+                "Find the requirements that exclude the latest version.",
                 {
-                    "requirements_text": "Lines as in requirements.txt; options, URLs and comments are passed over."
+                    "requirements_text": "The content of a requirements.txt; options, URLs and comments are ignored."
                 },
             ),
             "ripgrep.search": (
-                "Find lines that match a pattern in files; hidden, binary and ignored (.gitignore) files are left out.",
+                "Search files for lines that match a pattern. Skips hidden, binary and ignored (.gitignore) files.",
                 {
-                    "pattern": "A regular expression in ripgrep's syntax; escape what is meant literally.",
+                    "pattern": "A regular expression in ripgrep syntax. Escape special characters to match them literally.",
                     "path": "Directory or file, absolute or relative to the working directory.",
-                    "glob": "Only files that match, such as `*.py`; `!*.md` for all but these.",
-                    "ignore_case": "Whether upper and lower case are the same.",
-                    "context": "How many lines before and after each match to show too.",
-                    "max_results": "How many matches at most; as many as that means that there may be more.",
+                    "glob": "Search only matching files, such as `*.py`; `!*.md` excludes files.",
+                    "ignore_case": "Ignore case.",
+                    "context": "Number of lines to include before and after each match.",
+                    "max_results": "Maximum number of matches. If it is reached, there may be more.",
                 },
             ),
             "ripgrep.files": (
-                "List the files of a directory and all below it; hidden and ignored (.gitignore) ones are left out.",
+                "List the files in a directory and its subdirectories. Skips hidden and ignored (.gitignore) files.",
                 {
                     "path": "The directory, absolute or relative to the working directory.",
-                    "glob": "Only files that match, such as `**/test_*.py`.",
-                    "max_results": "How many at most; as many as that means that there may be more.",
+                    "glob": "List only matching files, such as `**/test_*.py`.",
+                    "max_results": "Maximum number of files. If it is reached, there may be more.",
                 },
             ),
             "web.fetch": (
-                "Read a web page: its main content as Markdown, without navigation, scripts and styles.",
+                "Read the main content of a web page as Markdown, without navigation, scripts and styles.",
                 {
-                    "url": "An http or https address; other schemes and private addresses are refused.",
-                    "format": "`markdown`, `text` without marks and links, or `html` as it came; other text stays as it is.",
-                    "max_chars": "Longest text to return; the rest is cut off and counted.",
+                    "url": "An http or https URL. Private addresses are rejected.",
+                    "format": "`markdown`, `text` (no markup or links) or `html`. Content other than HTML is not converted.",
+                    "max_chars": "Maximum length of the text; the rest is truncated.",
                 },
             ),
             "web.fetch_all": (
-                "Read several web pages at once, each under its address; one that fails says why and stops no other.",
+                "Read several web pages at once. If a page fails, its section contains the error.",
                 {
-                    "urls": "The addresses, 50 at most.",
+                    "urls": "The URLs, at most 50.",
                     "format": "As for web.fetch.",
-                    "max_chars": "Longest text to return of each page.",
+                    "max_chars": "Maximum length of the text of each page.",
                 },
             ),
         }
     )
 
 
-async def test_a_huge_directory_is_refused(tmp_path, monkeypatch):
-    """More entries than anybody reads are an error that says what to do."""
+async def test_listing_too_many_entries_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(fs, "MAX_ENTRIES", 10)
     for number in range(11):
         (tmp_path / f"f{number}").touch()
@@ -270,17 +272,15 @@ async def test_a_huge_directory_is_refused(tmp_path, monkeypatch):
     assert "more than 10 entries" in result.error.message
 
 
-async def test_a_file_beyond_every_limit_is_refused(tmp_path, monkeypatch):
-    """No maxBytes lifts the limit of a result."""
-    monkeypatch.setattr(fs, "MOST_BYTES", 10)
+async def test_max_bytes_cannot_exceed_the_hard_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(fs, "MAX_BYTES", 10)
     (tmp_path / "f").write_text("x" * 11)
     async with memory_runtime(cwd=tmp_path) as ot:
         result = await ot.call("fs.read_file", path="f", maxBytes=10**9)
-    assert "No more than that can be read." in result.error.message
+    assert "Larger files cannot be read." in result.error.message
 
 
-async def test_reading_a_directory_says_so(tmp_path):
-    """The message names the path as it was given."""
+async def test_reading_a_directory_names_the_path_as_given(tmp_path):
     (tmp_path / "d").mkdir()
     async with memory_runtime(cwd=tmp_path) as ot:
         result = await ot.call("fs.read_file", path="d")
@@ -288,8 +288,7 @@ async def test_reading_a_directory_says_so(tmp_path):
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-async def test_a_closed_directory_inside_is_shown_but_not_entered(tmp_path):
-    """One directory without permission does not spoil the listing."""
+async def test_unreadable_subdirectory_is_listed_but_not_entered(tmp_path):
     (tmp_path / "closed").mkdir(mode=0)
     async with memory_runtime(cwd=tmp_path) as ot:
         result = await ot.call("fs.list_dir", path=".", recursive=True)

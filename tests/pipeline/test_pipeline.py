@@ -1,4 +1,4 @@
-"""Whatever a tool does and whatever it is given, the call ends in a ToolResult."""
+"""Every call ends in a ToolResult, whatever the tool does and whatever its arguments are."""
 
 import asyncio
 import threading
@@ -10,29 +10,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypothesis_schemas import json_schemas, json_values
 from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult, ToolSpec
-from onetool.domain.caller import grant, refuse
+from onetool.domain.calls.caller import always_approve, never_approve
 from onetool.domain.errors import ExecutionError
-from onetool.domain.json_text import check_size, encode
-from onetool.pipeline.host import CodeHost
-from onetool.pipeline.places import Places
+from onetool.domain.text.json_text import check_size, encode
+from onetool.pipeline.sandbox_callbacks import SandboxCallbacks
+from onetool.pipeline.slots import Slots
+from onetool.runtime.health import check_health
 from onetool.sdk import Context, call_tool, call_tool_async, tool
-from onetool.sources.snapshot import Fixed, Snapshot
-from onetool.storage.memory import MemoryUsage
+from onetool.sources.snapshot import SnapshotSource, StaticReader
+from onetool.storage.memory.usage import MemoryUsage
 from onetool.testing import memory_runtime
+from support.cpu_time import measure
+from support.hypothesis_schemas import json_schemas, json_values
+from support.virtual_clock import advance_running_loop
+from support.waiting import HANG_S, until
 
 OBJECT = {"type": "object"}
 
 
-def source(*tools: Tool, name: str = "test") -> Snapshot:
+def source(*tools: Tool, name: str = "test") -> SnapshotSource:
     registry = Registry()
-    for one in tools:
-        registry.register(one)
-    return Snapshot(Fixed(name, registry))
+    for registered in tools:
+        registry.register(registered)
+    return SnapshotSource(StaticReader(name, registry))
 
 
-def make(name: str, run: Any = None, **spec: Any) -> Tool:
+def make_tool(name: str, run: Any = None, **spec: Any) -> Tool:
     return Tool(ToolSpec(**{"name": name, "description": "x", "input_schema": OBJECT, **spec}), run)
 
 
@@ -40,7 +44,7 @@ def reason(result: ToolResult) -> Reason | None:
     return result.meta.reason
 
 
-class Odd(Exception):
+class UnprintableError(Exception):
     def __str__(self) -> str:
         raise RuntimeError("no text")
 
@@ -57,24 +61,24 @@ class Unprintable:
         (ValueError(), "ValueError", "ValueError"),
         (SystemExit(3), "SystemExit: 3", "SystemExit"),
         (KeyboardInterrupt(), "KeyboardInterrupt", "KeyboardInterrupt"),
-        (Odd(), "Odd", "Exception"),
+        (UnprintableError(), "UnprintableError", "Exception"),
         (TimeoutError("upstream"), "TimeoutError: upstream", "TimeoutError"),
         (GeneratorExit(), "GeneratorExit", "GeneratorExit"),
         (StopIteration("x"), "StopIteration: x", "StopIteration"),
     ],
 )
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_whatever_a_tool_raises_is_an_answer(error, message, builtin, is_async):
-    """Not even SystemExit of a tool ends more than its own call."""
+async def test_any_exception_of_a_tool_becomes_a_result(error, message, builtin, is_async):
+    """Even SystemExit ends only the call that raised it."""
 
-    async def later() -> None:
+    async def async_tool() -> None:
         raise error
 
-    def now() -> None:
+    def sync_tool() -> None:
         raise error
 
-    later.__name__ = now.__name__ = "boom"
-    async with memory_runtime({"demo": [later if is_async else now]}) as ot:
+    async_tool.__name__ = sync_tool.__name__ = "boom"
+    async with memory_runtime({"demo": [async_tool if is_async else sync_tool]}) as ot:
         result = await ot.call("demo.boom")
     assert not result.ok
     assert reason(result) is Reason.RAISED
@@ -82,8 +86,7 @@ async def test_whatever_a_tool_raises_is_an_answer(error, message, builtin, is_a
     assert result.raised is error
 
 
-async def test_a_tool_that_cancels_itself_fails_alone():
-    """CancelledError that the caller did not ask for is an answer as well."""
+async def test_tool_that_cancels_itself_does_not_cancel_its_caller():
 
     async def boom() -> None:
         raise asyncio.CancelledError
@@ -92,129 +95,142 @@ async def test_a_tool_that_cancels_itself_fails_alone():
         assert reason(await ot.call("demo.boom")) is Reason.CANCELLED
 
 
-async def test_a_refusal_of_the_tool_keeps_its_reason():
-    """A tool that names its reason itself is believed."""
+async def test_reason_that_a_tool_raises_is_preserved():
 
     async def boom() -> None:
-        raise ExecutionError(Reason.UPSTREAM, "the other side is down")
+        raise ExecutionError(Reason.UPSTREAM, "the upstream is down")
 
     async with memory_runtime({"demo": [boom]}) as ot:
         result = await ot.call("demo.boom")
-    assert (reason(result), result.error.message) == (Reason.UPSTREAM, "the other side is down")
+    assert (reason(result), result.error.message) == (Reason.UPSTREAM, "the upstream is down")
 
 
 @pytest.mark.parametrize("is_async", [True, False])
-async def test_a_timeout_answers_on_time_even_if_the_tool_goes_on(is_async):
-    """A tool that hangs, or swallows its cancellation, costs its caller the timeout and little more."""
-    release = threading.Event()
+async def test_caller_gets_a_timeout_even_if_the_tool_continues(is_async):
+    """The tool hangs and ignores cancellation until the test releases it."""
+    started, release = threading.Event(), threading.Event()
 
-    async def later() -> None:
-        while True:
+    async def async_tool() -> None:
+        started.set()
+        while not release.is_set():
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
                 continue
 
-    def now() -> None:
+    def sync_tool() -> None:
+        started.set()
         release.wait()
 
-    later.__name__ = now.__name__ = "hang"
-    started = time.monotonic()
+    async_tool.__name__ = sync_tool.__name__ = "hang"
     async with memory_runtime(
-        {"demo": [later if is_async else now]}, settings={"execution": {"timeout_s": 0.2}}
+        {"demo": [async_tool if is_async else sync_tool]}, settings={"execution": {"timeout_s": 3600}}
     ) as ot:
-        result = await ot.call("demo.hang")
-        took = time.monotonic() - started
-        health = await ot.runtime.health()
+        call = asyncio.create_task(ot.call("demo.hang"))
+        await until(started.is_set)
+        advance_running_loop(3600)
+        returned, _ = await asyncio.wait({call}, timeout=HANG_S)
+        health = await check_health(ot.runtime.state, ot.runtime.threads)
         release.set()
-    assert reason(result) is Reason.TIMEOUT
-    assert took < 1.2
+        call.cancel()  # ends a call that hangs
+    assert returned
+    assert reason(call.result()) is Reason.TIMEOUT
     assert health.abandoned == (0 if is_async else 1)
 
 
-async def test_an_async_tool_that_blocks_is_named(capsys):
-    """Such a tool holds everybody up; the log says which one it was."""
+async def test_async_tool_that_blocks_the_event_loop_is_logged(capsys):
 
-    async def block() -> int:
-        time.sleep(0.3)
+    async def block(ctx: Context) -> int:
+        while time.monotonic() <= ctx.deadline:
+            time.sleep(0.01)
         return 1
 
-    async with memory_runtime({"demo": [block]}, settings={"execution": {"timeout_s": 0.1}}) as ot:
+    async with memory_runtime({"demo": [block]}, settings={"execution": {"timeout_s": 0.5}}) as ot:
         assert (await ot.call("demo.block")).data == 1
-    assert "demo.block held the event loop past its deadline" in capsys.readouterr().err
+    assert "demo.block blocked the event loop past its deadline" in capsys.readouterr().err
 
 
 async def test_cancelling_the_caller_cancels_the_tool():
-    """A caller that leaves takes its tool along, and the call is remembered as cancelled."""
-    usage, left = MemoryUsage(), asyncio.Event()
+    """The call is recorded as cancelled."""
+    usage, running, ended = MemoryUsage(), asyncio.Event(), asyncio.Event()
 
     async def wait() -> None:
         try:
+            running.set()
             await asyncio.Event().wait()
         finally:
-            left.set()
+            ended.set()
 
     async with memory_runtime({"demo": [wait]}, usage=usage) as ot:
         task = asyncio.create_task(ot.call("demo.wait"))
-        await asyncio.sleep(0.05)
+        await running.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert left.is_set()
-        await ot.runtime.flush()
+        assert ended.is_set()
+        await ot.runtime.recorder.flush()
     assert [event.reason for event in usage.events] == [Reason.CANCELLED]
 
 
-async def test_a_tool_sees_that_nobody_waits_any_more():
-    """A long loop on a thread can look at ctx.cancelled and stop."""
-    stopped = threading.Event()
+async def test_ctx_cancelled_is_set_after_a_timeout():
+    """A loop on a thread can check it and stop."""
+    started, stopped = threading.Event(), threading.Event()
 
     def loop(ctx: Context) -> None:
+        started.set()
         while not ctx.cancelled:
             time.sleep(0.005)
         stopped.set()
 
-    async with memory_runtime({"demo": [loop]}, settings={"execution": {"timeout_s": 0.1}}) as ot:
-        assert reason(await ot.call("demo.loop")) is Reason.TIMEOUT
-        assert await asyncio.to_thread(stopped.wait, 5)
+    async with memory_runtime({"demo": [loop]}, settings={"execution": {"timeout_s": 3600}}) as ot:
+        call = asyncio.create_task(ot.call("demo.loop"))
+        await until(started.is_set)
+        assert not stopped.is_set()
+        advance_running_loop(3600)
+        assert reason(await call) is Reason.TIMEOUT
+        assert await asyncio.to_thread(stopped.wait, HANG_S)
 
 
-async def test_context_tells_about_the_call():
-    """ctx knows the id, the raw arguments and the time left, and passes progress on; no schema shows it."""
-    told = []
+async def test_context_describes_the_call():
+    """`ctx` has the id, the arguments and the deadline, reports progress, and is not part of the schema."""
+    progress = []
 
     def work(path: str, ctx: Context) -> list[Any]:
         """Work."""
         ctx.progress(1, 2, "half")
-        return [ctx.call_id, dict(ctx.args), ctx.deadline - time.monotonic()]
+        return [ctx.call_id, dict(ctx.args), ctx.deadline]
 
-    caller = Caller(door="python", progress=lambda *news: told.append(news))
-    async with memory_runtime({"demo": [work]}, caller=caller) as ot:
+    caller = Caller(interface="python", on_progress=lambda *report: progress.append(report))
+    settings = {"execution": {"timeout_s": 123}}
+    async with memory_runtime({"demo": [work]}, caller=caller, settings=settings) as ot:
+        before = time.monotonic()
         result = await ot.call("demo.work", path="x")
-        spec = (await ot.runtime.catalog.find("demo.work")).spec
-    call_id, args, left = result.data
-    assert (call_id, args, told) == (result.meta.call_id, {"path": "x"}, [(1, 2, "half")])
-    assert 0 < left <= 8
+        after = time.monotonic()
+        spec = (await ot.runtime.state.catalog.find("demo.work")).spec
+    call_id, args, deadline = result.data
+    assert (call_id, args, progress) == (result.meta.call_id, {"path": "x"}, [(1, 2, "half")])
+    assert before <= deadline - 123 <= after
     assert list(spec.input_schema["properties"]) == ["path"]
 
 
-async def test_two_hundred_tools_that_call_tools_all_finish(size):
-    """Blocking tools that each wait for another tool never use up what they wait for."""
+async def test_many_blocking_tools_that_call_tools_do_not_deadlock(size):
+    """Forty nested calls at a time wait for each other, each on a thread of its own."""
+    together = threading.Barrier(40)
 
     def outer(n: int) -> int:
         return call_tool("demo.inner", n=n)
 
     def inner(n: int) -> int:
-        time.sleep(0.01)
+        together.wait(HANG_S)
         return n
 
-    async with memory_runtime({"demo": [outer, inner]}) as ot:
+    settings = {"execution": {"timeout_s": 2 * HANG_S}}
+    async with memory_runtime({"demo": [outer, inner]}, settings=settings) as ot:
         results = await asyncio.gather(*(ot.call("demo.outer", n=n) for n in range(size(200, 2000))))
     assert [result.data for result in results] == list(range(size(200, 2000)))
 
 
-async def test_a_circle_of_tools_ends():
-    """Tools that call each other without end are refused, and nothing hangs."""
+async def test_endless_recursion_of_tools_is_rejected():
 
     async def ping() -> Any:
         return await call_tool_async("demo.ping")
@@ -225,8 +241,7 @@ async def test_a_circle_of_tools_ends():
     assert "more than 8 levels deep" in result.error.message
 
 
-async def test_inner_calls_keep_the_callers_rights_and_time():
-    """No tool reaches what its caller may not reach, nor gets more time."""
+async def test_nested_calls_have_the_permissions_and_deadline_of_the_caller():
 
     @tool(timeout=60)
     async def long() -> None:
@@ -239,7 +254,7 @@ async def test_inner_calls_keep_the_callers_rights_and_time():
     async def peek() -> Any:
         return await call_tool_async("shell.pwd")
 
-    @tool(changes=True)
+    @tool(read_only=False)
     async def wipe() -> str:
         return "wiped"
 
@@ -247,18 +262,18 @@ async def test_inner_calls_keep_the_callers_rights_and_time():
         return await call_tool_async("demo.wipe")
 
     allowed = frozenset({"demo.short", "demo.long", "demo.peek", "demo.sly", "demo.wipe"})
-    caller = Caller(door="ask", allowed=allowed, approve=refuse)
+    caller = Caller(interface="ask", allowed=allowed, approve=never_approve)
     async with memory_runtime({"demo": [long, short, peek, wipe, sly]}, caller=caller) as ot:
         assert reason(await ot.call("demo.short")) in (Reason.TIMEOUT, Reason.RAISED)
         assert "not found" in (await ot.call("demo.peek")).error.message.lower()
         assert "approval.allow" in (await ot.call("demo.sly")).error.message
 
 
-async def test_a_tool_that_changes_things_needs_approval():
-    """Nothing fails open: refused, not asked, and an asker that breaks all mean no."""
+async def test_tool_that_is_not_read_only_requires_approval():
+    """Only True approves: a handler that denies, fails or returns something else does not."""
     ran = []
 
-    @tool(changes=True)
+    @tool(read_only=False)
     async def wipe() -> str:
         ran.append(1)
         return "wiped"
@@ -270,19 +285,19 @@ async def test_a_tool_that_changes_things_needs_approval():
         return "perhaps"
 
     async with memory_runtime({"demo": [wipe]}) as ot:
-        for approve in (refuse, broken, vague):
-            caller = Caller(door="ask", approve=approve)
-            result = await ot.runtime.call(ot.runtime.new_call("demo.wipe", {}, "ask"), caller)
+        for approve in (never_approve, broken, vague):
+            caller = Caller(interface="ask", approve=approve)
+            result = await ot.runtime.call_tool("demo.wipe", {}, caller, "ask")
             assert reason(result) is Reason.NEEDS_APPROVAL
             assert "approval.allow" in result.error.message
         assert not ran
         assert (await ot.call("demo.wipe")).data == "wiped"
 
 
-async def test_patterns_decide_before_the_caller_is_asked():
-    """approval.allow needs no question; approval.deny has the last word."""
+async def test_approval_patterns_take_precedence_over_the_caller():
+    """`approval.allow` approves without asking, and `approval.deny` overrides it."""
 
-    @tool(changes=True)
+    @tool(read_only=False)
     async def wipe() -> str:
         return "wiped"
 
@@ -290,51 +305,53 @@ async def test_patterns_decide_before_the_caller_is_asked():
         return "seen"
 
     settings = {"approval": {"allow": ["demo.*"]}}
-    async with memory_runtime({"demo": [wipe]}, settings=settings, caller=Caller(door="ask")) as ot:
+    async with memory_runtime({"demo": [wipe]}, settings=settings, caller=Caller(interface="ask")) as ot:
         assert (await ot.call("demo.wipe")).ok
     settings = {"approval": {"allow": ["demo.*"], "deny": ["demo.l*"]}}
     async with memory_runtime({"demo": [look]}, settings=settings) as ot:
         assert reason(await ot.call("demo.look")) is Reason.NEEDS_APPROVAL
 
 
-async def test_only_so_many_calls_run_at_once():
-    """Calls from outside wait for a place; one that gets none in its time is told so."""
-    running, most, release = 0, 0, asyncio.Event()
+async def test_number_of_concurrent_calls_is_limited():
+    """Other calls wait for a slot; a call that gets none before its deadline fails."""
+    running, peak, release = 0, 0, asyncio.Event()
 
     async def hold() -> None:
-        nonlocal running, most
+        nonlocal running, peak
         running += 1
-        most = max(most, running)
+        peak = max(peak, running)
         await release.wait()
         running -= 1
 
     @tool(timeout=0.2)
     async def hurry() -> None: ...
 
-    async with memory_runtime({"demo": [hold, hurry]}, settings={"execution": {"max_concurrent": 3}}) as ot:
+    settings = {"execution": {"max_concurrent": 3, "timeout_s": 2 * HANG_S}}
+    async with memory_runtime({"demo": [hold, hurry]}, settings=settings) as ot:
         tasks = [asyncio.create_task(ot.call("demo.hold")) for _ in range(5)]
-        await asyncio.sleep(0.1)
+        await until(lambda: running >= 3)
         late = await ot.call("demo.hurry")
         release.set()
         results = await asyncio.gather(*tasks)
-    assert most == 3
+    assert peak == 3
     assert all(result.ok for result in results)
     assert reason(late) is Reason.BUSY
 
 
-async def test_a_caller_that_leaves_the_line_takes_no_place():
-    """Who is cancelled while waiting, even as its turn comes, leaves the place to the next."""
-    release = asyncio.Event()
+async def test_caller_that_is_cancelled_while_waiting_takes_no_slot():
+    running, release = asyncio.Event(), asyncio.Event()
 
     async def work() -> int:
+        running.set()
         await release.wait()
         return 1
 
     async with memory_runtime({"demo": [work]}, settings={"execution": {"max_concurrent": 1}}) as ot:
+        queue = ot.runtime.state.pipeline._admission._global_slots._waiters
         first = asyncio.create_task(ot.call("demo.work"))
-        await asyncio.sleep(0.05)
+        await running.wait()
         waiting = [asyncio.create_task(ot.call("demo.work")) for _ in range(3)]
-        await asyncio.sleep(0.05)
+        await until(lambda: len(queue) == 3)
         waiting[0].cancel()
         release.set()
         await asyncio.sleep(0)
@@ -343,132 +360,124 @@ async def test_a_caller_that_leaves_the_line_takes_no_place():
     assert [result.data for result in (results[0], *results[2:])] == [1, 1, 1]
 
 
-async def test_a_place_that_comes_too_late_goes_to_the_next():
-    """A place given in the very moment in which its receiver leaves is not lost."""
-    places = Places(1)
-    assert places.take()
-    waiting = asyncio.create_task(places.wait(time.monotonic() + 5))
+async def test_slot_assigned_to_a_cancelled_waiter_is_released():
+    slots = Slots(1)
+    assert slots.try_acquire()
+    waiting = asyncio.create_task(slots.wait(time.monotonic() + HANG_S))
     await asyncio.sleep(0)
-    places.give()
+    slots.release()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert places.take()
-    assert not places.take()
+    assert slots.try_acquire()
+    assert not slots.try_acquire()
 
 
-async def test_compiled_schemas_are_kept_in_bounds(monkeypatch):
-    """Many tools with many schemas do not fill the memory."""
-    monkeypatch.setattr("onetool.pipeline.checks.KEPT", 3)
+async def test_cache_of_compiled_schemas_is_bounded(monkeypatch):
+    monkeypatch.setattr("onetool.pipeline.validation.MAX_CACHED", 3)
 
     async def run(args: Any, invocation: Any) -> int:
         return 1
 
-    async with memory_runtime(sources=[source(*(make(f"a.t{n}", run) for n in range(10)))]) as ot:
+    async with memory_runtime(sources=[source(*(make_tool(f"a.t{n}", run) for n in range(10)))]) as ot:
         for n in range(10):
             assert (await ot.call(f"a.t{n}")).ok
-        assert len(ot.runtime._state.pipeline._checks._inputs) <= 3
+        assert len(ot.runtime.state.pipeline._validator._input_validators) <= 3
 
 
-async def test_a_tool_may_limit_itself():
-    """@tool(max_concurrent=1) lets one call run at a time, whoever calls, and the others in turn."""
-    running, most = 0, 0
+async def test_tool_can_limit_its_own_concurrency():
+    """With `@tool(max_concurrent=1)` one call runs at a time and the others wait."""
+    running, peak = 0, 0
 
     @tool(max_concurrent=1)
     async def work() -> None:
-        nonlocal running, most
+        nonlocal running, peak
         running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
+        peak = max(peak, running)
+        for _ in range(20):
+            await asyncio.sleep(0)  # calls that do not wait would start now
         running -= 1
 
     async with memory_runtime({"demo": [work]}) as ot:
         results = await asyncio.gather(*(ot.call("demo.work") for _ in range(5)))
-    assert most == 1
+    assert peak == 1
     assert all(result.ok for result in results)
 
 
-async def test_no_time_left_means_not_called():
-    """A call whose caller has no time left does not start."""
+async def test_tool_is_not_called_after_the_deadline():
     ran = []
 
     async def work() -> None:
         ran.append(1)
 
-    caller = Caller(door="python", deadline=time.monotonic() - 1)
+    caller = Caller(interface="python", deadline=time.monotonic() - 1)
     async with memory_runtime({"demo": [work]}, caller=caller) as ot:
         result = await ot.call("demo.work")
     assert reason(result) is Reason.TIMEOUT
     assert not ran
 
 
-async def test_sizes_are_limited_both_ways():
-    """Arguments and results over their limits are refused, with the setting's name."""
+async def test_arguments_and_output_over_their_limits_are_rejected():
+    """The message names the setting."""
 
     async def echo(text: str) -> str:
         return text * 3
 
     settings = {"execution": {"max_args_bytes": 100}, "output": {"max_bytes": 150}}
     async with memory_runtime({"demo": [echo]}, settings=settings) as ot:
-        too_much = await ot.call("demo.echo", text="x" * 200)
-        too_long = await ot.call("demo.echo", text="x" * 60)
-    assert (reason(too_much), reason(too_long)) == (Reason.TOO_LARGE_IN, Reason.TOO_LARGE_OUT)
-    assert "execution.max_args_bytes" in too_much.error.message
-    assert "output.max_bytes" in too_long.error.message
+        large_args = await ot.call("demo.echo", text="x" * 200)
+        large_output = await ot.call("demo.echo", text="x" * 60)
+    assert (reason(large_args), reason(large_output)) == (Reason.TOO_LARGE_IN, Reason.TOO_LARGE_OUT)
+    assert "execution.max_args_bytes" in large_args.error.message
+    assert "output.max_bytes" in large_output.error.message
 
 
-async def test_a_large_result_is_looked_at_beside_the_event_loop():
-    """Others are served meanwhile; a small one needs no thread."""
-    seen = []
+async def test_large_results_are_checked_on_a_thread():
+    """Small ones are checked on the event loop."""
+    on_main_thread = []
 
-    class Odd:
+    class Recording:
         def __str__(self):
-            seen.append(threading.current_thread() is threading.main_thread())
-            return "odd"
+            on_main_thread.append(threading.current_thread() is threading.main_thread())
+            return "text"
 
     async def many(number: int) -> list:
-        return [Odd(), *range(number)]
+        return [Recording(), *range(number)]
 
     async with memory_runtime({"demo": [many]}) as ot:
         assert (await ot.call("demo.many", number=3)).ok
-        is_small_here = seen.copy()
+        small = on_main_thread.copy()
         assert (await ot.call("demo.many", number=5_000)).ok
-    assert all(is_small_here)
-    assert not any(seen[len(is_small_here) :])
+    assert all(small)
+    assert not any(on_main_thread[len(small) :])
 
 
-async def test_what_has_no_end_on_paper_is_too_large():
-    """It is refused before anybody writes it; so is what code hands to a tool."""
+async def test_value_that_grows_exponentially_as_json_is_rejected():
+    """It is rejected before it is serialized, as output and as an argument from code."""
 
-    def endless() -> list:
+    def exponential() -> list:
         value = ["x"]
         for _ in range(60):
             value = [value, value]
         return value
 
-    async with memory_runtime({"demo": [endless]}) as ot:
-        assert reason(await ot.call("demo.endless")) is Reason.TOO_LARGE_OUT
-        host = CodeHost(ot.runtime.call, asyncio.get_running_loop(), 100)
-        answer = await asyncio.wrap_future(host.call("demo.endless", {"value": endless()}))
-    assert (answer.exception, "cannot be taken: larger than 200 bytes" in answer.message) == (
-        "ValueError",
-        True,
-    )
+    async with memory_runtime({"demo": [exponential]}) as ot:
+        assert reason(await ot.call("demo.exponential")) is Reason.TOO_LARGE_OUT
+        callbacks = SandboxCallbacks(ot.runtime.call, asyncio.get_running_loop(), 100)
+        outcome = await asyncio.wrap_future(callbacks.call("demo.exponential", {"value": exponential()}))
+    assert outcome.exception == "ValueError"
+    assert "Invalid arguments for demo.exponential: larger than 200 bytes" in outcome.message
 
 
-async def test_millions_of_numbers_take_little_longer_than_to_write_them():
-    """What is looked at one by one would take a hundred times as long."""
+async def test_checking_the_size_of_many_numbers_costs_little_more_than_encoding_them():
+    """Checking them one by one would take a hundred times as long."""
     value = [list(range(200_000)) for _ in range(5)]
-    started = time.process_time()
-    encode(value)
-    written = time.process_time() - started
-    started = time.process_time()
-    check_size(value, 10**9)
-    assert time.process_time() - started < 10 * written + 0.05
+    encoding = min(measure(lambda: encode(value)) for _ in range(3))
+    checking = min(measure(lambda: check_size(value, 10**9)) for _ in range(3))
+    assert checking < 10 * encoding
 
 
-async def test_a_returned_error_text_stays_a_value():
-    """An error text is a failure for doors, and still the data that was returned."""
+async def test_returned_error_text_is_a_failure_with_data():
 
     async def complain() -> str:
         return ErrorText("Error: no")
@@ -482,20 +491,19 @@ async def test_a_returned_error_text_stays_a_value():
     assert (fine.ok, fine.data) == (True, "Error: no")
 
 
-async def test_output_that_breaks_its_promise_is_an_error():
-    """An output schema is checked; where there is none anything goes."""
+async def test_output_that_does_not_match_its_schema_is_an_error():
     schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
 
     @dataclass
-    class Found:
+    class Output:
         n: Any
 
     async def give(args: Any, invocation: Any) -> Any:
-        return Found(args["n"])
+        return Output(args["n"])
 
-    good = make("demo.give", give, output_schema=schema)
-    async with memory_runtime(sources=[source(good)]) as ot:
-        assert (await ot.call("demo.give", n=1)).data == Found(1)
+    with_schema = make_tool("demo.give", give, output_schema=schema)
+    async with memory_runtime(sources=[source(with_schema)]) as ot:
+        assert (await ot.call("demo.give", n=1)).data == Output(1)
         result = await ot.call("demo.give", n="one")
     assert reason(result) is Reason.BAD_OUTPUT
     assert 'n: "one" is not of type "integer"' in result.error.message
@@ -503,21 +511,21 @@ async def test_output_that_breaks_its_promise_is_an_error():
     async def odd(args: Any, invocation: Any) -> Any:
         return Unprintable()
 
-    async with memory_runtime(sources=[source(make("demo.odd", odd, output_schema=schema))]) as ot:
+    async with memory_runtime(sources=[source(make_tool("demo.odd", odd, output_schema=schema))]) as ot:
         assert reason(await ot.call("demo.odd")) is Reason.BAD_OUTPUT
 
 
-async def test_a_broken_schema_makes_the_tool_unusable_and_nothing_else():
-    """A schema that is none, or that points outside, is refused by name."""
+async def test_invalid_schema_disables_only_its_tool():
+    """A schema is also invalid if it refers to something outside of it."""
 
     async def run(args: Any, invocation: Any) -> int:
         return 1
 
     tools = [
-        make("bad.kind", run, input_schema={"type": 12}),
-        make("bad.ref", run, input_schema={"$ref": "http://127.0.0.1:9/x"}),
-        make("bad.out", run, output_schema={"$ref": "file:///etc/passwd"}),
-        make("good.one", run),
+        make_tool("bad.kind", run, input_schema={"type": 12}),
+        make_tool("bad.ref", run, input_schema={"$ref": "http://127.0.0.1:9/x"}),
+        make_tool("bad.out", run, output_schema={"$ref": "file:///etc/passwd"}),
+        make_tool("good.one", run),
     ]
     async with memory_runtime(sources=[source(*tools)]) as ot:
         for name in ("bad.kind", "bad.ref", "bad.out"):
@@ -525,13 +533,13 @@ async def test_a_broken_schema_makes_the_tool_unusable_and_nothing_else():
         assert (await ot.call("good.one")).data == 1
 
 
-async def test_what_json_cannot_hold_is_an_error_not_a_crash():
-    """A result that refers to itself, or has no text, is refused; odd but finite ones pass."""
-    circle: list[Any] = []
-    circle.append(circle)
+async def test_output_that_cannot_be_serialized_is_an_error():
+    """Unusual values that have a JSON form are accepted."""
+    cycle: list[Any] = []
+    cycle.append(cycle)
 
-    async def give_circle() -> Any:
-        return circle
+    async def give_cycle() -> Any:
+        return cycle
 
     async def give_unprintable() -> Any:
         return Unprintable()
@@ -539,31 +547,31 @@ async def test_what_json_cannot_hold_is_an_error_not_a_crash():
     async def give_odd() -> Any:
         return {1: {2}, "big": 2**100, "lone": "\ud800", "nan": float("nan"), "bytes": b"x"}
 
-    async with memory_runtime({"demo": [give_circle, give_unprintable, give_odd]}) as ot:
-        assert reason(await ot.call("demo.give_circle")) is Reason.BAD_OUTPUT
+    async with memory_runtime({"demo": [give_cycle, give_unprintable, give_odd]}) as ot:
+        assert reason(await ot.call("demo.give_cycle")) is Reason.BAD_OUTPUT
         assert reason(await ot.call("demo.give_unprintable")) is Reason.BAD_OUTPUT
         assert (await ot.call("demo.give_odd")).ok
 
 
-async def test_a_handler_is_followed_once():
-    """A tool may stand for another, whose own schema and approval hold too; a chain of two is refused."""
+async def test_handler_delegates_once():
+    """The schema and the approval of the other tool apply too. A chain of two handlers is rejected."""
 
     async def run(args: Any, invocation: Any) -> Any:
         return dict(args)
 
     needs_n = {"type": "object", "required": ["n"]}
     tools = [
-        make("real.work", run, input_schema=needs_n),
-        make("off.work", run, enabled=False, disabled_reason="maintenance"),
-        make("real.wipe", run, changes=True),
-        make("to.work", handler="real.work"),
-        make("to.wipe", handler="real.wipe"),
-        make("to.nothing", handler="no.such"),
-        make("to.other", handler="to.work"),
-        make("to.off", handler="off.work"),
-        make("empty.tool"),
+        make_tool("real.work", run, input_schema=needs_n),
+        make_tool("off.work", run, enabled=False, disabled_reason="maintenance"),
+        make_tool("real.wipe", run, read_only=False),
+        make_tool("to.work", handler="real.work"),
+        make_tool("to.wipe", handler="real.wipe"),
+        make_tool("to.nothing", handler="no.such"),
+        make_tool("to.other", handler="to.work"),
+        make_tool("to.off", handler="off.work"),
+        make_tool("empty.tool"),
     ]
-    async with memory_runtime(sources=[source(*tools)], caller=Caller(door="ask")) as ot:
+    async with memory_runtime(sources=[source(*tools)], caller=Caller(interface="ask")) as ot:
         assert (await ot.call("to.work", n=1)).data == {"n": 1}
         assert reason(await ot.call("to.work")) is Reason.BAD_ARGS
         assert reason(await ot.call("to.wipe")) is Reason.NEEDS_APPROVAL
@@ -574,19 +582,18 @@ async def test_a_handler_is_followed_once():
         assert reason(await ot.call("empty.tool")) is Reason.NOT_REGISTERED
 
 
-async def test_arguments_must_be_a_map():
-    """A door that hands over something else gets an answer too."""
+async def test_arguments_must_be_an_object():
     async with memory_runtime() as ot:
         for args in ([1], "x", None, {"message": {"deep": "x"}, 5: 1}):
-            result = await ot.runtime.call(ot.runtime.new_call("tools.echo", args, "rest"), ot.caller)
+            result = await ot.runtime.call_tool("tools.echo", args, ot.caller, "rest")
             assert reason(result) is Reason.BAD_ARGS
-        circle: dict[str, Any] = {}
-        circle["message"] = circle
-        assert reason(await ot.call("tools.echo", **circle)) is Reason.BAD_ARGS
+        cycle: dict[str, Any] = {}
+        cycle["message"] = cycle
+        assert reason(await ot.call("tools.echo", **cycle)) is Reason.BAD_ARGS
 
 
-async def test_every_call_is_remembered_once_with_what_happened():
-    """One event per call, inner ones included, with sizes, source and outcome."""
+async def test_every_call_is_recorded_once():
+    """Nested calls too, with sizes, source and outcome."""
     usage = MemoryUsage()
 
     async def outer() -> Any:
@@ -595,22 +602,22 @@ async def test_every_call_is_remembered_once_with_what_happened():
     async with memory_runtime({"demo": [outer]}, usage=usage) as ot:
         await ot.call("demo.outer")
         await ot.call("no.such")
-        await ot.runtime.flush()
-    seen = [(event.tool, event.source, event.ok, event.reason) for event in usage.events]
-    assert seen == [
+        await ot.runtime.recorder.flush()
+    recorded = [(event.tool, event.source, event.ok, event.reason) for event in usage.events]
+    assert recorded == [
         ("tools.echo", "sdk", True, None),
         ("demo.outer", "python", True, None),
         ("no.such", "python", False, Reason.UNKNOWN),
     ]
-    inner = usage.events[0]
-    assert (inner.bytes_in, inner.version, inner.code) == (len('{"message":"hi"}'), "current", None)
+    nested = usage.events[0]
+    assert (nested.bytes_in, nested.version, nested.code) == (len('{"message":"hi"}'), "current", None)
     assert usage.events[1].bytes_out == len('"hi"')
 
 
-async def test_a_store_that_cannot_keep_events_harms_no_call():
-    """Calls go on; flushing says that nothing was kept, and once the store works again nothing is missing."""
+async def test_failing_usage_store_does_not_affect_calls():
+    """`flush` raises. The events stay in memory and are stored once the store works again."""
 
-    class Full(MemoryUsage):
+    class FullUsage(MemoryUsage):
         is_full = True
 
         def add(self, events: Any) -> None:
@@ -618,20 +625,20 @@ async def test_a_store_that_cannot_keep_events_harms_no_call():
                 raise OSError("disk full")
             super().add(events)
 
-    usage = Full()
+    usage = FullUsage()
     async with memory_runtime(usage=usage) as ot:
         assert (await ot.call("tools.echo", message=1)).ok
         with pytest.raises(OSError, match="disk full"):
-            await ot.runtime.flush()
+            await ot.runtime.recorder.flush()
         assert (await ot.call("tools.echo", message=2)).ok
         usage.is_full = False
-        await ot.runtime.flush()
+        await ot.runtime.recorder.flush()
         assert [event.tool for event in usage.events] == ["tools.echo"] * 2
         usage.is_full = True
-        assert (await ot.call("tools.echo", message=3)).ok  # closing logs what it could not keep
+        assert (await ot.call("tools.echo", message=3)).ok  # closing logs the failure
 
 
-ANYTHING = st.one_of(
+OUTPUTS = st.one_of(
     json_values(),
     st.just(object()),
     st.binary(),
@@ -640,28 +647,26 @@ ANYTHING = st.one_of(
     st.dictionaries(st.integers(), st.text()),
 )
 OUTCOMES = st.one_of(
-    ANYTHING.map(lambda value: lambda: value),
-    st.sampled_from([ValueError("x"), Odd(), SystemExit(1), StopIteration(1), asyncio.CancelledError()]).map(
-        lambda error: lambda: (_ for _ in ()).throw(error)
-    ),
+    OUTPUTS.map(lambda value: lambda: value),
+    st.sampled_from(
+        [ValueError("x"), UnprintableError(), SystemExit(1), StopIteration(1), asyncio.CancelledError()]
+    ).map(lambda error: lambda: (_ for _ in ()).throw(error)),
 )
 
 
 @given(schema=json_schemas(), output=st.none() | json_schemas(), args=json_values(), outcome=OUTCOMES)
 async def test_any_tool_with_any_schema_and_any_arguments_ends_in_a_result(schema, output, args, outcome):
-    """Never an exception, whatever the tool, its schemas and its arguments are."""
 
     async def run(given: Any, invocation: Any) -> Any:
         return outcome()
 
-    odd = make("demo.odd", run, input_schema=schema, output_schema=output)
+    odd = make_tool("demo.odd", run, input_schema=schema, output_schema=output)
     async with memory_runtime(sources=[source(odd)]) as ot:
-        result = await ot.runtime.call(ot.runtime.new_call("demo.odd", args, "rest"), ot.caller)
+        result = await ot.runtime.call_tool("demo.odd", args, ot.caller, "rest")
     assert isinstance(result, ToolResult)
     assert result.ok is (result.error is None) is (result.meta.reason is None)
 
 
-def test_approval_is_granted_by_the_persons_own_act():
-    """The two constant answers say what their names say."""
-    assert asyncio.run(grant("x.y", {})) is True
-    assert asyncio.run(refuse("x.y", {})) is False
+def test_constant_approval_handlers():
+    assert asyncio.run(always_approve("x.y", {})) is True
+    assert asyncio.run(never_approve("x.y", {})) is False

@@ -1,4 +1,4 @@
-"""html_to_markdown: what of a page is kept, and that no page breaks it."""
+"""html_to_markdown: conversion rules and robustness."""
 
 import pytest
 from hypothesis import given
@@ -8,7 +8,7 @@ from onetool.sdk import html_to_markdown
 
 
 @pytest.mark.parametrize(
-    ("html", "shown"),
+    ("html", "markdown"),
     [
         ("<h2></h2><p>text", "text"),
         ("<ul><li><p>a</p><p>b</p></li><li></li></ul><p>c", "- a\n  b\n\nc"),
@@ -45,13 +45,11 @@ from onetool.sdk import html_to_markdown
         ("", ""),
     ],
 )
-def test_a_piece_of_a_page(html, shown):
-    """Each rule on its own."""
-    assert html_to_markdown(html, "https://e.x/d/") == shown
+def test_conversion_rule(html, markdown):
+    assert html_to_markdown(html, "https://e.x/d/") == markdown
 
 
-def test_plain_text_has_no_marks():
-    """Only words and the shape of lists and tables."""
+def test_plain_text_has_no_markup_except_lists_and_tables():
     html = "<h1>a</h1><p><a href=b>b</a> <code>c</code><pre>d</pre><table><tr><td>e"
     assert html_to_markdown(html, plain=True) == "a\n\nb c\n\nd\n\n| e |"
 
@@ -85,8 +83,7 @@ def test_plain_text_has_no_marks():
         )
     )
 )
-def test_no_page_breaks_it(pieces):
-    """Whatever stands in it, a page is text in the end."""
+def test_any_input_is_converted_to_text(pieces):
     html = "".join(pieces)
     assert isinstance(html_to_markdown(html, "https://e.x/"), str)
     assert html_to_markdown(html).count("x") <= html.count("x")

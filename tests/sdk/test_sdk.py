@@ -1,14 +1,15 @@
-"""What a pack may do: call others, read settings and secrets, open allowed files."""
+"""The SDK: calls of other tools, settings, secrets, files, batches."""
 
 import asyncio
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from onetool.domain.errors import NoRuntime
+from onetool.domain.errors import NoActiveRuntime
 from onetool.sdk import (
     ErrorText,
     allowed_path,
@@ -25,59 +26,56 @@ from onetool.sdk import (
 from onetool.testing import memory_runtime
 
 
-async def inside(function: Any, **more: Any) -> Any:
-    """Run a function as a tool, and return the result."""
+async def run_as_tool(function: Any, **options: Any) -> Any:
+    """Run a function as a tool and return the result."""
     function.__name__ = "work"
-    async with memory_runtime({"demo": [function]}, **more) as ot:
+    async with memory_runtime({"demo": [function]}, **options) as ot:
         return await ot.call("demo.work")
 
 
-async def test_what_a_tool_returns_and_raises_comes_through():
-    """Values, error texts and exceptions arrive in the calling tool as they left the called one."""
+async def test_nested_calls_pass_on_values_error_texts_and_exceptions():
 
-    class Own(LookupError):
+    class CustomError(LookupError):
         pass
 
-    def give() -> Any:
+    def native() -> Any:
         return {"native": Path("x")}
 
     def complain() -> Any:
         return ErrorText("Error: no")
 
     def fail() -> Any:
-        raise Own("why")
+        raise CustomError("why")
 
     def work() -> Any:
-        assert call_tool("demo.give") == {"native": Path("x")}
+        assert call_tool("demo.native") == {"native": Path("x")}
         assert call_tool("demo.complain") == "Error: no"
-        with pytest.raises(Own, match="why"):
+        with pytest.raises(CustomError, match="why"):
             call_tool("demo.fail")
         return "done"
 
-    async with memory_runtime({"demo": [give, complain, fail, work]}) as ot:
+    async with memory_runtime({"demo": [native, complain, fail, work]}) as ot:
         assert (await ot.call("demo.work")).data == "done"
 
 
-async def test_what_is_not_there_is_a_value_error():
-    """Unknown pack, unknown function, no dot."""
+async def test_unknown_packs_and_tools_raise_value_error():
 
     def work() -> list[str]:
-        said = []
+        messages = []
         for name in ("nonexistent.foo", "time.foo", "foo"):
             with pytest.raises(ValueError, match="not found") as caught:
                 call_tool(name)
-            said.append(str(caught.value))
-        return said
+            messages.append(str(caught.value))
+        return messages
 
-    assert (await inside(work)).data == [
+    assert (await run_as_tool(work)).data == [
         "Pack not found: nonexistent",
         "Tool not found: time.foo",
         "Pack not found: foo",
     ]
 
 
-async def test_a_parameter_may_be_called_name():
-    """The tool's name is positional, so a tool may take `name`."""
+async def test_a_tool_may_have_a_parameter_called_name():
 
     def greet(name: str) -> str:
         return f"Hello {name}"
@@ -89,25 +87,23 @@ async def test_a_parameter_may_be_called_name():
         assert (await ot.call("demo.work")).data == "Hello Bob"
 
 
-async def test_the_blocking_form_on_the_event_loop_says_what_to_use():
-    """Waiting on the loop for the loop would never end."""
+async def test_blocking_call_on_the_event_loop_is_an_error():
 
     async def work() -> Any:
         return call_tool("time.now")
 
-    assert "call_tool('time.now') would stop the event loop" in (await inside(work)).error.message
+    assert "call_tool('time.now') would block the event loop" in (await run_as_tool(work)).error.message
 
 
-def test_without_a_runtime_the_error_says_how_to_start_one():
-    """Outside of a tool there is nobody to ask."""
-    with pytest.raises(NoRuntime, match="onetool_runtime"):
+def test_call_without_a_runtime_names_onetool_runtime():
+    with pytest.raises(NoActiveRuntime, match="onetool_runtime"):
         call_tool("time.now")
-    with pytest.raises(NoRuntime):
+    with pytest.raises(NoActiveRuntime):
         asyncio.run(call_tool_async("time.now"))
 
 
-async def test_settings_and_secrets():
-    """Settings by dotted path, secrets by name; what is missing is None or the default."""
+async def test_settings_by_dotted_path_and_secrets_by_name():
+    """A missing value is None or the default."""
 
     def work() -> Any:
         return [
@@ -118,12 +114,11 @@ async def test_settings_and_secrets():
             len(get_secret("KEY") or ""),
         ]
 
-    result = await inside(work, settings={"execution": {"timeout_s": 5}}, secrets={"KEY": "hunter2"})
+    result = await run_as_tool(work, settings={"execution": {"timeout_s": 5}}, secrets={"KEY": "hunter2"})
     assert result.data == [5, "default", None, None, 7]
 
 
-def test_a_declaration_is_optional_and_leaves_the_function_alone():
-    """`@tool` and `@tool(...)` return the function itself."""
+def test_tool_decorator_returns_the_same_function():
 
     def f() -> int:
         return 1
@@ -133,7 +128,6 @@ def test_a_declaration_is_optional_and_leaves_the_function_alone():
 
 
 async def test_files_are_opened_only_under_the_roots(tmp_path):
-    """Links, dots and absolute paths that lead out are refused; what is inside is opened."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     root.mkdir()
     outside.write_text("secret")
@@ -144,21 +138,21 @@ async def test_files_are_opened_only_under_the_roots(tmp_path):
     os.mkfifo(root / "pipe")
 
     def work() -> list[str]:
-        said = []
+        outcomes = []
         for path in ("inside", "ok", "link", "../outside", str(outside), "pipe", "loop", "a\0b"):
             try:
                 with open_allowed(path) as file:
-                    said.append(file.read().decode())
+                    outcomes.append(file.read().decode())
             except PermissionError as error:
-                said.append(type(error).__name__)
-        return said
+                outcomes.append(type(error).__name__)
+        return outcomes
 
-    result = await inside(work, cwd=root)
+    result = await run_as_tool(work, cwd=root)
     assert result.data == ["fine", "fine", *["PermissionError"] * 6]
 
 
-async def test_onetools_own_directories_are_closed(home):
-    """Even under a root, settings, data and state are not for tools."""
+async def test_onetools_own_directories_are_not_accessible(home):
+    """This also holds if they are under a root."""
     home.write("onetool.yaml", f"fs: {{roots: [{home.root}, {home.cwd}]}}")
     (home.cwd / ".onetool").mkdir()
     (home.cwd / ".onetool" / "x").write_text("x")
@@ -168,63 +162,92 @@ async def test_onetools_own_directories_are_closed(home):
         for path in (home.config / "onetool.yaml", home.cwd / ".onetool" / "x"):
             result = await ot.call("fs.read_file", path=str(path))
             assert "OneTool's own" in result.error.message
-        listed = await ot.call("fs.list_dir", path=str(home.cwd), recursive=True)
-        assert [entry["path"] for entry in listed.data] == [".onetool"]
+        listing = await ot.call("fs.list_dir", path=str(home.cwd), recursive=True)
+        assert [entry["path"] for entry in listing.data] == [".onetool"]
 
 
-async def test_without_roots_everything_is_closed(tmp_path):
-    """No root, no file; the message names the setting."""
+async def test_path_outside_the_roots_names_the_setting(tmp_path):
 
     def work() -> str:
         return str(allowed_path("/etc/passwd"))
 
-    result = await inside(work, cwd=tmp_path)
+    result = await run_as_tool(work, cwd=tmp_path)
     assert "fs.roots" in result.error.message
 
 
 async def test_a_file_replaced_while_it_is_opened_is_not_read(tmp_path, monkeypatch):
-    """Between the check and the opening somebody may swap the file: then it is refused."""
     root, outside = tmp_path / "root", tmp_path / "outside"
     (root / "dir").mkdir(parents=True)
     outside.mkdir()
     (root / "dir" / "f").write_text("fine")
     (outside / "f").write_text("secret")
-    really_open = os.open
+    original_open = os.open
 
-    def swapping_open(path, flags, *more, **others):
+    def swapping_open(path, flags, *args, **kwargs):
         if str(path) == str(root / "dir" / "f"):
             (root / "dir").rename(root / "gone")
             (root / "dir").symlink_to(outside)
-        return really_open(path, flags, *more, **others)
+        return original_open(path, flags, *args, **kwargs)
 
     def work() -> str:
         with open_allowed("dir/f") as file:
             return file.read().decode()
 
     monkeypatch.setattr(os, "open", swapping_open)
-    result = await inside(work, cwd=root)
+    result = await run_as_tool(work, cwd=root)
     assert not result.ok
     assert result.meta.exception == "PermissionError"
 
 
-def test_progress_outside_of_a_tool_goes_nowhere():
-    """Functions that report progress work in plain Python too."""
+def test_progress_outside_a_tool_is_ignored():
     assert report_progress(1, 2, "half") is None
     assert batch_execute(["a"], str.upper) == "=== a ===\nA"
 
 
-async def test_a_pack_looks_like_one():
-    """Its repr names it, and Python's own questions about it are not calls."""
+@pytest.mark.parametrize(
+    ("items", "max_workers", "message"),
+    [
+        ([("a", "A", "more")], None, "pair, not a tuple of 3: ('a', 'A', 'more')"),
+        ([("a",)], None, "not a tuple of 1"),
+        (["a"], 0, "max_workers must be >= 1, got 0"),
+        (["a"], -1, "max_workers must be >= 1, got -1"),
+    ],
+)
+def test_invalid_batch_is_rejected_before_anything_runs(items, max_workers, message):
+    ran = []
+    with pytest.raises(ValueError, match=re.escape(message)):
+        batch_execute(items, ran.append, max_workers)
+    assert ran == []
+
+
+def test_batch_item_that_exits_does_not_stop_the_others():
+    def process(item: str) -> str:
+        if item == "b":
+            raise SystemExit(3)
+        return item.upper()
+
+    assert batch_execute(["a", "b", "c"], process).split("\n\n") == [
+        "=== a ===\nA",
+        "=== b ===\nError: SystemExit: 3",
+        "=== c ===\nC",
+    ]
+
+
+async def test_pack_proxy_has_only_the_tools_of_the_pack():
+    """An unknown name is an AttributeError that suggests the closest tool."""
 
     def work() -> list[Any]:
         pack = get_pack("time")
-        return [repr(pack), hasattr(pack, "__len__")]
+        names = ("now", "nwo", "__len__")
+        return [repr(pack), [hasattr(pack, name) for name in names], getattr(pack, "nwo", "none")]
 
-    assert (await inside(work)).data == ["<pack time>", False]
+    assert (await run_as_tool(work)).data == ["<pack time>", [True, False, False], "none"]
+    result = await run_as_tool(lambda: get_pack("time").nwo())
+    assert (result.meta.exception, "time.now" in result.error.message) == ("AttributeError", True)
 
 
 @pytest.mark.parametrize(
-    ("before", "kept"),
+    ("before", "documents"),
     [
         ("--- {at: x, topic: notes, mess", 0),
         ("---", 0),
@@ -232,14 +255,14 @@ async def test_a_pack_looks_like_one():
         ("written: by hand", 1),
     ],
 )
-async def test_a_note_after_a_torn_one(tmp_path, before, kept):
-    """What a killed process began is cut off; what a person wrote stays."""
+async def test_a_partially_written_note_is_removed(tmp_path, before, documents):
+    """Text that a person wrote is unchanged."""
     file = tmp_path / "notes.yaml"
     file.write_text(before)
     async with memory_runtime(settings={"topics": [{"pattern": "*", "file": str(file)}]}) as ot:
         assert (await ot.call("ot.notify", topic="a", message="new")).data == f"OK: a -> {file}"
-        documents = list(yaml.safe_load_all(file.read_text()))
-        assert (len(documents), documents[-1]["message"]) == (kept + 1, "new")
+        loaded = list(yaml.safe_load_all(file.read_text()))
+        assert (len(loaded), loaded[-1]["message"]) == (documents + 1, "new")
         file.unlink()
         file.mkdir()
-        assert "Error: Cannot write the note" in (await ot.call("ot.notify", topic="a", message="x")).data
+        assert "Error: Cannot write the message" in (await ot.call("ot.notify", topic="a", message="x")).data

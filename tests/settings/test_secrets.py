@@ -1,4 +1,4 @@
-"""Secrets: a private file, and values that show nowhere."""
+"""Secrets: a private file, and values that never appear in output."""
 
 import os
 
@@ -8,33 +8,34 @@ from onetool.domain.errors import SettingsError
 from onetool.settings.secrets import Secret, Secrets, load_secrets
 
 
-def test_names_and_values(home):
-    """A value, a value with its hosts, a value from the environment."""
+def test_secrets_are_loaded(home):
+    """A value, a value with hosts, a value from the environment."""
     file = home.write("secrets.yaml", "A: one\nB: {value: two, hosts: [api.example]}\nC: ${FROM_ENV}\n")
-    found = load_secrets(file, {"FROM_ENV": "three"})
-    assert {name: secret.value for name, secret in found.items()} == {"A": "one", "B": "two", "C": "three"}
-    assert found["B"].hosts == ("api.example",)
-    assert found["A"].hosts is None
-    assert len(found) == 3
+    secrets = load_secrets(file, {"FROM_ENV": "three"})
+    assert {name: secret.value for name, secret in secrets.items()} == {"A": "one", "B": "two", "C": "three"}
+    assert secrets["B"].hosts == ("api.example",)
+    assert secrets["A"].hosts is None
+    assert len(secrets) == 3
 
 
-def test_no_file_no_secrets(home):
-    """A missing or empty file holds none."""
+def test_missing_or_empty_file_has_no_secrets(home):
     assert not load_secrets(home.config / "secrets.yaml", {})
     assert not load_secrets(home.write("secrets.yaml", "# none\n"), {})
 
 
+@pytest.mark.linux
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o666])
-def test_a_file_that_others_can_read_is_refused(home, mode):
-    """Mode 0600 is enforced, and the command that mends it is named."""
+def test_file_readable_by_others_is_rejected(home, mode):
+    """The message contains the command that fixes it."""
     file = home.write("secrets.yaml", "A: one\n", mode=mode)
     with pytest.raises(SettingsError, match=f"chmod 600 {file}"):
         load_secrets(file, {})
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
-def test_a_file_of_another_user_is_refused(home):
-    """A file that somebody else can write is not ours."""
+@pytest.mark.linux
+def test_file_of_another_user_is_rejected(home):
+    if os.getuid() != 0:
+        pytest.skip("only root can change the owner of a file")
     file = home.write("secrets.yaml", "A: one\n")
     os.chown(file, 12345, 12345)
     with pytest.raises(SettingsError, match="another user"):
@@ -56,22 +57,20 @@ def test_a_file_of_another_user_is_refused(home):
         "A: ${NOT_SET}",
     ],
 )
-def test_a_broken_file_is_refused_without_repeating_it(home, text):
-    """The error names the line and the shape that would be right, never a value."""
+def test_error_for_an_invalid_file_quotes_no_value(home, text):
     with pytest.raises(SettingsError) as caught:
         load_secrets(home.write("secrets.yaml", text), {})
     assert "hunter2" not in str(caught.value)
 
 
-def test_an_unreadable_file_is_an_error(home):
-    """A directory in its place is no absence."""
+def test_unreadable_file_is_an_error(home):
+    """It does not count as missing."""
     (home.config / "secrets.yaml").mkdir()
     with pytest.raises(SettingsError, match="cannot be read"):
         load_secrets(home.config / "secrets.yaml", {})
 
 
-def test_no_repr_shows_a_value():
-    """Neither a secret nor all of them."""
+def test_repr_shows_no_value():
     secret = Secret(name="A", value="hunter2")
     secrets = Secrets({"A": secret})
     assert "hunter2" not in repr(secret) + repr(secrets) + str(secrets)

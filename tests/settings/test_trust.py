@@ -1,11 +1,11 @@
-"""Trust: a hostile repository does nothing because OneTool was started in it."""
+"""Trust: starting OneTool in a hostile repository has no effect."""
 
 import json
 
 import pytest
 
-from commands import onetool
 from onetool.settings.trust import load_trust, save_trust
+from support.cli_process import onetool
 
 PACK = """
 from pathlib import Path
@@ -40,13 +40,13 @@ def hostile(home):
     return home
 
 
-def test_nothing_of_an_untrusted_project_is_used(hostile):
-    """No command, no code, no host, no root; one line says so."""
-    listed = onetool("tools", "list")
-    names = [tool["name"] for tool in json.loads(listed.stdout)]
+def test_untrusted_project_is_ignored(hostile):
+    """No command, code, host or root. One line on stderr reports it."""
+    done = onetool("tools", "list")
+    names = [tool["name"] for tool in json.loads(done.stdout)]
     assert not {"evil", "evil.boo"} & set(names)
-    assert listed.stderr.strip().splitlines() == [
-        "2 files of this project are held back until you look at them with: onetool trust"
+    assert done.stderr.strip().splitlines() == [
+        "Ignoring 2 untrusted project files. Review with: onetool trust"
     ]
     shown = json.loads(onetool("config", "show", "--json").stdout)
     assert shown["fs"]["roots"] == [str(hostile.cwd)]
@@ -54,28 +54,28 @@ def test_nothing_of_an_untrusted_project_is_used(hostile):
     assert not (hostile.cwd / "owned").exists()
 
 
-def test_a_module_of_the_working_directory_is_never_imported(hostile):
-    """Also when a pack of the user's is looked into by the child process."""
+def test_modules_in_the_working_directory_are_never_imported(hostile):
+    """Nor by the process that inspects the user's packs."""
     hostile.write("tools/mine.py", "import yaml\n\ndef safe() -> str:\n    return yaml.__name__\n")
-    answer = onetool("tools", "invoke", "mine.safe")
-    assert json.loads(answer.stdout)["data"] == "yaml"
+    done = onetool("tools", "invoke", "mine.safe")
+    assert json.loads(done.stdout)["data"] == "yaml"
     assert not (hostile.cwd / "owned").exists()
 
 
 def test_trust_shows_the_files_and_asks(hostile):
-    """No answer is no; yes pins exactly what was shown."""
-    refused = onetool("trust", stdin="n\n")
-    assert refused.returncode == 1
-    assert "onetool.yaml" in refused.stdout
-    assert "tools/evil.py" in refused.stdout
+    """Confirming trusts exactly what was shown."""
+    declined = onetool("trust", stdin="n\n")
+    assert declined.returncode == 1
+    assert "onetool.yaml" in declined.stdout
+    assert "tools/evil.py" in declined.stdout
     assert "evil" not in tools(hostile)
     assert onetool("trust", stdin="y\n").returncode == 0
     assert {"evil", "evil.boo"} <= set(tools(hostile))
     assert "trusted  onetool.yaml" in onetool("trust", "--yes").stdout
 
 
-def test_a_changed_file_is_held_back_again(hostile):
-    """A later change waits for a new yes, file by file."""
+def test_changed_file_is_untrusted_again(hostile):
+    """Trust is per file."""
     onetool("trust", "--yes")
     pack = hostile.cwd / ".onetool" / "tools" / "evil.py"
     pack.write_text(PACK + "\n# changed\n")
@@ -88,8 +88,8 @@ def test_a_changed_file_is_held_back_again(hostile):
     assert {"evil.boo", "new.more"} <= set(tools(hostile))
 
 
-def test_a_project_cannot_name_other_directories_of_packs(hostile):
-    """Code outside of what trust covers is refused even in a trusted project."""
+def test_project_cannot_set_tools_dirs(hostile):
+    """Trust does not cover code in other directories."""
     (hostile.cwd / ".onetool" / "onetool.yaml").write_text("tools_dirs: [../packs]\n")
     onetool("trust", "--yes")
     failed = onetool("tools", "list")
@@ -97,18 +97,16 @@ def test_a_project_cannot_name_other_directories_of_packs(hostile):
     assert "tools_dirs cannot be set by a project" in failed.stderr
 
 
-def test_there_may_be_nothing_to_trust(home):
-    """Outside of a project the command says so and fails."""
-    answer = onetool("trust", "--yes")
-    assert answer.returncode == 1
-    assert "nothing to trust" in answer.stderr
+def test_trust_fails_outside_a_project(home):
+    done = onetool("trust", "--yes")
+    assert done.returncode == 1
+    assert "Nothing to trust" in done.stderr
 
 
 @pytest.mark.parametrize(
     "record", ["", "{", "[]", '{"files": 5}', '{"files": {"onetool.yaml": null}}', "null"]
 )
-def test_a_damaged_record_trusts_nothing(home, record):
-    """A store that cannot be read fails closed."""
+def test_corrupt_record_trusts_nothing(home, record):
     project = home.cwd / ".onetool"
     project.mkdir()
     file = project / "onetool.yaml"
@@ -120,11 +118,12 @@ def test_a_damaged_record_trusts_nothing(home, record):
     trust = load_trust(home.state, project)
     assert trust.read(file) is None
     assert trust.read(file) is None
-    assert trust.held_back == ["onetool.yaml"]
+    assert trust.untrusted == ["onetool.yaml"]
 
 
-def test_the_record_is_private(home):
-    """Who can write the record decides what is trusted."""
+@pytest.mark.linux
+def test_record_is_private(home):
+    """Write access to the record is the right to trust files."""
     project = home.cwd / ".onetool"
     project.mkdir()
     save_trust(home.state, project, [])

@@ -1,4 +1,4 @@
-"""Docstrings are a tool's user interface."""
+"""The docstring parser."""
 
 from onetool.sources.python_packs.docstring import parse_docstring
 
@@ -24,17 +24,16 @@ FULL = """Do a thing.
     """
 
 
-def test_all_parts_are_found():
-    """Description, arguments, returns and example, each without its indentation."""
-    found = parse_docstring(FULL)
-    assert found.description == "Do a thing.\n\nMore about it."
-    assert found.args["path"] == "Where it is, over two lines."
-    assert found.args["options"] == "Anything else."
-    assert found.returns == "A list of things."
-    assert found.example == 'do(path="x")\ndo(path="y")'
+def test_all_parts_are_parsed():
+    """Indentation is removed."""
+    parsed = parse_docstring(FULL)
+    assert parsed.description == "Do a thing.\n\nMore about it."
+    assert parsed.args["path"] == "Where it is, over two lines."
+    assert parsed.args["options"] == "Anything else."
+    assert parsed.returns == "A list of things."
+    assert parsed.example == 'do(path="x")\ndo(path="y")'
 
 
 def test_parts_may_be_missing():
-    """No docstring at all is fine too."""
     assert parse_docstring(None).description == ""
     assert parse_docstring("One line.").description == "One line."

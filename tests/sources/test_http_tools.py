@@ -1,4 +1,4 @@
-"""HTTP tools against real servers: what they send, what they make of answers, and what they never tell."""
+"""HTTP tools against local servers: requests, responses, retries, redirects, authentication, redaction."""
 
 import asyncio
 import base64
@@ -10,27 +10,28 @@ import random
 import time
 import zlib
 from contextlib import asynccontextmanager
-from email.utils import formatdate
 from urllib.parse import parse_qs
 
 import pytest
 
 from onetool.domain import Reason, Registry, Tool, ToolSpec
-from onetool.domain.caller import Caller
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError
-from onetool.domain.invocation import Flag, Invocation
+from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.settings.secrets import Secret
-from onetool.sources.http_tools import HttpTool, Pace, Tokens
-from onetool.sources.http_tools.bodies import Answer as BodyAnswer
-from onetool.sources.http_tools.tokens import Token
-from onetool.sources.snapshot import Fixed, Snapshot
+from onetool.sources.http_tools import HttpToolRunner, TokenCache
+from onetool.sources.http_tools.response_body import ResponseBody
+from onetool.sources.http_tools.token_cache import AccessToken
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
-from raw_http import RawServer, reply
+from support.raw_http import RawHttpServer, raw_response
+from support.waiting import HANG_S
 
 HOSTS = ["127.0.0.1", "127.0.0.2", "localhost"]
 KEY = "k3y-s3cret/value+1"
-QUICK = Pace(base=0.01)
+FAST = Backoff(base_s=0.01)
 
 
 def secret(name, value=KEY, hosts=None):
@@ -49,76 +50,78 @@ async def http():
 
 
 @pytest.fixture
-def make(http):
+def make_tool(http):
     def tool(
-        *requests, secrets=None, limits=None, response=None, hosts=HOSTS, tokens=None, pace=QUICK, args=()
+        *requests, secrets=None, limits=None, response=None, hosts=HOSTS, tokens=None, backoff=FAST, args=()
     ):
         impl = {"request": None, "requests": list(requests), "response": response or {}}
-        return HttpTool(
+        return HttpToolRunner(
             impl,
             arg_schema=schema(*args),
             limits=limits,
             secrets=secrets or {},
             http=http,
             allowed_hosts=hosts,
-            tokens=tokens or Tokens(),
-            pace=pace,
+            tokens=tokens or TokenCache(),
+            backoff=backoff,
         )
 
     return tool
 
 
-def call(tool, *, seconds=10.0, **args):
-    invocation = Invocation("id", "x.y", args, Caller(door="test"), time.monotonic() + seconds, Flag())
+def call(tool, *, seconds=HANG_S, **args):
+    invocation = Invocation(
+        "id", "x.y", args, Caller(interface="test"), time.monotonic() + seconds, CancelFlag()
+    )
     return tool.run(args, invocation)
 
 
-async def failed(tool, *, seconds=10.0, **args):
+async def call_error(tool, *, seconds=HANG_S, **args):
     with pytest.raises(ExecutionError) as caught:
         await call(tool, seconds=seconds, **args)
     return caught.value
 
 
 @asynccontextmanager
-async def server(*answers, host="127.0.0.1"):
-    """Give the answers in turn, the last one for ever."""
-    left = list(answers)
+async def server(*responses, host="127.0.0.1"):
+    """Serve the responses in turn. The last one is repeated."""
+    remaining = list(responses)
 
-    def answer(seen):
-        given = left.pop(0) if len(left) > 1 else left[0]
-        return given(seen) if callable(given) else given
+    def respond(received):
+        response = remaining.pop(0) if len(remaining) > 1 else remaining[0]
+        return response(received) if callable(response) else response
 
-    async with RawServer(answer, host) as raw:
-        yield raw
-
-
-def get(url, **more):
-    return {"method": "GET", "urlTemplate": url, **more}
+    async with RawHttpServer(respond, host) as upstream:
+        yield upstream
 
 
-def post(url, **more):
-    return {"method": "POST", "urlTemplate": url, **more}
+def get(url, **fields):
+    return {"method": "GET", "urlTemplate": url, **fields}
+
+
+def post(url, **fields):
+    return {"method": "POST", "urlTemplate": url, **fields}
 
 
 @pytest.mark.spec("BND-12", "BND-18", "BND-55")
-async def test_the_request_is_what_its_templates_say(make):
-    """Every byte: path, query, headers and body, with arguments and a secret in their places."""
-    async with server(reply({"ok": 1})) as raw:
-        url = raw.url + "/a b/${id}?fixed=1&q=${text}&gone=${none}".replace(" ", "%20")
+async def test_request_is_built_from_its_templates(make_tool):
+    """Arguments and secrets are inserted into path, query, headers and body."""
+    async with server(raw_response({"ok": 1})) as upstream:
+        url = upstream.url + "/a b/${id}?fixed=1&q=${text}&absent=${none}".replace(" ", "%20")
         request = post(
             url,
             query={"tags": "${tags}", "n": 5, "yes": True, "none": "${none}", "deep": {"a": 1}},
             headers={"X-Key": "key ${KEY}", "X-None": "${none}", "X-Ü".replace("Ü", "U"): "ü ${text}"},
             body={"n": "${id}", "text": "is ${text}", "none": "${none}", "list": "${tags}", "$${x}": None},
         )
-        tool = make(request, args=["id", "text", "tags", "none"], secrets=secret("KEY"))
+        tool = make_tool(request, args=["id", "text", "tags", "none"], secrets=secret("KEY"))
         assert await call(tool, id=7, text="a&b/ü ${KEY}", tags=["x y", "z"], none=None) == {"ok": 1}
-    (seen,) = raw.requests
+    (received,) = upstream.requests
     body = '{"n":7,"text":"is a&b/ü ${KEY}","list":["x y","z"],"${x}":null}'.encode()
-    assert seen.head.decode() == (
+    assert received.head.decode() == (
         "POST /a%20b/7?fixed=1&q=a%26b%2F%C3%BC%20%24%7BKEY%7D"
         "&tags=x%20y&tags=z&n=5&yes=true&deep=%7B%22a%22%3A1%7D HTTP/1.1\r\n"
-        f"Host: 127.0.0.1:{raw.port}\r\n"
+        f"Host: 127.0.0.1:{upstream.port}\r\n"
         "User-Agent: OneTool/0.1.0\r\n"
         "Accept: */*\r\n"
         "Accept-Encoding: gzip\r\n"
@@ -127,11 +130,11 @@ async def test_the_request_is_what_its_templates_say(make):
         "Content-Type: application/json\r\n"
         f"Content-Length: {len(body)}\r\n\r\n"
     )
-    assert seen.body == body
+    assert received.body == body
 
 
 @pytest.mark.parametrize(
-    ("headers", "body", "kind", "sent"),
+    ("headers", "body", "content_type", "sent"),
     [
         ({}, "plain ${v}", "text/plain; charset=utf-8", b'plain a&b=<"c">'),
         ({}, [1, "${v}"], "application/json", b'[1,"a&b=<\\"c\\">"]'),
@@ -153,89 +156,116 @@ async def test_the_request_is_what_its_templates_say(make):
         ({"Accept": "text/csv", "user-agent": "me"}, None, None, b""),
     ],
 )
-async def test_bodies_are_written_as_their_content_type_asks(make, headers, body, kind, sent):
-    """A value stays a value in JSON, forms and markup; without a body there is no content type."""
-    async with server(reply()) as raw:
-        tool = make(post(raw.url, headers=headers, body=body), args=["v", "n", "none"])
+async def test_body_is_encoded_by_content_type(make_tool, headers, body, content_type, sent):
+    """Values are escaped in JSON, forms and markup. Without a body there is no content type."""
+    async with server(raw_response()) as upstream:
+        tool = make_tool(post(upstream.url, headers=headers, body=body), args=["v", "n", "none"])
         assert await call(tool, v='a&b=<"c">', n=5) == ""
-    assert (raw.requests[0].headers.get("content-type"), raw.requests[0].body) == (kind, sent)
+    assert (upstream.requests[0].headers.get("content-type"), upstream.requests[0].body) == (
+        content_type,
+        sent,
+    )
 
 
 @pytest.mark.spec("BND-12")
-async def test_requests_run_in_order_and_use_earlier_answers(make):
-    """The last answer is the value."""
-    answers = [reply({"id": 7, "list": [{"k": "v"}]}), reply("done")]
-    async with server(*answers) as raw:
-        first = post(raw.url + "/make", body={"name": "${user.name}"})
-        second = get(raw.url + "/${steps.0.id}/${steps.0.list.0.k}", query={"all": "${steps.0.list}"})
-        assert await call(make(first, second, args=["user"]), user={"name": "Ann"}) == "done"
-        assert json.loads(raw.requests[0].body) == {"name": "Ann"}
-        assert raw.requests[1].target == "/7/v?all=%7B%22k%22%3A%22v%22%7D"
-        missing = await failed(
-            make(first, get(raw.url + "/${steps.0.id}"), args=["user"]), user={"name": "x"}
+async def test_requests_run_in_order_and_use_earlier_responses(make_tool):
+    """The last response is the value."""
+    responses = [raw_response({"id": 7, "list": [{"k": "v"}]}), raw_response("done")]
+    async with server(*responses) as upstream:
+        first = post(upstream.url + "/make", body={"name": "${user.name}"})
+        second = get(upstream.url + "/${steps.0.id}/${steps.0.list.0.k}", query={"all": "${steps.0.list}"})
+        assert await call(make_tool(first, second, args=["user"]), user={"name": "Ann"}) == "done"
+        assert json.loads(upstream.requests[0].body) == {"name": "Ann"}
+        assert upstream.requests[1].target == "/7/v?all=%7B%22k%22%3A%22v%22%7D"
+        missing = await call_error(
+            make_tool(first, get(upstream.url + "/${steps.0.id}"), args=["user"]), user={"name": "x"}
         )
     assert (missing.reason, "${steps.0.id}" in str(missing)) == (Reason.UPSTREAM, True)
 
 
 @pytest.mark.spec("BND-18", "BND-19")
-async def test_what_cannot_be_filled_in_is_not_sent(make):
-    """A missing argument or secret, a value that does not fit its place, a host that is not listed."""
-    async with server(reply()) as raw:
+async def test_request_with_invalid_placeholders_or_host_is_not_sent(make_tool):
+    """A missing argument or secret, a value that is invalid in its place, a host that is not listed."""
+    async with server(raw_response()) as upstream:
         cases = [
-            (make(get(raw.url + "/${id}"), args=["id"]), Reason.BAD_ARGS, "Argument 'id' has no value"),
-            (make(post(raw.url, body="${id}"), args=["id"]), Reason.BAD_ARGS, "'id' has no value"),
-            (make(get(raw.url + "/${user.x}"), args=["user"]), Reason.BAD_ARGS, "'user.x' has no value"),
-            (make(get(raw.url + "/${KEY}")), Reason.RAISED, "Add it to secrets.yaml as KEY: <value>"),
             (
-                make(get(raw.url, auth={"type": "bearer", "token": "${id}"}), args=["id"]),
+                make_tool(get(upstream.url + "/${id}"), args=["id"]),
+                Reason.BAD_ARGS,
+                "Argument 'id' has no value",
+            ),
+            (make_tool(post(upstream.url, body="${id}"), args=["id"]), Reason.BAD_ARGS, "'id' has no value"),
+            (
+                make_tool(get(upstream.url + "/${user.x}"), args=["user"]),
+                Reason.BAD_ARGS,
+                "'user.x' has no value",
+            ),
+            (
+                make_tool(get(upstream.url + "/${KEY}")),
+                Reason.RAISED,
+                "Add it to secrets.yaml as KEY: <value>",
+            ),
+            (
+                make_tool(get(upstream.url, auth={"type": "bearer", "token": "${id}"}), args=["id"]),
                 Reason.BAD_ARGS,
                 "id",
             ),
             (
-                make(get(raw.url, auth={"type": "hmac", "secret": "x", "payload": "${id}"}), args=["id"]),
+                make_tool(
+                    get(upstream.url, auth={"type": "hmac", "secret": "x", "payload": "${id}"}), args=["id"]
+                ),
                 Reason.BAD_ARGS,
                 "'id' has no value",
             ),
-            (make(get(raw.url), hosts=["other.test"]), Reason.HOST_NOT_ALLOWED, "not in allowedHosts"),
-            (make(get("http://127.1/")), Reason.HOST_NOT_ALLOWED, "not an address"),
             (
-                make(get(raw.url, headers={"X": "${KEY}"}), secrets=secret("KEY", hosts=("api.test",))),
+                make_tool(get(upstream.url), hosts=["other.test"]),
+                Reason.HOST_NOT_ALLOWED,
+                "not in allowedHosts",
+            ),
+            (make_tool(get("http://127.1/")), Reason.HOST_NOT_ALLOWED, "not an IP address"),
+            (
+                make_tool(
+                    get(upstream.url, headers={"X": "${KEY}"}), secrets=secret("KEY", hosts=("api.test",))
+                ),
                 Reason.HOST_NOT_ALLOWED,
                 "Secret 'KEY' may not be sent to '127.0.0.1'. Its hosts in secrets.yaml: api.test.",
             ),
             (
-                make(get(raw.url, headers={"X": "${KEY}"}), secrets=secret("KEY", f"{KEY}\nX: y")),
+                make_tool(get(upstream.url, headers={"X": "${KEY}"}), secrets=secret("KEY", f"{KEY}\nX: y")),
                 Reason.RAISED,
-                "Secret 'KEY' holds '\\n'",
+                "Secret 'KEY' contains '\\n'",
             ),
         ]
         for tool, reason, text in cases:
-            error = await failed(tool)
+            error = await call_error(tool)
             assert (error.reason, text in str(error), KEY in str(error)) == (reason, True, False), str(error)
-        error = await failed(make(get(raw.url + "/${id}"), args=["id"]), id="..")
-        assert (error.reason, raw.connections) == (Reason.BAD_ARGS, 0)
-        assert (await failed(make(get(raw.url + "/${steps.0.a}")))).reason is Reason.UPSTREAM
-    async with server(reply({"a": ".."})) as raw:
-        both = make(get(raw.url), get(raw.url + "/${steps.0.a}"))
-        assert (await failed(both)).reason is Reason.UPSTREAM
+        error = await call_error(make_tool(get(upstream.url + "/${id}"), args=["id"]), id="..")
+        assert (error.reason, upstream.connections) == (Reason.BAD_ARGS, 0)
+        assert (await call_error(make_tool(get(upstream.url + "/${steps.0.a}")))).reason is Reason.UPSTREAM
+    async with server(raw_response({"a": ".."})) as upstream:
+        both = make_tool(get(upstream.url), get(upstream.url + "/${steps.0.a}"))
+        assert (await call_error(both)).reason is Reason.UPSTREAM
 
 
 @pytest.mark.spec("BND-55", "BND-58")
 @pytest.mark.parametrize(
-    ("method", "answer", "value"),
+    ("method", "response", "value"),
     [
-        ("GET", reply({"a": [1]}), {"a": [1]}),
-        ("GET", reply("[1, 2]"), [1, 2]),
-        ("GET", reply("42"), "42"),
-        ("GET", reply("{not json"), "{not json"),
-        ("GET", reply("oops", Content_Type="application/json"), "oops"),
-        ("GET", reply("", Content_Type="application/problem+json"), None),
-        ("GET", reply("grün".encode("latin-1"), Content_Type="text/plain; charset=ISO-8859-1"), "grün"),
-        ("GET", reply("\ufeffgrün", Content_Type="text/plain; charset=nonsense"), "grün"),
-        ("GET", reply({"z": 1}, zipped=True), {"z": 1}),
-        ("GET", reply(zlib.compress(b"deflated"), Content_Encoding="deflate"), "deflated"),
-        ("GET", reply("same", Content_Encoding="identity"), "same"),
-        ("GET", reply("", Content_Encoding="gzip"), ""),
+        ("GET", raw_response({"a": [1]}), {"a": [1]}),
+        ("GET", raw_response("[1, 2]"), [1, 2]),
+        ("GET", raw_response("42"), "42"),
+        ("GET", raw_response("{not json"), "{not json"),
+        ("GET", raw_response("oops", Content_Type="application/json"), "oops"),
+        ("GET", raw_response("", Content_Type="application/problem+json"), None),
+        (
+            "GET",
+            raw_response("grün".encode("latin-1"), Content_Type="text/plain; charset=ISO-8859-1"),
+            "grün",
+        ),
+        ("GET", raw_response("\ufeffgrün", Content_Type="text/plain; charset=nonsense"), "grün"),
+        ("GET", raw_response({"z": 1}, gzipped=True), {"z": 1}),
+        ("GET", raw_response(zlib.compress(b"deflated"), Content_Encoding="deflate"), "deflated"),
+        ("GET", raw_response("same", Content_Encoding="identity"), "same"),
+        ("GET", raw_response("", Content_Encoding="gzip"), ""),
         ("DELETE", b"HTTP/1.1 204 X\r\n\r\n", None),
         ("HEAD", b"HTTP/1.1 200 X\r\nContent-Length: 5\r\n\r\n", None),
         (
@@ -245,54 +275,59 @@ async def test_what_cannot_be_filled_in_is_not_sent(make):
         ),
     ],
 )
-async def test_what_an_answer_becomes(make, method, answer, value):
-    """JSON where it says so or looks so, else text; nothing where there is none."""
-    async with server(answer) as raw:
-        assert await call(make({"method": method, "urlTemplate": raw.url})) == value
+async def test_response_value(make_tool, method, response, value):
+    """JSON if declared or detected, else text; None if there is no content."""
+    async with server(response) as upstream:
+        assert await call(make_tool({"method": method, "urlTemplate": upstream.url})) == value
 
 
 @pytest.mark.parametrize(
-    ("answer", "text"),
+    ("response", "text"),
     [
-        (reply("x", Content_Encoding="br"), "content encoding 'br' is not understood"),
-        (reply("nothing zipped", Content_Encoding="gzip"), "the compressed content is broken"),
-        (reply(zlib.compress(b"x" * 999)[:-9], Content_Encoding="gzip"), "breaks off"),
-        (b"nonsense\r\n\r\n", "has no answer: RemoteProtocolError"),
+        (raw_response("x", Content_Encoding="br"), "unsupported content encoding 'br'"),
+        (raw_response("not gzip", Content_Encoding="gzip"), "the compressed content is corrupt"),
+        (raw_response(zlib.compress(b"x" * 999)[:-9], Content_Encoding="gzip"), "is truncated"),
+        (b"nonsense\r\n\r\n", "failed: RemoteProtocolError"),
     ],
 )
-async def test_answers_that_cannot_be_read(make, answer, text):
-    """An unknown encoding, a broken one, and what is no HTTP at all."""
-    async with server(answer) as raw:
-        error = await failed(make(post(raw.url)))
+async def test_unreadable_response_is_an_error(make_tool, response, text):
+    """An unsupported encoding, corrupt content, and a response that is not HTTP."""
+    async with server(response) as upstream:
+        error = await call_error(make_tool(post(upstream.url)))
     assert (error.reason, text in str(error)) == (Reason.UPSTREAM, True), str(error)
 
 
 @pytest.mark.spec("BND-59")
-async def test_another_status_is_an_error_with_the_upstreams_own_words(make):
-    """Method, host, path and status, and both ends of a long body; never the query."""
-    async with server(reply("why: " + "x" * 2000 + " end", 404), reply("", 400), reply({"a": 1}, 418)) as raw:
-        error = await failed(make(get(raw.url + "/a/${id}?q=hidden"), args=["id"]), id=7)
+async def test_error_status_is_reported_with_the_response_body(make_tool):
+    """The message has method, host, path, status, and both ends of a long body, but not the query."""
+    async with server(
+        raw_response("why: " + "x" * 2000 + " end", 404), raw_response("", 400), raw_response({"a": 1}, 418)
+    ) as upstream:
+        error = await call_error(make_tool(get(upstream.url + "/a/${id}?q=hidden"), args=["id"]), id=7)
         assert error.reason is Reason.UPSTREAM
-        assert str(error).startswith("GET 127.0.0.1/a/7 answered 404: why: xxx")
+        assert str(error).startswith("GET 127.0.0.1/a/7 returned 404: why: xxx")
         assert (str(error).endswith("x end"), len(str(error)) < 560, "hidden" in str(error)) == (
             True,
             True,
             False,
         )
-        assert str(await failed(make(get(raw.url)))) == "GET 127.0.0.1/ answered 400."
-        as_value = make(get(raw.url), get(raw.url + "/never"), response={"errorMode": "value"})
+        assert str(await call_error(make_tool(get(upstream.url)))) == "GET 127.0.0.1/ returned 400."
+        as_value = make_tool(get(upstream.url), get(upstream.url + "/never"), response={"errorMode": "value"})
         assert await call(as_value) == {"status": 418, "body": {"a": 1}}
-        assert await call(make(get(raw.url), response={"successCodes": [418]})) == {"a": 1}
-        assert "/never" not in [seen.target for seen in raw.requests]
+        assert await call(make_tool(get(upstream.url), response={"successCodes": [418]})) == {"a": 1}
+        assert "/never" not in [received.target for received in upstream.requests]
 
 
 @pytest.mark.spec("BND-56", "BND-66")
-async def test_a_passing_failure_is_tried_again(make):
-    """Twice more with growing gaps for what may be repeated; once for what may not; never for a plain no."""
-    pace = Pace(base=0.05)
-    async with server(reply("", 503), reply("", 429), reply("yes")) as raw:
-        assert await call(make(get(raw.url), pace=pace)) == "yes"
-        gaps = [later.at - seen.at for seen, later in zip(raw.requests, raw.requests[1:], strict=False)]
+async def test_transient_error_is_retried(make_tool):
+    """Idempotent methods are retried twice with growing delays. Other methods and other errors are not."""
+    backoff = Backoff(base_s=0.05)
+    async with server(raw_response("", 503), raw_response("", 429), raw_response("yes")) as upstream:
+        assert await call(make_tool(get(upstream.url), backoff=backoff)) == "yes"
+        gaps = [
+            later.received_at - received.received_at
+            for received, later in zip(upstream.requests, upstream.requests[1:], strict=False)
+        ]
     assert (len(gaps), gaps[0] >= 0.05, gaps[1] >= 0.1) == (2, True, True)
     for method, status, limits, hits in [
         ("GET", 503, {}, 3),
@@ -305,217 +340,218 @@ async def test_a_passing_failure_is_tried_again(make):
         ("GET", 400, {}, 1),
         ("GET", 500, {}, 1),
     ]:
-        async with server(reply("", status)) as raw:
-            tool = make({"method": method, "urlTemplate": raw.url}, limits=limits)
-            assert (await failed(tool)).reason is Reason.UPSTREAM
-        assert len(raw.requests) == hits, method
-    async with server(reply("fine", 503)) as raw:
-        assert await call(make(get(raw.url), response={"successCodes": [503]})) == "fine"
-    assert len(raw.requests) == 1
+        async with server(raw_response("", status)) as upstream:
+            tool = make_tool({"method": method, "urlTemplate": upstream.url}, limits=limits)
+            assert (await call_error(tool)).reason is Reason.UPSTREAM
+        assert len(upstream.requests) == hits, method
+    async with server(raw_response("fine", 503)) as upstream:
+        assert await call(make_tool(get(upstream.url), response={"successCodes": [503]})) == "fine"
+    assert len(upstream.requests) == 1
 
 
 @pytest.mark.spec("BND-56")
-async def test_a_lost_connection_is_tried_again(make):
-    """Where nothing was sent for any method; afterwards only where repeating does no harm."""
-    async with server(None, reply("back")) as raw:
-        assert await call(make(get(raw.url))) == "back"
-    async with server(None, reply("twice")) as raw:
-        error = await failed(make(post(raw.url)))
-    assert (error.reason, len(raw.requests)) == (Reason.UPSTREAM, 1)
-    waits = []
+async def test_lost_connection_is_retried(make_tool):
+    """Any method if nothing was sent, otherwise idempotent methods only."""
+    async with server(None, raw_response("back")) as upstream:
+        assert await call(make_tool(get(upstream.url))) == "back"
+    async with server(None, raw_response("twice")) as upstream:
+        error = await call_error(make_tool(post(upstream.url)))
+    assert (error.reason, len(upstream.requests)) == (Reason.UPSTREAM, 1)
+    delays = []
 
-    async def wait(seconds):
-        waits.append(seconds)
+    async def sleep(seconds):
+        delays.append(seconds)
 
-    error = await failed(make(post(raw.url), pace=Pace(sleep=wait, random=lambda: 0.0)))
-    assert (error.reason, waits, "has no answer" in str(error)) == (Reason.UPSTREAM, [0.2, 0.4], True)
-
-
-def test_the_server_says_when_to_come_back():
-    """Retry-After counts where it asks for more: seconds, or a date; nonsense says nothing."""
-    pace = Pace(base=1, random=lambda: 1.0, wall=lambda: 1_000_000.0)
-    assert [pace.gap(n, None) for n in (1, 2, 3)] == [1.5, 3.0, 6.0]
-    assert pace.gap(1, " 7 ") == 7.0
-    assert pace.gap(1, formatdate(1_000_030, usegmt=True)) == 30.0
-    assert pace.gap(1, "Mon, 12 Jan 1970 13:47:10 -0000") == 30.0
-    assert pace.gap(1, formatdate(5)) == 1.5
-    for odd in ("", "soon", "-5", "٣", "Mon, 99 Foo", "1e9", "\0", "9" * 40, "99999999999 Jan 10:00 Mon"):
-        assert pace.gap(1, odd) in (1.5, 999_999_999.0)
+    error = await call_error(make_tool(post(upstream.url), backoff=Backoff(sleep=sleep, random=lambda: 0.0)))
+    assert (error.reason, delays, "failed: ConnectError" in str(error)) == (Reason.UPSTREAM, [0.2, 0.4], True)
 
 
-async def test_no_retry_goes_past_the_deadline(make):
-    """A server that asks for more time than there is gets no second request; its answer is told at once."""
-    async with server(reply("later", 503, Retry_After="60")) as raw:
-        start = time.monotonic()
-        error = await failed(make(get(raw.url)), seconds=5)
-    assert (error.reason, len(raw.requests), time.monotonic() - start < 2) == (Reason.UPSTREAM, 1, True)
+async def test_no_retry_after_the_deadline(make_tool):
+    """If Retry-After exceeds the remaining time, the error is reported without a delay."""
+    delays = []
+
+    async def sleep(seconds):
+        delays.append(seconds)
+
+    async with server(raw_response("later", 503, Retry_After="3600")) as upstream:
+        error = await call_error(make_tool(get(upstream.url), backoff=Backoff(sleep=sleep)))
+    assert (error.reason, len(upstream.requests), delays) == (Reason.UPSTREAM, 1, [])
 
 
 @pytest.mark.parametrize("where", ["request", "limits", "invocation"])
-async def test_time_runs_out(make, where):
-    """The request's limit, the tool's and the call's: the first one ends it, also within a body."""
+async def test_timeout(make_tool, where):
+    """The limits of the request, the tool and the call apply, also while a body is read."""
 
-    async def dribble(seen):
-        await asyncio.sleep(30)
+    async def hang(received):
+        await asyncio.Event().wait()
 
     started = b"HTTP/1.1 200 X\r\nContent-Length: 100\r\n\r\nonly this"
-    for answer in (dribble, started):
-        async with server(answer) as raw:
-            request = get(raw.url + "/${KEY}?q=${KEY}", **({"timeoutMS": 80} if where == "request" else {}))
+    for response in (hang, started):
+        async with server(response) as upstream:
+            request = get(
+                upstream.url + "/${KEY}?q=${KEY}", **({"timeoutMS": 80} if where == "request" else {})
+            )
             limits = {"timeoutMS": 80} if where == "limits" else None
-            tool = make(request, limits=limits, secrets=secret("KEY"))
-            error = await failed(tool, seconds=0.08 if where == "invocation" else 10)
+            tool = make_tool(request, limits=limits, secrets=secret("KEY"))
+            error = await call_error(tool, seconds=0.08 if where == "invocation" else HANG_S)
         assert (error.reason, str(error)) == (
             Reason.TIMEOUT,
-            "GET 127.0.0.1/_secret_ took too long and was given up.",
+            "GET 127.0.0.1/_secret_ timed out.",
         )
 
 
 @pytest.mark.spec("BND-66")
-async def test_sizes_are_bounded(make):
-    """Sent bytes before they are sent; answers while they come, and as they are when decompressed."""
-    async with server(reply("x" * 1000)) as raw:
-        error = await failed(make(post(raw.url, body="y" * 99), limits={"maxSentBytes": 99}))
-        assert (error.reason, raw.connections, "maxSentBytes is 99" in str(error)) == (
+async def test_request_and_response_sizes_are_limited(make_tool):
+    """Requests are checked before they are sent, responses while they are read."""
+    async with server(raw_response("x" * 1000)) as upstream:
+        error = await call_error(make_tool(post(upstream.url, body="y" * 99), limits={"maxSentBytes": 99}))
+        assert (error.reason, upstream.connections, "maxSentBytes is 99" in str(error)) == (
             Reason.TOO_LARGE_IN,
             0,
             True,
         )
-        assert await call(make(post(raw.url, body="y" * 99), limits={"maxSentBytes": 100}))
-        error = await failed(make(get(raw.url), limits={"maxRespBytes": 999}))
+        assert await call(make_tool(post(upstream.url, body="y" * 99), limits={"maxSentBytes": 100}))
+        error = await call_error(make_tool(get(upstream.url), limits={"maxRespBytes": 999}))
         assert (error.reason, "more than 999 bytes" in str(error)) == (Reason.TOO_LARGE_OUT, True)
-        assert len(await call(make(get(raw.url), limits={"maxRespBytes": 1000}))) == 1000
-    async with server(reply("x" * 1000, 500)) as raw:
-        error = await failed(make(get(raw.url), limits={"maxRespBytes": 10}))
-        assert str(error).endswith("answered 500: xxxxxxxxxx")
+        assert len(await call(make_tool(get(upstream.url), limits={"maxRespBytes": 1000}))) == 1000
+    async with server(raw_response("x" * 1000, 500)) as upstream:
+        error = await call_error(make_tool(get(upstream.url), limits={"maxRespBytes": 10}))
+        assert str(error).endswith("returned 500: xxxxxxxxxx")
 
 
 @pytest.mark.spec("BND-66")
-async def test_a_small_answer_that_unfolds_without_end_is_stopped(make):
-    """60 MB in 60 kB: no more is unfolded than allowed."""
+async def test_decompression_stops_at_the_size_limit(make_tool):
+    """60 MB compressed to 60 kB: only the allowed size is decompressed."""
     import tracemalloc
 
-    bomb = reply(b"\0" * 60_000_000, zipped=True)
-    async with server(bomb) as raw:
+    bomb = raw_response(b"\0" * 60_000_000, gzipped=True)
+    async with server(bomb) as upstream:
         tracemalloc.start()
         try:
-            error = await failed(make(get(raw.url), limits={"maxRespBytes": 1_000_000}))
+            error = await call_error(make_tool(get(upstream.url), limits={"maxRespBytes": 1_000_000}))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
     assert (error.reason, peak < 10_000_000) == (Reason.TOO_LARGE_OUT, True), peak
 
 
-async def test_https_is_spoken_only_with_whom_a_certificate_proves(make):
-    """A server without one is not talked to, and a silent one is left without a trace."""
+async def test_https_requires_a_certificate(make_tool):
+    """A plain server is rejected. A connection to a silent server is closed without a resource warning."""
 
     async def plain(reader, writer):
-        writer.write(reply())
+        writer.write(raw_response())
         writer.close()
 
-    async with await asyncio.start_server(plain, "127.0.0.1", 0) as listening:
-        port = listening.sockets[0].getsockname()[1]
-        error = await failed(make(get(f"https://127.0.0.1:{port}/")))
+    async with await asyncio.start_server(plain, "127.0.0.1", 0) as listener:
+        port = listener.sockets[0].getsockname()[1]
+        error = await call_error(make_tool(get(f"https://127.0.0.1:{port}/")))
     assert (error.reason, "SSL" in str(error)) == (Reason.UPSTREAM, True), str(error)
-    async with server(reply()) as raw:
-        error = await failed(make(get(raw.url.replace("http", "https"))), seconds=0.2)
-    assert (error.reason, raw.requests) == (Reason.TIMEOUT, [])
+    async with server(raw_response()) as upstream:
+        error = await call_error(make_tool(get(upstream.url.replace("http", "https"))), seconds=0.2)
+    assert (error.reason, upstream.requests) == (Reason.TIMEOUT, [])
     gc.collect()
 
 
-async def test_calls_that_are_given_up_leave_no_place_taken(make):
-    """More than the pool has places for, all too slow; then one that is answered."""
+async def test_timed_out_calls_release_their_connections(make_tool):
+    """More slow calls than the pool has connections, then one that succeeds."""
 
-    async def never(seen):
-        await asyncio.sleep(30)
+    async def hang(received):
+        await asyncio.Event().wait()
 
-    async with RawServer(lambda seen: never(seen) if seen.target == "/slow" else reply("fast")) as raw:
-        slow, fast = make(get(raw.url + "/slow")), make(get(raw.url + "/fast"))
-        given_up = await asyncio.gather(*(failed(slow, seconds=0.3) for _ in range(150)))
-        assert {error.reason for error in given_up} == {Reason.TIMEOUT}
+    async with RawHttpServer(
+        lambda received: hang(received) if received.target == "/slow" else raw_response("fast")
+    ) as upstream:
+        slow, fast = make_tool(get(upstream.url + "/slow")), make_tool(get(upstream.url + "/fast"))
+        errors = await asyncio.gather(*(call_error(slow, seconds=0.3) for _ in range(150)))
+        assert {error.reason for error in errors} == {Reason.TIMEOUT}
         assert await call(fast) == "fast"
 
 
-async def test_connections_are_kept(make):
-    """Ten calls of ten tools, one connection; errors and redirects included."""
-    async with server(reply("", 302, Location="/b"), reply("", 404), reply("x")) as raw:
-        await failed(make(get(raw.url)))
+async def test_connections_are_reused(make_tool):
+    """Calls of several tools share one connection, also after errors and redirects."""
+    async with server(
+        raw_response("", 302, Location="/b"), raw_response("", 404), raw_response("x")
+    ) as upstream:
+        await call_error(make_tool(get(upstream.url)))
         for _ in range(10):
-            await call(make(get(raw.url)))
-    assert (len(raw.requests), raw.connections) == (12, 1)
+            await call(make_tool(get(upstream.url)))
+    assert (len(upstream.requests), upstream.connections) == (12, 1)
 
 
 @pytest.mark.spec("BND-19")
-async def test_redirects_are_followed_within_the_house_rules(make):
-    """Same host: with everything. Another listed host: without credentials, secrets and body."""
+async def test_redirects_to_another_server_carry_no_secrets(make_tool):
+    """On the same server all is sent again. Another server gets no credentials, secrets or body."""
     sent = {
         "headers": {"X-Secret": "${KEY}", "X-Plain": "p", "Cookie": "c=1"},
         "auth": {"type": "bearer", "token": "${KEY}"},
     }
-    async with server(reply("there")) as other, server(reply("here")) as same_host:
+    async with server(raw_response("there")) as other, server(raw_response("here")) as same_host:
         for status, method in [(301, "GET"), (302, "GET"), (303, "GET"), (307, "POST"), (308, "POST")]:
-            async with server(reply("", status, Location=f"http://localhost:{other.port}/x#part")) as raw:
-                tool = make(post(raw.url, body={"a": 1}, **sent), secrets=secret("KEY"))
+            async with server(
+                raw_response("", status, Location=f"http://localhost:{other.port}/x#part")
+            ) as upstream:
+                tool = make_tool(post(upstream.url, body={"a": 1}, **sent), secrets=secret("KEY"))
                 assert await call(tool) == "there"
-            seen = other.requests[-1]
-            assert (seen.line, seen.body) == (f"{method} /x HTTP/1.1", b"")
-            assert ("x-plain" in seen.headers, KEY in seen.head.decode()) == (True, False)
-            assert not {"cookie", "authorization", "content-type"} & set(seen.headers)
-            async with server(reply("", status, Location="/y?z=ü b"), reply("again")) as raw:
-                tool = make(post(raw.url, body={"a": 1}, **sent), secrets=secret("KEY"))
+            received = other.requests[-1]
+            assert (received.line, received.body) == (f"{method} /x HTTP/1.1", b"")
+            assert ("x-plain" in received.headers, KEY in received.head.decode()) == (True, False)
+            assert not {"cookie", "authorization", "content-type"} & set(received.headers)
+            async with server(
+                raw_response("", status, Location="/y?z=ü b"), raw_response("again")
+            ) as upstream:
+                tool = make_tool(post(upstream.url, body={"a": 1}, **sent), secrets=secret("KEY"))
                 assert await call(tool) == "again"
-            seen = raw.requests[-1]
-            assert seen.line == f"{method} /y?z=%C3%BC%20b HTTP/1.1"
-            assert seen.headers["authorization"] == f"Bearer {KEY}"
-            assert seen.body == (b'{"a":1}' if method == "POST" else b"")
-        async with server(reply("", 302, Location=f"http://127.0.0.1:{same_host.port}/")) as raw:
-            assert await call(make(get(raw.url, **sent), secrets=secret("KEY"))) == "here"
+            received = upstream.requests[-1]
+            assert received.line == f"{method} /y?z=%C3%BC%20b HTTP/1.1"
+            assert received.headers["authorization"] == f"Bearer {KEY}"
+            assert received.body == (b'{"a":1}' if method == "POST" else b"")
+        async with server(raw_response("", 302, Location=f"http://127.0.0.1:{same_host.port}/")) as upstream:
+            assert await call(make_tool(get(upstream.url, **sent), secrets=secret("KEY"))) == "here"
         assert "authorization" not in same_host.requests[0].headers  # another port is another server
 
 
 @pytest.mark.spec("BND-19")
-async def test_redirects_that_are_not_followed(make):
-    """To a host that is not listed, to no web address, without end, or without a place."""
+async def test_invalid_redirects_are_not_followed(make_tool):
+    """To a host that is not listed, to a URL that is not HTTP, in a loop, or without a location."""
     for location, reason, text in [
         ("http://evil.test/", Reason.HOST_NOT_ALLOWED, "'evil.test' is not in allowedHosts"),
         ("//evil.test/", Reason.HOST_NOT_ALLOWED, "'evil.test'"),
         (f"ftp://127.0.0.1/{KEY}", Reason.HOST_NOT_ALLOWED, "[secret]"),
-        ("http://[::1", Reason.HOST_NOT_ALLOWED, "not followed"),
+        ("http://[::1", Reason.HOST_NOT_ALLOWED, "Cannot follow the redirect"),
         ("/again", Reason.UPSTREAM, "more than 5 redirects"),
     ]:
-        async with server(reply("", 302, Location=location)) as raw:
-            tool = make(get(raw.url, headers={"X": "${KEY}"}), secrets=secret("KEY"))
-            error = await failed(tool)
+        async with server(raw_response("", 302, Location=location)) as upstream:
+            tool = make_tool(get(upstream.url, headers={"X": "${KEY}"}), secrets=secret("KEY"))
+            error = await call_error(tool)
             assert (error.reason, text in str(error), KEY in str(error)) == (reason, True, False), str(error)
-            assert len(raw.requests) == (6 if location == "/again" else 1)
-    async with server(reply("nowhere", 302)) as raw:
-        assert "answered 302: nowhere" in str(await failed(make(get(raw.url))))
-        assert await call(make(get(raw.url), response={"successCodes": [302]})) == "nowhere"
+            assert len(upstream.requests) == (6 if location == "/again" else 1)
+    async with server(raw_response("nowhere", 302)) as upstream:
+        assert "returned 302: nowhere" in str(await call_error(make_tool(get(upstream.url))))
+        assert await call(make_tool(get(upstream.url), response={"successCodes": [302]})) == "nowhere"
 
 
-def test_a_redirect_never_leaves_https():
-    """What was sent under a lock is not sent on without."""
-    from onetool.sources.http_tools.outgoing import build, redirected
-    from onetool.sources.http_tools.values import Values
+def test_redirect_never_downgrades_to_http():
+    from onetool.sources.http_tools.placeholder_values import PlaceholderValues
+    from onetool.sources.http_tools.request import build, build_redirect
 
-    values = Values({}, {}, {})
+    values = PlaceholderValues({}, {}, {})
     outgoing = build(get("https://127.0.0.1/"), values)
     with pytest.raises(ExecutionError, match="from https to http"):
-        redirected(outgoing, 302, "http://127.0.0.1/", values)
+        build_redirect(outgoing, 302, "http://127.0.0.1/", values)
     upgraded = build(get("http://127.0.0.1/", headers={"Authorization": "x"}), values)
-    following, is_same = redirected(upgraded, 308, "https://127.0.0.1/", values)
-    assert (str(following.url), is_same, dict(following.headers)) == (
+    following, is_same_server = build_redirect(upgraded, 308, "https://127.0.0.1/", values)
+    assert (str(following.url), is_same_server, dict(following.headers)) == (
         "https://127.0.0.1/",
         True,
         {"Authorization": "x"},
     )
     head = build({"method": "HEAD", "urlTemplate": "http://127.0.0.1/"}, values)
-    assert redirected(head, 303, "/x", values)[0].method == "HEAD"
+    assert build_redirect(head, 303, "/x", values)[0].method == "HEAD"
 
 
 @pytest.mark.spec("BND-65")
-async def test_simple_credentials(make):
-    """Bearer, basic and keys, where their definitions put them; over a header of the same name."""
+async def test_bearer_basic_and_api_key_credentials(make_tool):
+    """Credentials replace a header with the same name."""
     cases = [
         ({"type": "bearer", "token": "${KEY}"}, "authorization", f"Bearer {KEY}"),
         (
@@ -525,85 +561,89 @@ async def test_simple_credentials(make):
         ),
         ({"type": "apiKey", "in": "header", "name": "X-Key", "value": "${KEY}"}, "x-key", KEY),
     ]
-    async with server(reply()) as raw:
+    async with server(raw_response()) as upstream:
         for auth, header, value in cases:
             headers = {"AUTHORIZATION": "mine", "x-key": "mine"}
-            await call(make(get(raw.url, auth=auth, headers=headers), secrets=secret("KEY")))
-            assert raw.requests[-1].headers[header] == value
-            assert raw.requests[-1].head.lower().count(header.encode() + b":") == 1
+            await call(make_tool(get(upstream.url, auth=auth, headers=headers), secrets=secret("KEY")))
+            assert upstream.requests[-1].headers[header] == value
+            assert upstream.requests[-1].head.lower().count(header.encode() + b":") == 1
         for url, target in [("/p", "/p?api%20key="), ("/p?a=1", "/p?a=1&api%20key=")]:
             auth = {"type": "apiKey", "in": "query", "name": "api key", "value": "${KEY}"}
-            await call(make(get(raw.url + url, auth=auth), secrets=secret("KEY")))
-            assert raw.requests[-1].target == target + "k3y-s3cret%2Fvalue%2B1"
+            await call(make_tool(get(upstream.url + url, auth=auth), secrets=secret("KEY")))
+            assert upstream.requests[-1].target == target + "k3y-s3cret%2Fvalue%2B1"
 
 
 @pytest.mark.spec("BND-65")
 @pytest.mark.parametrize(("algorithm", "encoding"), [("sha256", "hex"), ("sha512", "base64")])
-async def test_a_signature_covers_the_bytes_that_are_sent(make, algorithm, encoding):
-    """The server computes the same from what it received; each redirect is signed anew."""
+async def test_hmac_signature_covers_the_sent_bytes(make_tool, algorithm, encoding):
+    """The server computes the same signature. Each redirect is signed again."""
     auth = {"type": "hmac", "secret": "${KEY}", "algorithm": algorithm, "encoding": encoding}
     auth |= {"header": "X-Sign", "prefix": "v1=", "timestampHeader": "X-At"}
     auth["payload"] = "${method}\n${path}\n${query}\n${timestamp}\n${body}\n${id}"
-    async with server(reply("", 307, Location="/c?d=%22"), reply()) as raw:
-        url = raw.url + '/a/${id}/"?q=${id}&b=ü'
-        tool = make(
+    async with server(raw_response("", 307, Location="/c?d=%22"), raw_response()) as upstream:
+        url = upstream.url + '/a/${id}/"?q=${id}&b=ü'
+        tool = make_tool(
             post(url, body={"x": "${id}"}, auth=auth),
             secrets=secret("KEY"),
             args=["id"],
-            pace=Pace(wall=lambda: 1234.9),
+            backoff=Backoff(wall_clock=lambda: 1234.9),
         )
         await call(tool, id="ü /")
-    assert len(raw.requests) == 2
-    for seen in raw.requests:
-        path, _, query = seen.target.partition("?")
-        signed = f"POST\n{path}\n{query}\n1234\n".encode() + seen.body + "\nü /".encode()
+    assert len(upstream.requests) == 2
+    for received in upstream.requests:
+        path, _, query = received.target.partition("?")
+        signed = f"POST\n{path}\n{query}\n1234\n".encode() + received.body + "\nü /".encode()
         digest = hmac.new(KEY.encode(), signed, getattr(hashlib, algorithm)).digest()
         text = digest.hex() if encoding == "hex" else base64.b64encode(digest).decode()
-        assert (seen.headers["x-sign"], seen.headers["x-at"]) == (f"v1={text}", "1234")
-    async with server(reply()) as raw:
-        plain = get(raw.url, auth={"type": "hmac", "secret": "s"})
-        await call(make(plain, pace=Pace(wall=lambda: 5.0)))
+        assert (received.headers["x-sign"], received.headers["x-at"]) == (f"v1={text}", "1234")
+    async with server(raw_response()) as upstream:
+        plain = get(upstream.url, auth={"type": "hmac", "secret": "s"})
+        await call(make_tool(plain, backoff=Backoff(wall_clock=lambda: 5.0)))
     expected = hmac.new(b"s", b"GET\n/\n\n5\n", hashlib.sha256).hexdigest()
-    assert raw.requests[0].headers["x-signature"] == expected
+    assert upstream.requests[0].headers["x-signature"] == expected
 
 
 class TokenServer:
-    """Gives tokens t1, t2, ... and takes only the newest that is not revoked."""
+    """Issues token-1, token-2, ... and accepts those that it issued and did not revoke."""
 
-    def __init__(self, **said):
-        self.given, self.revoked, self.said, self.forms = 0, set(), {"expires_in": 3600} | said, []
+    def __init__(self, **fields):
+        self.issued, self.revoked, self.fields, self.forms = 0, set(), {"expires_in": 3600} | fields, []
+        self.release = asyncio.Event()
+        self.release.set()
 
-    async def __call__(self, seen):
-        if seen.target != "/token":
-            token = seen.headers["authorization"].removeprefix("Bearer ")
-            is_good = token not in self.revoked and int(token.removeprefix("token-")) <= self.given
-            return reply({"token": token} if is_good else {"refused": token}, 200 if is_good else 401)
-        self.forms.append((parse_qs(seen.body.decode()), seen.headers.get("authorization")))
-        await asyncio.sleep(0.02)
-        self.given += 1
-        return reply({"access_token": f"token-{self.given}", **self.said})
+    async def __call__(self, received):
+        if received.target != "/token":
+            token = received.headers["authorization"].removeprefix("Bearer ")
+            is_valid = token not in self.revoked and int(token.removeprefix("token-")) <= self.issued
+            return raw_response(
+                {"token": token} if is_valid else {"rejected": token}, 200 if is_valid else 401
+            )
+        self.forms.append((parse_qs(received.body.decode()), received.headers.get("authorization")))
+        await self.release.wait()
+        self.issued += 1
+        return raw_response({"access_token": f"token-{self.issued}", **self.fields})
 
 
-def oauth(raw, **more):
+def oauth(upstream, **fields):
     return {
         "type": "oauth2",
-        "tokenUrl": raw.url + "/token",
+        "tokenUrl": upstream.url + "/token",
         "clientId": "me",
         "clientSecret": "${KEY}",
-        **more,
+        **fields,
     }
 
 
 @pytest.mark.spec("BND-65")
-async def test_twenty_calls_fetch_one_token(make):
-    """It is kept for all tools with the same credentials, and renewed 30 seconds before its end."""
+async def test_concurrent_calls_fetch_one_token(make_tool):
+    """Tools with the same credentials share a token. It is refreshed 30 seconds before it expires."""
     now = [100.0]
-    tokens = Tokens(now=lambda: now[0])
+    tokens = TokenCache(now=lambda: now[0])
     issuer = TokenServer()
-    async with RawServer(issuer) as raw:
+    async with RawHttpServer(issuer) as upstream:
         tools = [
-            make(
-                get(raw.url + "/x", auth=oauth(raw, scope="a b")),
+            make_tool(
+                get(upstream.url + "/x", auth=oauth(upstream, scope="a b")),
                 secrets=secret("KEY"),
                 tokens=tokens,
                 limits={"maxSentBytes": 5, "maxRespBytes": 30},
@@ -621,41 +661,49 @@ async def test_twenty_calls_fetch_one_token(make):
         assert await call(tools[0]) == {"token": "token-1"}
         now[0] += 1
         assert await asyncio.gather(*map(call, tools)) == [{"token": "token-2"}] * 20
-        other = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY", "another"), tokens=tokens)
+        other = make_tool(
+            get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY", "another"), tokens=tokens
+        )
         assert await call(other) == {"token": "token-3"}
 
 
 @pytest.mark.spec("BND-65")
-async def test_a_refused_token_is_renewed_once(make):
-    """The call is repeated with a new one; a token that was new already is not asked for again."""
-    issuer, tokens = TokenServer(), Tokens()
-    async with RawServer(issuer) as raw:
+async def test_rejected_cached_token_is_replaced_once(make_tool):
+    """The call is repeated with a new token. A token that was just fetched is not replaced."""
+    issuer, tokens = TokenServer(), TokenCache()
+    async with RawHttpServer(issuer) as upstream:
         tools = [
-            make(post(raw.url, body="x", auth=oauth(raw)), secrets=secret("KEY"), tokens=tokens)
+            make_tool(
+                post(upstream.url, body="x", auth=oauth(upstream)), secrets=secret("KEY"), tokens=tokens
+            )
             for _ in range(10)
         ]
         assert await call(tools[0]) == {"token": "token-1"}
         issuer.revoked = {"token-1"}
         assert await asyncio.gather(*map(call, tools)) == [{"token": "token-2"}] * 10
-        assert issuer.given == 2
+        assert issuer.issued == 2
         issuer.revoked = {"token-2", "token-3", "token-4"}
-        error = await failed(tools[0])
-        assert (error.reason, issuer.given, "token-3" in str(error)) == (Reason.UPSTREAM, 3, False)
-        assert "answered 401" in str(error)
+        error = await call_error(tools[0])
+        assert (error.reason, issuer.issued, "token-3" in str(error)) == (Reason.UPSTREAM, 3, False)
+        assert "returned 401" in str(error)
     fresh = TokenServer()
     fresh.revoked = {"token-1"}
-    async with RawServer(fresh) as raw:
-        assert "401" in str(await failed(make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY"))))
-    assert fresh.given == 1
+    async with RawHttpServer(fresh) as upstream:
+        assert "401" in str(
+            await call_error(make_tool(get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY")))
+        )
+    assert fresh.issued == 1
 
 
 @pytest.mark.spec("BND-65")
-async def test_refresh_tokens_are_replaced_by_those_that_come(make):
-    """A public client names itself in the form; tokens that end at once serve those who wait for them."""
+async def test_new_refresh_token_replaces_the_old_one(make_tool):
+    """A public client sends its id in the form. Concurrent calls share even a token that expires at once."""
     issuer = TokenServer(refresh_token="next-refresh-token", expires_in=1)
     auth = {"type": "oauth2", "grant": "refresh_token", "refreshToken": "${KEY}", "clientId": "me"}
-    async with RawServer(issuer) as raw:
-        tool = make(get(raw.url, auth={**auth, "tokenUrl": raw.url + "/token"}), secrets=secret("KEY"))
+    async with RawHttpServer(issuer) as upstream:
+        tool = make_tool(
+            get(upstream.url, auth={**auth, "tokenUrl": upstream.url + "/token"}), secrets=secret("KEY")
+        )
         assert await asyncio.gather(*(call(tool) for _ in range(5))) == [{"token": "token-1"}] * 5
         assert await call(tool) == {"token": "token-2"}
     first = {"grant_type": ["refresh_token"], "client_id": ["me"], "refresh_token": [KEY]}
@@ -664,83 +712,91 @@ async def test_refresh_tokens_are_replaced_by_those_that_come(make):
 
 @pytest.mark.spec("BND-65")
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
-        reply({"error": f"bad {KEY}"}, 401),
-        reply("not json " + KEY),
-        reply([KEY]),
-        reply({"access_token": 5}),
-        reply({"access_token": [KEY], "refresh_token": KEY}),
-        reply({"access_token": f"{KEY}\r\nX: y"}),
-        reply("", 302, Location="http://evil.test/"),
+        raw_response({"error": f"bad {KEY}"}, 401),
+        raw_response("not json " + KEY),
+        raw_response([KEY]),
+        raw_response({"access_token": 5}),
+        raw_response({"access_token": [KEY], "refresh_token": KEY}),
+        raw_response({"access_token": f"{KEY}\r\nX: y"}),
+        raw_response("", 302, Location="http://evil.test/"),
     ],
 )
-async def test_a_token_that_cannot_be_had(make, answer):
-    """All who wait get the same refusal after one request, and no secret in it."""
-    async with server(answer) as raw:
-        tool = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY"))
+async def test_failed_token_request_is_shared_by_waiting_calls(make_tool, response):
+    """One request is sent, and all calls get an error without secrets."""
+    async with server(response) as upstream:
+        tool = make_tool(get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY"))
         errors = await asyncio.gather(*(call(tool) for _ in range(5)), return_exceptions=True)
-    assert len(raw.requests) == 1
+    assert len(upstream.requests) == 1
     for error in errors:
         assert (error.reason, "access" in str(error)) == (Reason.UPSTREAM, True)
         assert KEY not in str(error)
 
 
-@pytest.mark.parametrize("odd", [{"expires_in": "1 hour"}, {"expires_in": None}, {"refresh_token": 5}])
-async def test_what_is_odd_beside_a_token_does_no_harm(make, odd):
-    """A token that is there is used."""
-    issuer = TokenServer(**odd)
-    async with server(issuer) as raw:
-        tool = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY"))
+@pytest.mark.parametrize("invalid", [{"expires_in": "1 hour"}, {"expires_in": None}, {"refresh_token": 5}])
+async def test_invalid_fields_beside_a_token_are_ignored(make_tool, invalid):
+    issuer = TokenServer(**invalid)
+    async with server(issuer) as upstream:
+        tool = make_tool(get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY"))
         assert await call(tool) == {"token": "token-1"}
 
 
-def test_a_server_does_not_choose_a_codec_that_takes_minutes():
-    """What is no encoding of texts is read as UTF-8; what is one, as that."""
-    slow = BodyAnswer(
+def test_server_cannot_select_a_slow_codec():
+    """Charsets that are not in the list are decoded as UTF-8."""
+    slow = ResponseBody(
         status=200, content=b"a" * 5_000_000 + b"-x", content_type="text/plain; charset=punycode"
     )
     assert slow.text().endswith("a-x")
-    latin = BodyAnswer(
+    latin = ResponseBody(
         status=200, content="é".encode("latin-1"), content_type='text/plain; charset="ISO-8859-1"'
     )
     assert latin.text() == "é"
 
 
 @pytest.mark.spec("BND-19", "BND-65")
-async def test_the_token_endpoint_is_behind_the_same_wall(make):
-    """Its host must be listed, and the secret be meant for it; the first who gives up does not spoil it."""
-    async with RawServer(TokenServer()) as raw:
-        elsewhere = make(
-            get(raw.url, auth=oauth(raw) | {"tokenUrl": "http://evil.test/t"}), secrets=secret("KEY")
-        )
-        assert (await failed(elsewhere)).reason is Reason.HOST_NOT_ALLOWED
-        bound = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY", hosts=("localhost",)))
-        assert (await failed(bound)).reason is Reason.HOST_NOT_ALLOWED
-        assert raw.connections == 0
-        tool = make(get(raw.url, auth=oauth(raw)), secrets=secret("KEY"))
-        hasty, patient = await asyncio.gather(call(tool, seconds=0.01), call(tool), return_exceptions=True)
-    assert (hasty.reason, patient["token"][:6]) == (Reason.TIMEOUT, "token-")
-
-
-async def test_tokens_do_not_pile_up(make, monkeypatch):
-    """Scopes that a model makes up push out the oldest."""
-    monkeypatch.setattr("onetool.sources.http_tools.tokens.MAX_KEPT", 2)
+async def test_token_endpoint_obeys_host_rules(make_tool):
+    """Its host must be listed and allowed for the secret. A call that times out does not affect others."""
     issuer = TokenServer()
-    async with RawServer(issuer) as raw:
-        auth = oauth(raw, scope="${s}")
-        tool = make(get(raw.url, auth=auth), secrets=secret("KEY"), args=["s"])
-        found = [(await call(tool, s=s))["token"] for s in "abaca"]
-    assert found == ["token-1", "token-2", "token-1", "token-3", "token-4"]
+    async with RawHttpServer(issuer) as upstream:
+        unlisted = make_tool(
+            get(upstream.url, auth=oauth(upstream) | {"tokenUrl": "http://evil.test/t"}),
+            secrets=secret("KEY"),
+        )
+        assert (await call_error(unlisted)).reason is Reason.HOST_NOT_ALLOWED
+        restricted = make_tool(
+            get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY", hosts=("localhost",))
+        )
+        assert (await call_error(restricted)).reason is Reason.HOST_NOT_ALLOWED
+        assert upstream.connections == 0
+        tool = make_tool(get(upstream.url, auth=oauth(upstream)), secrets=secret("KEY"))
+        issuer.release.clear()
+        short, long = asyncio.create_task(call_error(tool, seconds=0.05)), asyncio.create_task(call(tool))
+        assert (await short).reason is Reason.TIMEOUT
+        issuer.release.set()
+        assert (await long)["token"].startswith("token-")
 
 
-async def test_no_message_tells_a_secret(make, caplog):
-    """Whatever an upstream sends back, in whatever form the secret has reached it."""
+async def test_token_cache_is_limited(make_tool, monkeypatch):
+    """A new scope evicts the oldest entry."""
+    monkeypatch.setattr("onetool.sources.http_tools.token_cache.MAX_ENTRIES", 2)
+    issuer = TokenServer()
+    async with RawHttpServer(issuer) as upstream:
+        auth = oauth(upstream, scope="${s}")
+        tool = make_tool(get(upstream.url, auth=auth), secrets=secret("KEY"), args=["s"])
+        tokens = [(await call(tool, s=s))["token"] for s in "abaca"]
+    assert tokens == ["token-1", "token-2", "token-1", "token-3", "token-4"]
+
+
+async def test_no_message_contains_a_secret(make_tool, caplog):
+    """Whatever the server sends back, in any encoding of the secret."""
     caplog.set_level("INFO")
     basic = base64.b64encode(f"ann:{KEY}".encode()).decode()
 
-    def tell(seen):
-        return reply(seen.head + seen.body + json.dumps(KEY).encode(), random.choice([400, 401, 404, 500]))
+    def echo(received):
+        return raw_response(
+            received.head + received.body + json.dumps(KEY).encode(), random.choice([400, 401, 404, 500])
+        )
 
     auths = [
         {"type": "bearer", "token": "${KEY}"},
@@ -748,41 +804,45 @@ async def test_no_message_tells_a_secret(make, caplog):
         {"type": "apiKey", "in": "query", "name": "k", "value": "${KEY}"},
         {"type": "hmac", "secret": "${KEY}", "payload": "${KEY}"},
     ]
-    async with server(tell) as raw:
+    async with server(echo) as upstream:
         for auth in auths:
             request = post(
-                raw.url + "/${KEY}/x?a=${KEY}",
+                upstream.url + "/${KEY}/x?a=${KEY}",
                 query={"b": "${KEY}"},
                 headers={"X": "${KEY}", "User-Agent": "u", "Accept": "a"},
                 body={"c": "d ${KEY}"},
                 auth=auth,
             )
-            error = await failed(make(request, secrets=secret("KEY")))
-            told = str(error) + repr(error) + repr(error.__cause__)
-            assert str(error).startswith("POST 127.0.0.1/_secret_/x answered ")
-            assert not [form for form in (KEY, KEY.replace("/", "%2F"), basic) if form in told]
+            error = await call_error(make_tool(request, secrets=secret("KEY")))
+            texts = str(error) + repr(error) + repr(error.__cause__)
+            assert str(error).startswith("POST 127.0.0.1/_secret_/x returned ")
+            assert not [form for form in (KEY, KEY.replace("/", "%2F"), basic) if form in texts]
         for location in (f"/{KEY}", f"http://evil.test/{KEY}", f"http://{KEY}/", f"x://{KEY}"):
-            async with server(reply("", 302, Location=location), None) as leads:
-                tool = make(post(leads.url, headers={"X": "${KEY}"}), secrets=secret("KEY"))
-                assert KEY not in str(await failed(tool))
+            async with server(raw_response("", 302, Location=location), None) as redirecting:
+                tool = make_tool(post(redirecting.url, headers={"X": "${KEY}"}), secrets=secret("KEY"))
+                assert KEY not in str(await call_error(tool))
     assert KEY not in caplog.text
-    assert KEY not in repr(Token(value=KEY, seconds=1, refresh=KEY))
+    assert KEY not in repr(AccessToken(value=KEY, lifetime_s=1, refresh_token=KEY))
 
 
-async def test_a_tool_in_the_pipeline(make):
-    """Its errors keep their reasons, and its time limits work within those of the call."""
+async def test_http_tool_in_the_pipeline(make_tool):
+    """Errors keep their reasons, and both time limits apply."""
 
-    async def dribble(seen):
-        await asyncio.sleep(30)
+    async def hang(received):
+        await asyncio.Event().wait()
 
-    async with server(reply({"a": 1}), reply("no", 404), dribble) as raw:
+    async with server(raw_response({"a": 1}), raw_response("no", 404), hang) as upstream:
         registry = Registry()
-        for name, limits in [("plain", {}), ("short", {"timeoutMS": 50})]:
-            spec = ToolSpec(name=f"web.{name}", description="x", input_schema=schema(), timeout=0.3)
-            registry.register(Tool(spec, make(get(raw.url), limits=limits).run))
-        async with memory_runtime(sources=[Snapshot(Fixed("web", registry))]) as ot:
+        for name, limits, timeout in [
+            ("plain", {}, HANG_S),
+            ("short", {"timeoutMS": 50}, 3600),
+            ("late", {}, 0.3),
+        ]:
+            spec = ToolSpec(name=f"web.{name}", description="x", input_schema=schema(), timeout=timeout)
+            registry.register(Tool(spec, make_tool(get(upstream.url), limits=limits).run))
+        async with memory_runtime(sources=[SnapshotSource(StaticReader("web", registry))]) as ot:
             assert (await ot.call("web.plain")).data == {"a": 1}
             assert (await ot.call("web.plain")).meta.reason is Reason.UPSTREAM
             assert (await ot.call("web.short")).meta.reason is Reason.TIMEOUT
-            assert (await ot.call("web.plain")).meta.reason is Reason.TIMEOUT
+            assert (await ot.call("web.late")).meta.reason is Reason.TIMEOUT
             assert (await ot.call("tools.echo", message=1)).ok

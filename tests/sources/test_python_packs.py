@@ -1,20 +1,21 @@
-"""Python files in a tools directory become tools; a bad file harms no other."""
+"""Pack files: their tools, the isolation of invalid files, and the index."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
 
-from commands import onetool
 from onetool.bootstrap import open_runtime
-from onetool.domain.caller import Caller
+from onetool.domain.calls.caller import Caller
+from onetool.runtime.health import check_health
 from onetool.settings.configuration import load_configuration
-from onetool.settings.places import find_places
-from onetool.sources.python_packs.index import RETRY_AFTER, PackIndex
-from onetool.sources.python_packs.inspector import Inspector
-from onetool.sources.python_packs.python_packs import PackDirectory
+from onetool.settings.paths import find_paths
+from onetool.sources.python_packs.directory import PackDirectoryReader
+from onetool.sources.python_packs.index import RETRY_AFTER_S, PackIndex
+from onetool.sources.python_packs.inspector import PackInspector
 from onetool.threads import Threads
+from support.cli_process import onetool
+from support.waiting import HANG_S
 
 GOOD = '''
 """A pack."""
@@ -24,16 +25,16 @@ from onetool.sdk import Context, tool
 
 pack = "good"
 
-class Colour(Enum):
+class Color(Enum):
     RED = "red"
 
-@tool(timeout=3, cacheable=True, changes=True, parallel=True, tags=["a"], max_concurrent=2)
-def paint(path: Path, colour: Colour = Colour.RED, *, ctx: Context, **more: int) -> str:
+@tool(timeout=3, cacheable=True, read_only=False, parallel=True, tags=["a"], max_concurrent=2)
+def paint(path: Path, color: Color = Color.RED, *, ctx: Context, **more: int) -> str:
     """Paint a file.
 
     Args:
         path: Where to paint.
-        colour: With what.
+        color: With what.
 
     Returns:
         What was
@@ -42,7 +43,7 @@ def paint(path: Path, colour: Colour = Colour.RED, *, ctx: Context, **more: int)
     Example:
         good.paint(path="x")
     """
-    return f"{type(path).__name__} {colour.name} {more} {ctx.args['path']}"
+    return f"{type(path).__name__} {color.name} {more} {ctx.args['path']}"
 
 async def later(n: int) -> int:
     return n + 1
@@ -56,15 +57,15 @@ def stream():
 
 def odd(x: "NoSuchType"): ...
 
-def unsayable(x: Threads): ...
+def unsupported(x: Threads): ...
 
 CONSTANT = 5
 class Helper: ...
 '''.replace("Threads", "object.__class__")
 
 
-def directory(path: Path, index: PackIndex | None = None) -> PackDirectory:
-    return PackDirectory(path, Path.read_bytes, index=index or PackIndex(None), threads=Threads())
+def directory(path: Path, index: PackIndex | None = None) -> PackDirectoryReader:
+    return PackDirectoryReader(path, Path.read_bytes, index=index or PackIndex(None), threads=Threads())
 
 
 async def read(path: Path, index: PackIndex | None = None) -> dict:
@@ -72,166 +73,165 @@ async def read(path: Path, index: PackIndex | None = None) -> dict:
 
 
 async def test_every_public_function_is_a_tool(tmp_path, caplog):
-    """Signature and docstring become the definition; what cannot be a tool is named in the log."""
+    """Signature and docstring become the definition. Functions that cannot be tools are logged."""
     (tmp_path / "file_name.py").write_text(GOOD)
-    found = await read(tmp_path)
-    assert set(found) == {"good.paint", "good.later"}
-    paint = found["good.paint"]
+    specs = await read(tmp_path)
+    assert set(specs) == {"good.paint", "good.later"}
+    paint = specs["good.paint"]
     assert paint.description == "Paint a file."
     assert paint.returns == "What was painted."
     assert paint.example == 'good.paint(path="x")'
-    assert (paint.timeout, paint.cacheable, paint.changes, paint.parallel) == (3, True, True, True)
+    assert (paint.timeout, paint.cacheable, paint.read_only, paint.parallel) == (3, True, False, True)
     assert (paint.tags, paint.max_concurrent, paint.origin) == (("a",), 2, "pack")
     assert paint.input_schema == {
         "type": "object",
         "properties": {
             "path": {"format": "path", "type": "string", "description": "Where to paint."},
-            "colour": {"$ref": "#/$defs/Colour", "default": "red", "description": "With what."},
+            "color": {"$ref": "#/$defs/Color", "default": "red", "description": "With what."},
         },
         "required": ["path"],
-        "$defs": {"Colour": {"enum": ["red"], "type": "string"}},
+        "$defs": {"Color": {"enum": ["red"], "type": "string"}},
         "additionalProperties": True,
     }
-    for words in (
+    for expected in (
         "good.positional: parameter 'a' is positional-only",
         "good.stream: a generator",
-        "good.odd: its ann",
+        "good.odd: cannot evaluate annotations",
     ):
-        assert words in caplog.text
+        assert expected in caplog.text
 
 
-async def test_arguments_arrive_in_the_annotated_types(home):
-    """A Path is a Path, an enum an enum, and ctx keeps the raw JSON."""
+async def test_arguments_are_converted_to_annotated_types(home):
+    """`ctx` contains the unconverted JSON."""
     home.write("tools/x.py", GOOD)
     done = onetool("tools", "invoke", "good.paint", "--args", '{"path": "a/b", "n": 1}')
     assert json.loads(done.stdout)["data"] == "PosixPath RED {'n': 1} a/b"
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "expected"),
     [
         ("import nothing_of_this_name", "ModuleNotFoundError"),
         ("raise SystemExit(3)", "SystemExit"),
-        ("import os; os._exit(0)", "ended the process"),
-        ("import os; os.kill(os.getpid(), 9)", "ended the process"),
-        ("while True: pass", "took longer than"),
+        ("import os; os._exit(0)", "import ended the process"),
+        ("import os; os.kill(os.getpid(), 9)", "import ended the process"),
+        ("while True: pass", "import took longer than"),
         ("def f(:", "SyntaxError"),
-        ('pack = "not a name"', "is not a name"),
+        ('pack = "not a name"', "is not a valid name"),
         ("import sys; sys.stdout.write('{}\\n'); sys.__stdout__.write('{}\\n'); raise KeyError", "KeyError"),
     ],
 )
-async def test_a_bad_file_fails_alone(tmp_path, code, said):
-    """A hang, an exit or a crash at import costs that file, and the next one is looked into."""
-    inspector = Inspector(patience=3.0)
+async def test_failing_import_affects_only_its_file(tmp_path, code, expected):
+    """After a hang, an exit or a crash the next file is inspected in a new process."""
+    inspector = PackInspector(timeout_s=3.0 if "longer" in expected else HANG_S)
     try:
         bad = await inspector.inspect(tmp_path / "bad.py", code.encode())
+        inspector._timeout_s = HANG_S
         good = await inspector.inspect(tmp_path / "good.py", b"def f() -> int:\n    return 1\n")
     finally:
         await inspector.close()
-    assert said in bad["error"]
+    assert expected in bad["error"]
     assert [tool["name"] for tool in good["description"]["tools"]] == ["f"]
 
 
-async def test_who_wants_a_pack_that_was_left_out_is_told_why(home):
-    """By a call, in code and in health; others of its directory are there."""
+async def test_reason_of_a_skipped_pack_is_reported(home):
+    """By a call, in code and in health."""
     home.write("tools/bad.py", "def f(:\n")
     home.write("tools/good.py", GOOD)
-    places = find_places(home.env, home.cwd)
-    async with open_runtime(lambda: load_configuration(places, {})) as runtime:
-        caller = Caller(door="python")
-        missing = (await runtime.call(runtime.new_call("bad.f", {}, "python"), caller)).error.message
+    paths = find_paths(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        caller = Caller(interface="python")
+        missing = (await runtime.call_tool("bad.f", {}, caller, "python")).error.message
         code = (await runtime.run("bad.f()", caller)).error.message
-        health = await runtime.health()
-    assert missing.startswith("Tool not found: 'bad.f'. 'bad' cannot be used: bad.py is left out: ")
-    assert code.startswith("line 1: 'bad' cannot be used: bad.py is left out: ")
+        health = await check_health(runtime.state, runtime.threads)
+    assert missing.startswith("Tool not found: 'bad.f'. 'bad' is unavailable: bad.py was skipped: ")
+    assert code.startswith("line 1: 'bad' is unavailable: bad.py was skipped: ")
     assert [problem.what for problem in health.problems()] == [
-        f"The pack 'bad' is missing: {health.left_out['bad']}"
+        f"Pack 'bad' was not loaded: {health.skipped['bad']}"
     ]
-    assert "SyntaxError" in health.left_out["bad"]
+    assert "SyntaxError" in health.skipped["bad"]
 
 
-async def test_what_is_not_text_is_refused(tmp_path):
-    """A binary file is no pack."""
-    assert "UTF-8" in (await Inspector().inspect(tmp_path / "x.py", b"\xff\xfe"))["error"]
+async def test_binary_file_is_rejected(tmp_path):
+    assert "UTF-8" in (await PackInspector().inspect(tmp_path / "x.py", b"\xff\xfe"))["error"]
 
 
-async def test_first_file_keeps_a_name(tmp_path, caplog):
-    """Files are read in the order of their names; the second to claim a tool is named in the log."""
+async def test_first_file_with_a_tool_name_wins(tmp_path, caplog):
+    """Files are read in the order of their names. Duplicates are logged."""
     (tmp_path / "b.py").write_text('pack = "same"\ndef f() -> int:\n    """Two."""\n')
     (tmp_path / "a.py").write_text('pack = "same"\ndef f() -> int:\n    """One."""\n')
     (tmp_path / "_private.py").write_text("def f(): ...")
-    found = await read(tmp_path)
-    assert [spec.description for spec in found.values()] == ["One."]
+    specs = await read(tmp_path)
+    assert [spec.description for spec in specs.values()] == ["One."]
     assert "b.py" in caplog.text
-    assert "'same.f' is registered already" in caplog.text
+    assert "'same.f' is already registered" in caplog.text
 
 
-async def test_a_file_is_looked_into_once(tmp_path):
-    """The index answers for content it knows, in the next process too; changed content is looked at again."""
-    packs, kept = tmp_path / "packs", tmp_path / "index.json"
+async def test_file_is_inspected_once(tmp_path):
+    """The index is shared between processes. Changed content is inspected again."""
+    packs, index_file = tmp_path / "packs", tmp_path / "index.json"
     packs.mkdir()
-    (packs / "a.py").write_text("def f(): ...")
-    first = await read(packs, PackIndex(kept))
-    started = time.perf_counter()
-    assert await read(packs, PackIndex(kept)) == first
-    assert time.perf_counter() - started < 0.15
+    imports = tmp_path / "imports"
+    (packs / "a.py").write_text(f"print('once', file=open({str(imports)!r}, 'a'))\ndef f(): ...")
+    first = await read(packs, PackIndex(index_file))
+    assert await read(packs, PackIndex(index_file)) == first
+    assert imports.read_text() == "once\n"
     (packs / "a.py").write_text("def g(): ...")
-    assert set(await read(packs, PackIndex(kept))) == {"a.g"}
+    assert set(await read(packs, PackIndex(index_file))) == {"a.g"}
     (packs / "a.py").unlink()
     (packs / "b.py").write_text("def h(): ...")
-    await read(packs, PackIndex(kept))
-    assert list(json.loads(kept.read_text())["files"]) == [str(packs / "b.py")]
+    await read(packs, PackIndex(index_file))
+    assert list(json.loads(index_file.read_text())["files"]) == [str(packs / "b.py")]
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"made_by": "0"}', "null"])
-async def test_a_damaged_index_is_rebuilt(tmp_path, content):
-    """The index is derived: what cannot be read is made again."""
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "0"}', "null"])
+async def test_corrupt_index_is_rebuilt(tmp_path, content):
     (tmp_path / "a.py").write_text("def f(): ...")
-    kept = tmp_path / "index.json"
-    kept.write_text(content)
-    assert set(await read(tmp_path, PackIndex(kept))) == {"a.f"}
-    assert json.loads(kept.read_text())["files"]
+    index_file = tmp_path / "index.json"
+    index_file.write_text(content)
+    assert set(await read(tmp_path, PackIndex(index_file))) == {"a.f"}
+    assert json.loads(index_file.read_text())["files"]
 
 
-@pytest.mark.parametrize("damage", ["tools", "pack", "requires", "digest", "answer"])
-async def test_an_index_of_another_time_is_made_again(tmp_path, damage):
-    """An index that another version wrote, or that lost a part, never stops the start."""
+@pytest.mark.parametrize("missing", ["tools", "pack", "requires", "digest", "result"])
+async def test_incomplete_index_entry_is_replaced(tmp_path, missing):
+    """An index that another version wrote never prevents the start."""
     (tmp_path / "a.py").write_text("def f(): ...")
-    kept = tmp_path / "index.json"
-    await read(tmp_path, PackIndex(kept))
-    written = json.loads(kept.read_text())
-    (entry,) = written["files"].values()
-    described = entry["answer"]["description"]
-    for part in (entry, described, described["tools"][0]):
-        part.pop(damage, None)
-    kept.write_text(json.dumps(written))
-    assert set(await read(tmp_path, PackIndex(kept))) == {"a.f"}
+    index_file = tmp_path / "index.json"
+    await read(tmp_path, PackIndex(index_file))
+    stored = json.loads(index_file.read_text())
+    (entry,) = stored["files"].values()
+    description = entry["result"]["description"]
+    for part in (entry, description, description["tools"][0]):
+        part.pop(missing, None)
+    index_file.write_text(json.dumps(stored))
+    assert set(await read(tmp_path, PackIndex(index_file))) == {"a.f"}
 
 
-def test_a_failure_is_tried_again_after_a_while():
-    """A missing library may have been installed meanwhile."""
+def test_failed_import_is_retried_later():
+    """A missing library may be installed by then."""
     now = [100.0]
     index = PackIndex(None, now=lambda: now[0])
     index.put("a.py", "1", {"error": "no module"})
-    whole = {"description": {"pack": "b", "tools": [], "refused": []}}
-    index.put("b.py", "1", whole)
+    result = {"description": {"pack": "b", "tools": [], "invalid": [], "docs_url": None}}
+    index.put("b.py", "1", result)
     assert index.get("a.py", "1") == {"error": "no module"}
-    now[0] += RETRY_AFTER + 1
+    now[0] += RETRY_AFTER_S + 1
     assert index.get("a.py", "1") is None
-    assert index.get("b.py", "1") == whole
+    assert index.get("b.py", "1") == result
 
 
-async def test_a_directory_that_is_not_there_has_no_tools(tmp_path):
-    """Nothing needs to exist; a file that appears moves the generation."""
-    source = directory(tmp_path / "tools")
-    before = source.generation()
-    assert len(await source.read()) == 0
+async def test_missing_directory_has_no_tools(tmp_path):
+    """Creating it changes the generation."""
+    reader = directory(tmp_path / "tools")
+    before = reader.generation()
+    assert len(await reader.read()) == 0
     (tmp_path / "tools").mkdir()
-    assert source.generation() != before
+    assert reader.generation() != before
 
 
-def test_a_dropped_file_is_a_tool_at_the_next_call(home):
-    """No restart, no reload: drop a file, call it."""
+def test_new_file_is_available_at_the_next_call(home):
+    """Without a restart or a reload."""
     from onetool import onetool_runtime
 
     (home.config / "tools").mkdir()
@@ -241,13 +241,20 @@ def test_a_dropped_file_is_a_tool_at_the_next_call(home):
         assert ot.call("fresh.f").data == 7
 
 
-def test_an_import_that_hangs_only_when_it_is_called_costs_its_call_alone(home):
-    """A file that is harmless in the child and hangs later times out; others answer."""
+def test_import_that_hangs_after_inspection_times_out(home):
+    """Other tools still work."""
     from onetool import onetool_runtime
 
-    home.write("onetool.yaml", "execution: {timeout_s: 0.5}")
-    code = "import sys, threading\nif 'onetool.sources.python_packs.inspect_child' not in sys.orig_argv:\n"
-    home.write("tools/sly.py", code + "    threading.Event().wait()\ndef f(): ...\n")
+    code = (
+        "import sys, threading\n"
+        "from onetool.sdk import tool\n"
+        "if 'onetool.sources.python_packs.inspector_process' not in sys.orig_argv:\n"
+        "    threading.Event().wait()\n"
+        "@tool(timeout=0.5)\n"
+        "def f(): ...\n"
+    )
+    home.write("onetool.yaml", "execution: {timeout_s: 3600}")
+    home.write("tools/hangs.py", code)
     with onetool_runtime() as ot:
-        assert ot.call("sly.f").meta.reason == "timeout"
+        assert ot.call("hangs.f").meta.reason == "timeout"
         assert ot.call("tools.echo", message=1).ok

@@ -1,4 +1,4 @@
-"""Stored bundles over REST: data, routes and rules, held to rows BND-02 to BND-64."""
+"""Stored bundles over REST: data model, routes and rules; rows BND-02 to BND-64."""
 
 import hashlib
 import json
@@ -18,16 +18,25 @@ import httpx2
 import pytest
 
 import onetool
-from rest_server import NO_NETWORK, PROBES, Server, Upstream, http_tool, new_id, new_slug, python_tool
-from rest_server import shared_server as shared_server
-from rest_server import shared_upstream as shared_upstream
+from support.rest_process import (
+    BLOCK_NETWORK,
+    PROBES,
+    RestProcess,
+    Upstream,
+    http_tool,
+    new_id,
+    new_slug,
+    python_tool,
+)
+from support.rest_process import shared_server as shared_server
+from support.rest_process import shared_upstream as shared_upstream
 
-SWITCH_OFF, SWITCH_ON = {"isEnabled": False}, {"isEnabled": True}
-FLEETING = 'pack = "fleeting"\n\n\ndef once() -> str:\n    """Answer once."""\n    return "here"\n'
+DISABLE, ENABLE = {"isEnabled": False}, {"isEnabled": True}
+REMOVED_PACK = 'pack = "fleeting"\n\n\ndef once() -> str:\n    """Return a text."""\n    return "here"\n'
 
 
-def refused(response: httpx2.Response, *statuses: int) -> dict[str, Any]:
-    """The problem that the server reports, with one of these statuses."""
+def problem_of(response: httpx2.Response, *statuses: int) -> dict[str, Any]:
+    """Return the problem details of a response that must have one of these statuses."""
     assert response.status_code in statuses, (response.status_code, response.text)
     assert response.headers["content-type"].startswith("application/problem+json")
     problem = response.json()
@@ -36,17 +45,17 @@ def refused(response: httpx2.Response, *statuses: int) -> dict[str, Any]:
     return problem
 
 
-def moment(text: str) -> datetime:
-    """Read an RFC 3339 time; one without a zone would not compare."""
+def parse_time(text: str) -> datetime:
+    """Parse an RFC 3339 time; one without a zone would not compare."""
     return datetime.fromisoformat(text)
 
 
-def eventually(true: Callable[[], Any], seconds: float = 10) -> Any:
-    """Ask until it is so; for what happens in another process."""
-    end = time.monotonic() + seconds
-    while not (found := true()) and time.monotonic() < end:
+def wait_for(condition: Callable[[], Any]) -> Any:
+    """Poll a condition that another process fulfills, and return its last value; give up if it hangs."""
+    end = time.monotonic() + 60
+    while not (value := condition()) and time.monotonic() < end:
         time.sleep(0.02)
-    return found
+    return value
 
 
 def bundle_url(bundle_id: str) -> str:
@@ -54,14 +63,15 @@ def bundle_url(bundle_id: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def plain_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with Server(tmp_path_factory.mktemp("plain"), ONETOOL_NO_FTS5="1") as server:
+def server_without_fts5(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestProcess]:
+    """Return a server whose SQLite has no FTS5."""
+    with RestProcess(tmp_path_factory.mktemp("without_fts5"), ONETOOL_NO_FTS5="1") as server:
         yield server
 
 
-@pytest.fixture(params=["server", "plain_server"], ids=["fts5", "without fts5"])
-def finder(request: pytest.FixtureRequest) -> Server:
-    """A server that searches with FTS5, and one that has to do without."""
+@pytest.fixture(params=["server", "server_without_fts5"], ids=["fts5", "without fts5"])
+def search_server(request: pytest.FixtureRequest) -> RestProcess:
+    """Return a server that searches with FTS5, and one without it."""
     return request.getfixturevalue(request.param)
 
 
@@ -73,85 +83,82 @@ def finder(request: pytest.FixtureRequest) -> Server:
     ("kind", "status"),
     [("python", 201), ("http", 201), ("ftp", 400), ("go", 400), ("", 400), ("Python", 400), (None, 400)],
 )
-def test_a_tool_is_of_type_python_or_http(server: Server, kind: Any, status: int) -> None:
-    """Both types are accepted, any other is a 400, and then nothing is stored."""
+def test_tool_type_must_be_python_or_http(server: RestProcess, kind: Any, status: int) -> None:
+    """Any other type is a 400, and nothing is stored."""
     body = http_tool("http://127.0.0.1/x") if kind == "http" else python_tool()
-    bundle = server.bundle()
+    bundle = server.create_bundle()
     response = server.put_tool(bundle, "typed", **body | {"type": kind})
     assert (response.status_code, len(server.tool_files(bundle))) == (status, status == 201), response.text
 
 
-@pytest.mark.parametrize("func", ["probes.unheard_of", "unheard_of.one", "probes", ""])
-def test_a_function_must_be_registered(server: Server, func: str) -> None:
-    """A python tool of a function that nobody registered is a 400."""
-    refused(server.put_tool(server.bundle(), "lost", pythonImpl={"func": func}), 400)
+@pytest.mark.parametrize("func", ["probes.unknown", "unknown.one", "probes", ""])
+def test_python_tool_of_an_unregistered_function_is_rejected(server: RestProcess, func: str) -> None:
+    problem_of(server.put_tool(server.create_bundle(), "unknown", pythonImpl={"func": func}), 400)
 
 
 @pytest.mark.spec("BND-03", "BND-13", "BND-49")
-def test_a_bundle_is_one_switch_for_its_tools(server: Server) -> None:
-    """One PATCH hides all tools and refuses their calls, another brings them back, each with its own flag."""
-    bundle = server.bundle()
-    tools = [server.tool(bundle, slug) for slug in ("first", "second", "third")]
-    server.switch(server.url_of(tools[2]), False)
-    before = [server.get(it)["isEnabled"] for it in tools]
-    server.switch(bundle_url(bundle), False)
-    assert (server.slugs(bundle), sorted(server.slugs(bundle, includeDisabled="true"))) == (
+def test_disabling_a_bundle_hides_its_tools_and_enabling_restores_them(server: RestProcess) -> None:
+    """Each tool retains its own enabled flag."""
+    bundle = server.create_bundle()
+    tools = [server.create_tool(bundle, slug) for slug in ("first", "second", "third")]
+    server.set_enabled(server.url_of(tools[2]), False)
+    before = [server.get_tool(tool)["isEnabled"] for tool in tools]
+    server.set_enabled(bundle_url(bundle), False)
+    assert (server.list_slugs(bundle), sorted(server.list_slugs(bundle, includeDisabled="true"))) == (
         [],
         ["first", "second", "third"],
     )
-    assert {server.error(it, 409)["error"]["code"] for it in tools} == {"tool_not_found"}
-    server.switch(bundle_url(bundle), True)
-    assert sorted(server.slugs(bundle)) == ["first", "second"]
-    assert [server.get(it)["isEnabled"] for it in tools] == before == [True, True, False]
-    assert [server.value(it) for it in tools[:2]] == [1, 1]
-    server.error(tools[2], 409)
+    assert {server.invoke_error(tool, 409)["error"]["code"] for tool in tools} == {"tool_not_found"}
+    server.set_enabled(bundle_url(bundle), True)
+    assert sorted(server.list_slugs(bundle)) == ["first", "second"]
+    assert [server.get_tool(tool)["isEnabled"] for tool in tools] == before == [True, True, False]
+    assert [server.invoke_value(tool) for tool in tools[:2]] == [1, 1]
+    server.invoke_error(tools[2], 409)
 
 
 @pytest.mark.spec("BND-04")
-def test_the_plus_is_no_part_of_a_slug(server: Server) -> None:
-    """`readfile` is stored as it is, `+readfile` is refused, and search overlooks a dash."""
-    tool, bundle = server.tool(slug="readfile"), server.bundle()
-    assert (tool["slug"], json.loads(server.file(tool).read_bytes())["slug"]) == ("readfile", "readfile")
-    refused(server.put_tool(bundle, "+readfile"), 400)
-    refused(server.put_bundle(slug="+readfile"), 400)
-    server.tool(bundle, "read-file")
-    assert server.search(bundle, "readfile") == ["read-file"]
+def test_plus_sign_in_a_slug_is_rejected_and_search_ignores_dashes(server: RestProcess) -> None:
+    tool, bundle = server.create_tool(slug="readfile"), server.create_bundle()
+    assert (tool["slug"], json.loads(server.tool_file(tool).read_bytes())["slug"]) == ("readfile", "readfile")
+    problem_of(server.put_tool(bundle, "+readfile"), 400)
+    problem_of(server.put_bundle(slug="+readfile"), 400)
+    server.create_tool(bundle, "read-file")
+    assert server.search_slugs(bundle, "readfile") == ["read-file"]
 
 
 @pytest.mark.spec("BND-05", "BND-25")
-def test_versions_of_a_slug_stand_side_by_side(server: Server) -> None:
-    """Any labels coexist, a lower number may come later, and a list does not sort by their text."""
+def test_versions_of_a_slug_coexist_and_are_not_sorted_by_label(server: RestProcess) -> None:
     rounds = [("2.0", "v1", "banana", "1.0"), ("banana", "1.0", "2.0", "v1")]
     orders = []
     for labels in rounds:
-        bundle = server.bundle()
-        made = [server.tool(bundle, "same", label)["id"] for label in labels]
-        listed = server.every("/tools/tools", bundleIDs=bundle)
-        assert {it["version"] for it in listed} == set(labels)
-        orders.append([made.index(it["id"]) for it in listed])
+        bundle = server.create_bundle()
+        ids = [server.create_tool(bundle, "same", label)["id"] for label in labels]
+        listed = server.list_all("/tools/tools", bundleIDs=bundle)
+        assert {entry["version"] for entry in listed} == set(labels)
+        orders.append([ids.index(entry["id"]) for entry in listed])
     assert orders[0] == orders[1]
 
 
 @pytest.mark.spec("BND-05")
-def test_a_name_leads_to_the_newest_enabled_version(server: Server) -> None:
-    """The label that was created last is called by name, any other by `@version`."""
-    bundle = server.bundle()
-    tools = [server.tool(bundle, "pick", label, func=f"probes.{label}") for label in ("two", "one")]
+def test_tool_name_resolves_to_the_newest_enabled_version(server: RestProcess) -> None:
+    """`name@version` selects a specific version."""
+    bundle = server.create_bundle()
+    tools = [server.create_tool(bundle, "pick", label, func=f"probes.{label}") for label in ("two", "one")]
     name = tools[0]["name"]
 
     def call(name: str) -> Any:
         return server.client.post("/tools/call", json={"name": name, "args": {}}).json().get("value")
 
     assert (call(name), call(f"{name}@two"), call(f"{name}@one"), call(f"{name}@x")) == (1, 2, 1, None)
-    server.switch(server.url_of(tools[1]), False)
+    server.set_enabled(server.url_of(tools[1]), False)
     assert (call(name), call(f"{name}@one")) == (2, None)
 
 
 @pytest.mark.spec("BND-06", "BND-43", "BND-44", "BND-45", "BND-46")
 @pytest.mark.parametrize(("pack", "slug"), [("tools", "echo"), ("probes", "one")])
-def test_of_what_is_not_stored_only_the_flag_changes(server: Server, pack: str, slug: str) -> None:
-    """PUT, DELETE and any other PATCH are refused and change nothing; the enabled flag of both can change."""
-    bundle = server.shipped(pack)
+def test_only_the_enabled_flag_of_packs_can_change(server: RestProcess, pack: str, slug: str) -> None:
+    """PUT, DELETE and any other PATCH are rejected and change nothing."""
+    bundle = server.pack_bundle(pack)
     assert (bundle["isBuiltIn"], bundle["origin"]) == (
         (True, "builtin") if pack == "tools" else (False, "pack")
     )
@@ -163,87 +170,103 @@ def test_of_what_is_not_stored_only_the_flag_changes(server: Server, pack: str, 
     )
 
     def state() -> Any:
-        tools = server.every("/tools/tools", bundleIDs=bundle["id"], includeDisabled="true")
+        tools = server.list_all("/tools/tools", bundleIDs=bundle["id"], includeDisabled="true")
         for tool in (tools := [*tools, client.get(url).json()]):
             del tool["callCount"]
             tool.pop("lastCalledAt", None)
         return server.find_bundle(bundle["id"]), tools
 
     before = state()
-    refused(server.put_bundle(bundle["id"], slug=pack), 403)
-    refused(server.put_tool(bundle["id"], slug, "current"), 403)
-    refused(server.put_tool(bundle["id"], "brand-new"), 403)
-    refused(client.delete(home), 403)
-    refused(client.delete(url), 403)
+    problem_of(server.put_bundle(bundle["id"], slug=pack), 403)
+    problem_of(server.put_tool(bundle["id"], slug, "current"), 403)
+    problem_of(server.put_tool(bundle["id"], "brand-new"), 403)
+    problem_of(client.delete(home), 403)
+    problem_of(client.delete(url), 403)
     for target in (home, url):
         for body in ({"displayName": "x"}, {"isEnabled": False, "displayName": "x"}, {"slug": "x"}):
-            refused(client.patch(target, json=body), 400, 403)
+            problem_of(client.patch(target, json=body), 400, 403)
     assert state() == before
     for target in (url, home):
-        assert server.switch(target, False).json()["isEnabled"] is False
-        assert slug not in server.slugs(bundle["id"])
-        assert server.switch(target, True).json()["isEnabled"] is True
+        assert server.set_enabled(target, False).json()["isEnabled"] is False
+        assert slug not in server.list_slugs(bundle["id"])
+        assert server.set_enabled(target, True).json()["isEnabled"] is True
     assert state() == before
 
 
 @pytest.mark.spec("BND-07", "BND-39")
-def test_tools_are_listed_switched_and_invoked(server: Server) -> None:
-    """A user finds a tool in the list, switches it off and on, and calls it."""
-    tool = server.tool(slug="daily", func="probes.add")
-    assert server.slugs(tool["bundleID"]) == ["daily"]
-    assert server.value(tool, a=2, b=3) == 5
-    assert server.switch(server.url_of(tool), False).json()["isEnabled"] is False
-    assert server.slugs(tool["bundleID"]) == []
-    assert server.error(tool, 409, a=2, b=3)["error"]["code"] == "tool_not_found"
-    assert server.switch(server.url_of(tool), True).json()["isEnabled"] is True
-    assert server.value(tool, a=2, b=4) == 6
+def test_tool_can_be_listed_disabled_enabled_and_invoked(server: RestProcess) -> None:
+    tool = server.create_tool(slug="daily", func="probes.add")
+    assert server.list_slugs(tool["bundleID"]) == ["daily"]
+    assert server.invoke_value(tool, a=2, b=3) == 5
+    assert server.set_enabled(server.url_of(tool), False).json()["isEnabled"] is False
+    assert server.list_slugs(tool["bundleID"]) == []
+    assert server.invoke_error(tool, 409, a=2, b=3)["error"]["code"] == "tool_not_found"
+    assert server.set_enabled(server.url_of(tool), True).json()["isEnabled"] is True
+    assert server.invoke_value(tool, a=2, b=4) == 6
+
+
+@pytest.mark.spec("BND-39")
+def test_invoke_calls_the_version_in_the_path(server: RestProcess) -> None:
+    """Neither the newest nor the latest called version replaces it; an unknown version is a 404."""
+    bundle = server.create_bundle()
+    first, second = (
+        server.create_tool(bundle, "many", version, func=f"probes.{func}")
+        for version, func in (("v1", "one"), ("v2", "two"))
+    )
+    assert [server.invoke_value(tool) for tool in (first, second, first)] == [1, 2, 1]
+    server.set_enabled(server.url_of(second), False)
+    assert (server.invoke_value(first), server.invoke_error(second, 409)["ok"]) == (1, False)
+    server.set_enabled(server.url_of(second), True)
+    server.set_enabled(server.url_of(first), False)
+    assert (server.invoke_value(second), server.invoke_error(first, 409)["ok"]) == (2, False)
+    assert server.invoke_error(first | {"version": "v3"}, 404)["error"]["code"] == "tool_not_found"
 
 
 @pytest.mark.spec("BND-11", "BND-14", "BND-47")
-def test_only_an_http_call_needs_the_network(tmp_path: Path, upstream: Upstream) -> None:
-    """Without a network all is stored, found, changed, called and deleted; only an HTTP call fails."""
+def test_everything_except_http_calls_works_without_a_network(tmp_path: Path, upstream: Upstream) -> None:
     path = upstream.script()
     (tmp_path / "blocked").mkdir()
-    (tmp_path / "blocked" / "sitecustomize.py").write_text(NO_NETWORK)
+    (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCK_NETWORK)
     modules = os.pathsep.join([str(tmp_path / "blocked"), os.environ.get("PYTHONPATH", "")]).rstrip(
         os.pathsep
     )
-    with Server(tmp_path / "home", PYTHONPATH=modules) as server:
-        local, bundle = server.tool(slug="local"), server.bundle()
-        remote = server.tool(bundle, "remote", **http_tool(upstream.url + path))
-        assert (server.slugs(bundle), server.search(bundle, "remote")) == (["remote"], ["remote"])
-        assert (server.value(local), server.file(remote).exists()) == (1, True)
-        server.error(remote, 200)
-        server.switch(server.url_of(remote), False)
-        assert (server.search(bundle, "remote"), server.slugs(bundle)) == ([], [])
+    with RestProcess(tmp_path / "home", PYTHONPATH=modules) as server:
+        local, bundle = server.create_tool(slug="local"), server.create_bundle()
+        remote = server.create_tool(bundle, "remote", **http_tool(upstream.url + path))
+        assert (server.list_slugs(bundle), server.search_slugs(bundle, "remote")) == (["remote"], ["remote"])
+        assert (server.invoke_value(local), server.tool_file(remote).exists()) == (1, True)
+        server.invoke_error(remote, 200)
+        server.set_enabled(server.url_of(remote), False)
+        assert (server.search_slugs(bundle, "remote"), server.list_slugs(bundle)) == ([], [])
         assert server.client.delete(server.url_of(remote)).status_code == 204
-        assert server.search(bundle, "remote", includeDisabled="true") == []
+        assert server.search_slugs(bundle, "remote", includeDisabled="true") == []
         assert server.client.delete(bundle_url(bundle)).status_code == 204
-    assert upstream.seen(path) == []
+    assert upstream.requests_to(path) == []
 
 
-# What outlives a restart
+# Restart
 
 
-def forget_index(server: Server) -> None:
+def delete_index(server: RestProcess) -> None:
+    """Delete the search index of a stopped server."""
     for file in server.bundles.glob("index.sqlite3*"):
         file.unlink()
 
 
-class Aged(NamedTuple):
-    """A server that was stopped and started again, and what was stored before."""
+class RestartedServer(NamedTuple):
+    """A restarted server and what was stored before."""
 
-    server: Server
-    fleeting: dict[str, Any]
-    stored: bytes
+    server: RestProcess
+    removed: dict[str, Any]
+    removed_content: bytes
     remote: dict[str, Any]
     path: str
     package: str
-    index_was_there: bool
+    had_index: bool
 
 
 def package_hash() -> str:
-    """One hash of all that is shipped."""
+    """Return one hash of all files of the package."""
     digest = hashlib.sha256()
     for file in sorted(Path(str(onetool.__file__)).parent.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
@@ -252,89 +275,97 @@ def package_hash() -> str:
 
 
 @pytest.fixture(scope="session")
-def aged(tmp_path_factory: pytest.TempPathFactory, upstream: Upstream) -> Iterator[Aged]:
-    """Before the second start: a function has gone, a host is no longer listed, the index was deleted."""
-    server, path, package = Server(tmp_path_factory.mktemp("aged")), upstream.script(), package_hash()
+def restarted(tmp_path_factory: pytest.TempPathFactory, upstream: Upstream) -> Iterator[RestartedServer]:
+    """Return a server that restarted after a function, an allowed host and the index were removed."""
+    server, path, package = (
+        RestProcess(tmp_path_factory.mktemp("restarted")),
+        upstream.script(),
+        package_hash(),
+    )
     pack = server.config / "tools" / "fleeting.py"
-    pack.write_text(FLEETING)
+    pack.write_text(REMOVED_PACK)
     with server:
-        fleeting = server.tool(slug="fleeting", func="fleeting.once")
-        remote = server.tool(slug="remote", **http_tool(upstream.url + path))
-        assert (server.value(fleeting), server.value(remote)) == ("here", {"fine": True})
-        server.switch(server.tool_url(server.shipped("tools")["id"], "echo", "current"), False)
-        server.switch(bundle_url(server.shipped("shell")["id"]), False)
-        assert server.search(remote["bundleID"], "remote") == ["remote"]
-        index_was_there = (server.bundles / "index.sqlite3").exists()
+        removed = server.create_tool(slug="fleeting", func="fleeting.once")
+        remote = server.create_tool(slug="remote", **http_tool(upstream.url + path))
+        assert (server.invoke_value(removed), server.invoke_value(remote)) == ("here", {"fine": True})
+        server.set_enabled(server.tool_url(server.pack_bundle("tools")["id"], "echo", "current"), False)
+        server.set_enabled(bundle_url(server.pack_bundle("shell")["id"]), False)
+        assert server.search_slugs(remote["bundleID"], "remote") == ["remote"]
+        had_index = (server.bundles / "index.sqlite3").exists()
     assert server.exit_code == 0
-    stored = server.file(fleeting).read_bytes()
-    forget_index(server)
+    content = server.tool_file(removed).read_bytes()
+    delete_index(server)
     pack.unlink()
     (server.config / "onetool.yaml").write_text('allowedHosts: ["allowed.test"]\n')
     with server:
-        yield Aged(server, fleeting, stored, remote, path, package, index_was_there)
+        yield RestartedServer(server, removed, content, remote, path, package, had_index)
 
 
 @pytest.mark.spec("BND-15")
-def test_a_function_that_is_gone_disables_and_changes_nothing(aged: Aged) -> None:
-    """The file stays byte for byte, the API says disabled and why; the function's return heals it."""
-    server, tool = aged.server, aged.fleeting
-    shown = server.get(tool)
-    assert (shown["isEnabled"], shown["disabledReason"]) == (False, "function not registered")
-    assert server.slugs(tool["bundleID"]) == []
-    assert server.slugs(tool["bundleID"], includeDisabled="true") == ["fleeting"]
+def test_tool_of_a_removed_function_is_disabled_and_its_file_unchanged(restarted: RestartedServer) -> None:
+    """The API reports the reason; when the function returns, the tool is enabled again."""
+    server, tool = restarted.server, restarted.removed
+    current = server.get_tool(tool)
+    assert (current["isEnabled"], current["disabledReason"]) == (False, "function not registered")
+    assert server.list_slugs(tool["bundleID"]) == []
+    assert server.list_slugs(tool["bundleID"], includeDisabled="true") == ["fleeting"]
     response = server.invoke(tool)
     assert response.status_code in (404, 409)
     assert (response.json()["ok"], response.json()["error"]["code"]) == (False, "tool_not_found")
-    assert server.file(tool).read_bytes() == aged.stored
-    assert json.loads(aged.stored)["isEnabled"] is True
-    (server.config / "tools" / "fleeting.py").write_text(FLEETING)
-    assert eventually(lambda: server.get(tool)["isEnabled"])
-    assert (server.value(tool), "disabledReason" in server.get(tool)) == ("here", False)
-    assert server.file(tool).read_bytes() == aged.stored
+    assert server.tool_file(tool).read_bytes() == restarted.removed_content
+    assert json.loads(restarted.removed_content)["isEnabled"] is True
+    (server.config / "tools" / "fleeting.py").write_text(REMOVED_PACK)
+    assert wait_for(lambda: server.get_tool(tool)["isEnabled"])
+    assert (server.invoke_value(tool), "disabledReason" in server.get_tool(tool)) == ("here", False)
+    assert server.tool_file(tool).read_bytes() == restarted.removed_content
 
 
 @pytest.mark.spec("BND-46")
-def test_the_flag_of_a_built_in_outlives_a_restart(aged: Aged) -> None:
-    """A built-in tool and a built-in bundle stay off, and nothing of the package was written."""
-    server = aged.server
-    bundle = server.shipped("tools")
+def test_disabled_built_ins_stay_disabled_after_a_restart(restarted: RestartedServer) -> None:
+    """Nothing is written to the package."""
+    server = restarted.server
+    bundle = server.pack_bundle("tools")
     assert server.client.get(server.tool_url(bundle["id"], "echo", "current")).json()["isEnabled"] is False
-    assert (server.shipped("shell")["isEnabled"], server.shipped("time")["isEnabled"]) == (False, True)
+    assert (server.pack_bundle("shell")["isEnabled"], server.pack_bundle("time")["isEnabled"]) == (
+        False,
+        True,
+    )
     call = server.client.post("/tools/call", json={"name": "tools.echo", "args": {"message": 1}})
     assert (call.status_code, call.json()["ok"]) == (409, False)
-    assert package_hash() == aged.package
+    assert package_hash() == restarted.package
 
 
 @pytest.mark.spec("BND-47")
-def test_a_deleted_index_is_made_again(aged: Aged) -> None:
-    """The index is a file in the data directory, and without it search finds what is stored all the same."""
-    assert aged.index_was_there
-    found = eventually(lambda: aged.server.search(aged.remote["bundleID"], "remote"))
-    assert (found, (aged.server.bundles / "index.sqlite3").exists()) == (["remote"], True)
+def test_deleted_search_index_is_rebuilt(restarted: RestartedServer) -> None:
+    assert restarted.had_index
+    found = wait_for(lambda: restarted.server.search_slugs(restarted.remote["bundleID"], "remote"))
+    assert (found, (restarted.server.bundles / "index.sqlite3").exists()) == (["remote"], True)
 
 
 @pytest.mark.spec("BND-19")
-def test_a_host_that_is_listed_no_more_is_not_reached(aged: Aged, upstream: Upstream) -> None:
-    """The list holds at every call, not only when a tool is stored."""
-    body = aged.server.error(aged.remote)
+def test_host_removed_from_allowed_hosts_is_not_reached(
+    restarted: RestartedServer, upstream: Upstream
+) -> None:
+    """The list is checked on every call, not only when a tool is stored."""
+    body = restarted.server.invoke_error(restarted.remote)
     assert (body["error"]["code"], body["meta"]["reason"]) == ("execution_error", "host_not_allowed")
-    assert len(upstream.seen(aged.path)) == 1
+    assert len(upstream.requests_to(restarted.path)) == 1
 
 
 # Data model
 
 
 @pytest.mark.spec("BND-16")
-def test_ids_are_uuids_of_version_7(server: Server) -> None:
-    """The client's id of the bundle is kept, the server makes that of the tool."""
-    tool = server.tool()
-    for value in (tool["id"], tool["bundleID"], server.shipped("time")["id"]):
+def test_ids_are_version_7_uuids(server: RestProcess) -> None:
+    """The client provides the id of a bundle, the server the id of a tool."""
+    tool = server.create_tool()
+    for value in (tool["id"], tool["bundleID"], server.pack_bundle("time")["id"]):
         assert (uuid.UUID(value).version, uuid.UUID(value).variant) == (7, uuid.RFC_4122)
 
 
 @pytest.mark.spec("BND-16")
 @pytest.mark.parametrize(
-    "wrong",
+    "bundle_id",
     [
         "2cd11218-e3e4-4984-a559-31d24dbb98d8",
         "ec63ec06-e0ac-11f1-a97f-02fc00000001",
@@ -344,10 +375,9 @@ def test_ids_are_uuids_of_version_7(server: Server) -> None:
         "a_b",
     ],
 )
-def test_any_other_id_is_refused(server: Server, wrong: str) -> None:
-    """A bundle id of another version or variant, or none at all, is a 400 and leaves no file."""
-    refused(server.put_bundle(wrong), 400)
-    assert not (server.bundles / wrong).exists()
+def test_bundle_id_that_is_not_a_version_7_uuid_is_rejected(server: RestProcess, bundle_id: str) -> None:
+    problem_of(server.put_bundle(bundle_id), 400)
+    assert not (server.bundles / bundle_id).exists()
 
 
 @pytest.mark.spec("BND-17")
@@ -365,9 +395,9 @@ def test_any_other_id_is_refused(server: Server, wrong: str) -> None:
         ("http://127.0.0.1${a}/x", 400),
     ],
 )
-def test_a_url_starts_with_http_or_https(server: Server, url: str, status: int) -> None:
-    """Any other scheme, and a placeholder in scheme, host or port, is a 400."""
-    response = server.put_tool(server.bundle(), "web", **http_tool(url, "a"))
+def test_url_must_start_with_http_or_https(server: RestProcess, url: str, status: int) -> None:
+    """Placeholders in scheme, host or port are rejected."""
+    response = server.put_tool(server.create_bundle(), "web", **http_tool(url, "a"))
     assert response.status_code == status, response.text
 
 
@@ -376,37 +406,37 @@ def test_a_url_starts_with_http_or_https(server: Server, url: str, status: int) 
     ("host", "status"),
     [
         *(
-            (it, 201)
-            for it in ("allowed.test", "ALLOWED.Test", "allowed.test:8443", "a.wild.test", "127.0.0.1:1")
+            (host, 201)
+            for host in ("allowed.test", "ALLOWED.Test", "allowed.test:8443", "a.wild.test", "127.0.0.1:1")
         ),
         *(
-            (it, 400)
-            for it in ("evil.test", "localhost", "allowed.test.evil.test", "notallowed.test", "127.0.0.2")
+            (host, 400)
+            for host in ("evil.test", "localhost", "allowed.test.evil.test", "notallowed.test", "127.0.0.2")
         ),
         *(
-            (it, 400)
-            for it in ("allowed.test@evil.test", "user:pw@evil.test", "wild.test.evil.test", "evil.test:80")
+            (host, 400)
+            for host in ("allowed.test@evil.test", "user:pw@evil.test", "wild.test.evil.test", "evil.test:80")
         ),
         *(
-            (it, 400)
-            for it in ("allowed.test\\@evil.test", "evil.test#allowed.test", "evil.test?allowed.test")
+            (host, 400)
+            for host in ("allowed.test\\@evil.test", "evil.test#allowed.test", "evil.test?allowed.test")
         ),
     ],
 )
-def test_a_tool_is_stored_only_for_a_listed_host(server: Server, host: str, status: int) -> None:
-    """The parsed host must be listed, whatever its case and port; look-alikes are not."""
-    response = server.put_tool(server.bundle(), "web", **http_tool(f"http://{host}/x"))
+def test_url_host_must_be_allowed(server: RestProcess, host: str, status: int) -> None:
+    """The parsed host is compared, ignoring case and port; look-alikes are rejected."""
+    response = server.put_tool(server.create_bundle(), "web", **http_tool(f"http://{host}/x"))
     assert response.status_code == status, response.text
 
 
 @pytest.mark.spec("BND-20", "BND-38")
 @pytest.mark.parametrize("text", ["readfile", "读文件-2", "été", "٣", "-", "ǅ", "a-B-3", "e\u0301te\u0301"])
-def test_letters_digits_and_dashes_are_allowed(server: Server, text: str) -> None:
-    """Letters and digits of any script and the dash name everything; spelling is composed."""
+def test_slugs_and_versions_allow_letters_digits_and_dashes(server: RestProcess, text: str) -> None:
+    """Letters and digits of any script are allowed; the text is normalized to NFC."""
     composed = unicodedata.normalize("NFC", text)
     slug = new_slug(text)
-    bundle = server.bundle(slug=slug)
-    tool = server.tool(bundle, text, text)
+    bundle = server.create_bundle(slug=slug)
+    tool = server.create_tool(bundle, text, text)
     assert (tool["slug"], tool["version"]) == (composed, composed)
     for spelling in (text, composed):
         assert server.client.get(server.tool_url(bundle, spelling, spelling)).json()["id"] == tool["id"]
@@ -415,7 +445,7 @@ def test_letters_digits_and_dashes_are_allowed(server: Server, text: str) -> Non
     assert found["slug"] == unicodedata.normalize("NFC", slug)
 
 
-BAD = [
+FORBIDDEN = [
     "a_b",
     "a b",
     "a+b",
@@ -432,97 +462,100 @@ BAD = [
 
 
 @pytest.mark.spec("BND-21", "BND-22", "BND-31")
-@pytest.mark.parametrize("slug", [*BAD, "a/b", "", "a.b", "a\x00", "a\n", " a", 5, None], ids=repr)
-def test_a_bundle_has_no_other_characters_in_its_slug(server: Server, slug: Any) -> None:
-    """Underscore, space, slash, dot, control and symbol are a 400, and no bundle comes into being."""
+@pytest.mark.parametrize("slug", [*FORBIDDEN, "a/b", "", "a.b", "a\x00", "a\n", " a", 5, None], ids=repr)
+def test_bundle_slug_with_other_characters_is_rejected(server: RestProcess, slug: Any) -> None:
     bundle = new_id()
-    refused(server.put_bundle(bundle, slug=slug), 400)
+    problem_of(server.put_bundle(bundle, slug=slug), 400)
     assert (server.find_bundle(bundle), (server.bundles / bundle / "bundle.json").exists()) == (None, False)
 
 
 @pytest.mark.spec("BND-21", "BND-22")
-@pytest.mark.parametrize("text", [*BAD, "a\t", "a\x00", "a\n"], ids=repr)
-def test_nor_has_a_tool_in_slug_or_version(server: Server, text: str) -> None:
-    """The same holds in the path, percent-encoded or not, and nothing is stored."""
-    bundle = server.bundle()
-    refused(server.put_tool(bundle, text), 400)
-    refused(server.put_tool(bundle, "fine", text), 400)
-    assert (server.tool_files(bundle), server.slugs(bundle, includeDisabled="true")) == ([], [])
+@pytest.mark.parametrize("text", [*FORBIDDEN, "a\t", "a\x00", "a\n"], ids=repr)
+def test_tool_slug_or_version_with_other_characters_is_rejected(server: RestProcess, text: str) -> None:
+    """The characters are percent-encoded in the path."""
+    bundle = server.create_bundle()
+    problem_of(server.put_tool(bundle, text), 400)
+    problem_of(server.put_tool(bundle, "fine", text), 400)
+    assert (server.tool_files(bundle), server.list_slugs(bundle, includeDisabled="true")) == ([], [])
 
 
 @pytest.mark.spec("BND-21", "BND-22")
 @pytest.mark.parametrize("slug", ["a/b", "a%2Fb", "", "%2F", "%2E%2E"])
-@pytest.mark.parametrize("place", ["slug", "version"])
-def test_a_slash_in_the_path_leads_nowhere(server: Server, slug: str, place: str) -> None:
-    """What is cut in two by a slash, or empty, is a 400 or a 404, and nothing is stored."""
-    bundle = server.bundle()
-    end = f"tools/{slug}/version/v1" if place == "slug" else f"tools/fine/version/{slug}"
-    response = server.client.put(f"{bundle_url(bundle)}/{end}", json=python_tool())
+@pytest.mark.parametrize("part", ["slug", "version"])
+def test_slash_or_empty_text_as_slug_or_version_is_rejected(
+    server: RestProcess, slug: str, part: str
+) -> None:
+    """The status is 400 or 404, and nothing is stored."""
+    bundle = server.create_bundle()
+    path = f"tools/{slug}/version/v1" if part == "slug" else f"tools/fine/version/{slug}"
+    response = server.client.put(f"{bundle_url(bundle)}/{path}", json=python_tool())
     assert (response.status_code in (400, 404), server.tool_files(bundle)) == (True, []), response.text
 
 
 @pytest.mark.spec("BND-22")
-def test_only_a_version_has_dots(server: Server) -> None:
-    """`1.0.0` is a version, `a.b` no slug, and dots alone are no version."""
-    bundle = server.bundle()
-    assert server.tool(bundle, "dotted", "1.0.0")["version"] == "1.0.0"
-    refused(server.put_tool(bundle, "a.b"), 400)
-    refused(server.put_tool(bundle, "dotted", "..."), 400)
+def test_dots_are_allowed_in_versions_only(server: RestProcess) -> None:
+    """A version cannot consist of dots only."""
+    bundle = server.create_bundle()
+    assert server.create_tool(bundle, "dotted", "1.0.0")["version"] == "1.0.0"
+    problem_of(server.put_tool(bundle, "a.b"), 400)
+    problem_of(server.put_tool(bundle, "dotted", "..."), 400)
     assert len(server.tool_files(bundle)) == 1
 
 
 @pytest.mark.spec("BND-23")
-def test_case_makes_a_difference(server: Server) -> None:
-    """`Abc` and `abc`, `V1` and `v1` are different tools, and each is got by its own spelling."""
-    bundle = server.bundle()
+def test_slugs_and_versions_are_case_sensitive(server: RestProcess) -> None:
+    bundle = server.create_bundle()
     pairs = [("Abc", "v1"), ("abc", "v1"), ("abc", "V1")]
-    made = {pair: server.tool(bundle, *pair)["id"] for pair in pairs}
-    assert {pair: server.client.get(server.tool_url(bundle, *pair)).json()["id"] for pair in pairs} == made
-    refused(server.client.get(server.tool_url(bundle, "ABC")), 404)
-    assert len(set(made.values())) == len(server.tool_files(bundle)) == 3
+    ids = {pair: server.create_tool(bundle, *pair)["id"] for pair in pairs}
+    assert {pair: server.client.get(server.tool_url(bundle, *pair)).json()["id"] for pair in pairs} == ids
+    problem_of(server.client.get(server.tool_url(bundle, "ABC")), 404)
+    assert len(set(ids.values())) == len(server.tool_files(bundle)) == 3
 
 
 @pytest.mark.spec("BND-24")
 @pytest.mark.parametrize("letter", ["文", "a", "𝒂"], ids=["3 bytes", "1 byte", "4 bytes"])
-def test_64_characters_are_the_most(server: Server, letter: str) -> None:
-    """Length is counted in code points: 64 fit whatever their bytes, 65 do not."""
-    bundle, fits, over = server.bundle(), letter * 64, letter * 65
-    assert server.tool(bundle, fits, fits)["slug"] == fits
-    refused(server.put_tool(bundle, over), 400)
-    refused(server.put_tool(bundle, "short", over), 400)
+def test_slugs_and_versions_are_limited_to_64_code_points(server: RestProcess, letter: str) -> None:
+    bundle, fits, over = server.create_bundle(), letter * 64, letter * 65
+    assert server.create_tool(bundle, fits, fits)["slug"] == fits
+    problem_of(server.put_tool(bundle, over), 400)
+    problem_of(server.put_tool(bundle, "short", over), 400)
     assert server.put_bundle(slug=fits).status_code == 201
-    refused(server.put_bundle(slug=over), 400)
+    problem_of(server.put_bundle(slug=over), 400)
 
 
 @pytest.mark.spec("BND-26", "BND-35", "BND-42")
-def test_a_version_is_written_once(server: Server) -> None:
-    """A second PUT of the pair is a 409, and the tool stays as it was, on disk too."""
-    response = server.put_tool(server.bundle(), "once", "v1", description="The first.")
+def test_second_put_of_a_version_returns_409_and_changes_nothing(server: RestProcess) -> None:
+    response = server.put_tool(server.create_bundle(), "once", "v1", description="The first.")
     assert response.status_code == 201
     tool = response.json()
-    before, stored = server.get(tool), server.file(tool).read_bytes()
-    for body in (python_tool("probes.two", description="Another."), python_tool(description="The first.")):
-        refused(server.put_tool(tool["bundleID"], "once", "v1", **body), 409)
-    assert (server.get(tool), server.file(tool).read_bytes()) == (before, stored)
-    assert len(server.tool_files(tool["bundleID"])) == 1
+    before, stored = server.get_tool(tool), server.tool_file(tool).read_bytes()
+    for body in (
+        python_tool("probes.two", description="Another."),
+        python_tool(description="The first.", tags=["new"], isEnabled=False, displayName="New"),
+        python_tool(description="The first."),
+    ):
+        problem_of(server.put_tool(tool["bundleID"], "once", "v1", **body), 409)
+        assert (server.get_tool(tool), server.tool_file(tool).read_bytes()) == (before, stored)
+        assert len(server.tool_files(tool["bundleID"])) == 1
+    assert server.invoke_value(tool) == 1
 
 
 @pytest.mark.spec("BND-27")
-def test_two_bundles_may_have_the_same_pair(server: Server) -> None:
-    """Slug and version are unique in a bundle only; each tool runs its own function."""
-    tools = [server.tool(slug="shared", version="v1", func=f"probes.{func}") for func in ("one", "two")]
-    assert [server.value(it) for it in tools] == [1, 2]
+def test_slug_and_version_are_unique_per_bundle_only(server: RestProcess) -> None:
+    tools = [
+        server.create_tool(slug="shared", version="v1", func=f"probes.{func}") for func in ("one", "two")
+    ]
+    assert [server.invoke_value(tool) for tool in tools] == [1, 2]
     assert tools[0]["bundleID"] != tools[1]["bundleID"]
 
 
 @pytest.mark.spec("BND-28", "BND-31")
-def test_a_replaced_bundle_keeps_its_birthday(server: Server) -> None:
-    """PUT creates, then replaces: new values are read, createdAt stays, modifiedAt moves, files stay."""
-    bundle, slug = new_id(), new_slug()
+def test_put_replaces_a_bundle_and_preserves_created_at(server: RestProcess) -> None:
+    """modifiedAt changes, and the tools remain."""
+    bundle, slug, before = new_id(), new_slug(), datetime.now(UTC)
     first = server.put_bundle(bundle, slug=slug, displayName="One", description="d1")
     assert first.status_code == 201
-    tool = server.tool(bundle, "inside")
-    time.sleep(0.05)
+    tool = server.create_tool(bundle, "inside")
     second = server.put_bundle(bundle, slug=f"{slug}-2", displayName="Two", description="d2", isEnabled=False)
     assert second.status_code == 200
     old, new = first.json(), server.find_bundle(bundle)
@@ -535,40 +568,38 @@ def test_a_replaced_bundle_keeps_its_birthday(server: Server) -> None:
         "isEnabled": False,
     }
     assert (old["createdAt"], old["isBuiltIn"]) == (new["createdAt"], False)
-    assert moment(old["createdAt"]) <= moment(old["modifiedAt"]) < moment(new["modifiedAt"])
-    assert abs(moment(old["createdAt"]) - datetime.now(UTC)) < timedelta(minutes=1)
-    assert server.file(tool).exists()
+    times = [parse_time(text) for text in (old["createdAt"], old["modifiedAt"], new["modifiedAt"])]
+    assert before <= times[0] <= times[1] < times[2] <= datetime.now(UTC)
+    assert server.tool_file(tool).exists()
 
 
 @pytest.mark.spec("BND-29")
-def test_switching_and_calling_is_no_modification(server: Server) -> None:
-    """modifiedAt of tool and bundle stays through PATCH and calls; a replaced bundle has a later one."""
-    tool = server.tool()
+def test_enabling_and_calling_do_not_change_modified_at(server: RestProcess) -> None:
+    tool = server.create_tool()
     bundle = tool["bundleID"]
-    before, slug = server.find_bundle(bundle), server.record(bundle)["slug"]
+    before, slug = server.find_bundle(bundle), server.read_bundle_record(bundle)["slug"]
     assert before
-    time.sleep(0.05)
-    server.value(tool)
+    server.invoke_value(tool)
     for url in (server.url_of(tool), bundle_url(bundle)):
-        server.switch(url, False)
-        server.switch(url, True)
-    assert eventually(lambda: server.get(tool)["callCount"] == 1)
-    assert (server.get(tool)["modifiedAt"], server.find_bundle(bundle)) == (tool["modifiedAt"], before)
+        server.set_enabled(url, False)
+        server.set_enabled(url, True)
+    assert wait_for(lambda: server.get_tool(tool)["callCount"] == 1)
+    assert (server.get_tool(tool)["modifiedAt"], server.find_bundle(bundle)) == (tool["modifiedAt"], before)
     server.put_bundle(bundle, slug=slug, description="new")
     after = server.find_bundle(bundle)
     assert after
-    assert moment(after["modifiedAt"]) > moment(before["modifiedAt"])
+    assert parse_time(after["modifiedAt"]) > parse_time(before["modifiedAt"])
 
 
 # Routes
 
 
 @pytest.mark.spec("BND-30", "BND-64")
-def test_all_routes_lie_under_tools(server: Server) -> None:
-    """The OpenAPI document has each route of the API below /tools, and no special one for built-ins."""
+def test_all_bundle_routes_are_under_tools(server: RestProcess) -> None:
+    """There are no separate routes for built-in tools."""
     paths = server.client.get("/openapi.json").json()["paths"]
-    found = {re.sub(r"{[^}]*}", "{}", path): set(verbs) for path, verbs in paths.items()}
-    wanted = {
+    routes = {re.sub(r"{[^}]*}", "{}", path): set(verbs) for path, verbs in paths.items()}
+    expected = {
         "/tools/bundles/{}": {"put", "patch", "delete"},
         "/tools/bundles": {"get"},
         "/tools/bundles/{}/tools/{}/version/{}": {"put", "patch", "delete", "get"},
@@ -576,69 +607,65 @@ def test_all_routes_lie_under_tools(server: Server) -> None:
         "/tools/tools": {"get"},
         "/tools/tools/search": {"get"},
     }
-    assert {route: verbs & found.get(route, set()) for route, verbs in wanted.items()} == wanted
+    assert {route: verbs & routes.get(route, set()) for route, verbs in expected.items()} == expected
     assert not [path for path in paths if re.search(r"built.?in", path, re.IGNORECASE)]
     assert "toolBundles" not in server.client.get("/bundles").text
 
 
 @pytest.mark.spec("BND-64", "BND-41")
-def test_built_ins_are_served_as_any_other_tool(server: Server) -> None:
-    """A shipped tool is listed, found, got and invoked by the same routes, and called by name."""
-    bundle = server.shipped("time")
+def test_built_in_tools_use_the_same_routes_as_stored_ones(server: RestProcess) -> None:
+    bundle = server.pack_bundle("time")
     assert (bundle["isBuiltIn"], bundle["isEnabled"]) == (True, True)
-    (listed,) = [it for it in server.every("/tools/tools", bundleIDs=bundle["id"]) if it["slug"] == "now"]
+    (listed,) = [
+        entry for entry in server.list_all("/tools/tools", bundleIDs=bundle["id"]) if entry["slug"] == "now"
+    ]
     assert (listed["isBuiltIn"], listed["version"], listed["name"]) == (True, "current", "time.now")
-    assert "now" in server.search(bundle["id"], "now")
+    assert "now" in server.search_slugs(bundle["id"], "now")
     tool = server.client.get(server.url_of(listed)).json()
     assert (tool["id"], uuid.UUID(tool["id"]).version) == (listed["id"], 7)
     called = server.client.post("/tools/call", json={"name": "time.now", "args": {}}).json()
-    assert called["value"].keys() == server.value(listed).keys() == {"iso", "timestamp"}
+    assert called["value"].keys() == server.invoke_value(listed).keys() == {"iso", "timestamp"}
 
 
 @pytest.mark.spec("BND-32")
-def test_a_bundle_is_switched(server: Server) -> None:
-    """PATCH answers with the bundle, GET shows it, an unknown id is a 404, anything else in it a 400."""
-    bundle = server.bundle()
+def test_patch_enables_and_disables_a_bundle(server: RestProcess) -> None:
+    """An unknown id is a 404, any other body a 400."""
+    bundle = server.create_bundle()
     before = server.find_bundle(bundle)
     assert before
-    for on in (False, True):
-        assert (
-            server.switch(bundle_url(bundle), on).json()
-            == server.find_bundle(bundle)
-            == before | {"isEnabled": on}
-        )
-    refused(server.client.patch(bundle_url(new_id()), json=SWITCH_OFF), 404)
+    for enabled in (False, True):
+        patched = server.set_enabled(bundle_url(bundle), enabled).json()
+        assert patched == server.find_bundle(bundle) == before | {"isEnabled": enabled}
+    problem_of(server.client.patch(bundle_url(new_id()), json=DISABLE), 404)
     for body in ({"isEnabled": "no"}, {"isEnabled": False, "slug": "x"}, {"displayName": "x"}, [], None):
-        refused(server.client.patch(bundle_url(bundle), json=body), 400)
+        problem_of(server.client.patch(bundle_url(bundle), json=body), 400)
     assert server.find_bundle(bundle) == before
 
 
 @pytest.mark.spec("BND-33", "BND-50")
-def test_a_deleted_bundle_is_hidden_and_kept(server: Server) -> None:
-    """It and its tools are seen nowhere and answer 404; its record says when, its tools can be deleted."""
-    tool = server.tool(slug="orphan")
-    bundle, url = tool["bundleID"], server.url_of(tool)
+def test_deleted_bundle_is_hidden_but_its_files_remain(server: RestProcess) -> None:
+    """Its routes return 404; only its tools can still be deleted."""
+    tool = server.create_tool(slug="orphan")
+    bundle, url, before = tool["bundleID"], server.url_of(tool), datetime.now(UTC)
     assert server.client.delete(bundle_url(bundle)).status_code == 204
     assert server.find_bundle(bundle) is None
-    assert server.slugs(bundle, includeDisabled="true") == []
-    assert server.search(bundle, "orphan", includeDisabled="true") == []
-    deleted = moment(server.record(bundle)["softDeletedAt"])
-    assert abs(deleted - datetime.now(UTC)) < timedelta(minutes=1)
-    refused(server.client.get(url), 404)
-    refused(server.put_tool(bundle, "another"), 404)
-    refused(server.client.patch(url, json=SWITCH_OFF), 404)
-    refused(server.client.patch(bundle_url(bundle), json=SWITCH_OFF), 404)
-    assert server.error(tool, 404)["error"]["code"] == "tool_not_found"
-    assert server.file(tool).exists()
+    assert server.list_slugs(bundle, includeDisabled="true") == []
+    assert server.search_slugs(bundle, "orphan", includeDisabled="true") == []
+    assert before <= parse_time(server.read_bundle_record(bundle)["softDeletedAt"]) <= datetime.now(UTC)
+    problem_of(server.client.get(url), 404)
+    problem_of(server.put_tool(bundle, "another"), 404)
+    problem_of(server.client.patch(url, json=DISABLE), 404)
+    problem_of(server.client.patch(bundle_url(bundle), json=DISABLE), 404)
+    assert server.invoke_error(tool, 404)["error"]["code"] == "tool_not_found"
+    assert server.tool_file(tool).exists()
     assert server.client.delete(url).status_code == 204
     assert server.tool_files(bundle) == []
-    refused(server.client.delete(bundle_url(new_id())), 404)
+    problem_of(server.client.delete(bundle_url(new_id())), 404)
 
 
 @pytest.mark.spec("BND-33")
-def test_putting_a_deleted_bundle_brings_it_back(server: Server) -> None:
-    """PUT undoes the deletion: the tools inside are there again, createdAt as before."""
-    tool = server.tool(slug="back")
+def test_put_restores_a_deleted_bundle_with_its_tools(server: RestProcess) -> None:
+    tool = server.create_tool(slug="back")
     bundle = tool["bundleID"]
     before = server.find_bundle(bundle)
     server.client.delete(bundle_url(bundle))
@@ -646,95 +673,99 @@ def test_putting_a_deleted_bundle_brings_it_back(server: Server) -> None:
     after = server.find_bundle(bundle)
     assert before
     assert after
-    assert (after["createdAt"], server.record(bundle).get("softDeletedAt")) == (before["createdAt"], None)
-    assert (server.slugs(bundle), server.value(tool)) == (["back"], 1)
+    assert (after["createdAt"], server.read_bundle_record(bundle).get("softDeletedAt")) == (
+        before["createdAt"],
+        None,
+    )
+    assert (server.list_slugs(bundle), server.invoke_value(tool)) == (["back"], 1)
 
 
 @pytest.mark.spec("BND-34")
-def test_bundles_are_filtered_and_paged(server: Server) -> None:
-    """By ids, without the disabled unless asked for, and page by page, each bundle once."""
-    ids = [server.bundle(isEnabled=on) for on in (True, True, False)]
+def test_bundles_are_filtered_and_paged(server: RestProcess) -> None:
+    """Every bundle is on exactly one page; disabled ones are listed on request only."""
+    ids = [server.create_bundle(isEnabled=enabled) for enabled in (True, True, False)]
 
     def listed(**query: Any) -> set[str]:
-        return {it["id"] for it in server.every("/tools/bundles", **query)}
+        return {bundle["id"] for bundle in server.list_all("/tools/bundles", **query)}
 
     assert listed(bundleIDs=",".join(ids[:2])) == listed(bundleIDs=ids[:2]) == set(ids[:2])
     assert listed(bundleIDs=ids) == set(ids[:2])
     assert listed(bundleIDs=ids, includeDisabled="true") == set(ids)
     assert (listed() & set(ids), listed(includeDisabled="true") & set(ids)) == (set(ids[:2]), set(ids))
-    pages = server.pages("/tools/bundles", bundleIDs=ids, includeDisabled="true", pageSize="1")
+    pages = server.list_pages("/tools/bundles", bundleIDs=ids, includeDisabled="true", pageSize="1")
     assert sorted(len(page) for page in pages if page) == [1, 1, 1]
     assert {page[0]["id"] for page in pages if page} == set(ids)
-    walked = [it["id"] for page in server.pages("/tools/bundles", pageSize="7") for it in page]
-    assert (len(walked), set(walked)) == (len(set(walked)), listed())
+    paged_ids = [
+        bundle["id"] for page in server.list_pages("/tools/bundles", pageSize="7") for bundle in page
+    ]
+    assert (len(paged_ids), set(paged_ids)) == (len(set(paged_ids)), listed())
 
 
 @pytest.mark.spec("BND-34", "BND-40", "BND-41")
 @pytest.mark.parametrize(
     "path", ["/tools/bundles", "/tools/tools", "/tools/tools/search", "/tools", "/tools/search"]
 )
-def test_a_query_that_cannot_be_read_is_refused(server: Server, path: str) -> None:
-    """A page token that we did not make, a size that is no number and a flag that is none are a 400 each."""
-    needed = {"q": "x"} if path.endswith("search") else {}
-    for wrong in ({"pageToken": "made-up"}, {"pageSize": "many"}, {"includeDisabled": "perhaps"}):
-        refused(server.client.get(path, params=needed | wrong), 400)
+def test_invalid_query_parameters_return_400(server: RestProcess, path: str) -> None:
+    required = {"q": "x"} if path.endswith("search") else {}
+    for invalid in ({"pageToken": "made-up"}, {"pageSize": "many"}, {"includeDisabled": "perhaps"}):
+        problem_of(server.client.get(path, params=required | invalid), 400)
 
 
 @pytest.mark.spec("BND-36")
-def test_a_tool_is_only_switched(server: Server) -> None:
-    """PATCH takes isEnabled and nothing else: any other field is a 400 and nothing changes."""
-    tool = server.tool()
-    url, before = server.url_of(tool), server.get(tool)
+def test_patch_of_a_tool_accepts_only_the_enabled_flag(server: RestProcess) -> None:
+    tool = server.create_tool()
+    url, before = server.url_of(tool), server.get_tool(tool)
     for body in ({"displayName": "x"}, {"isEnabled": False, "displayName": "x"}, {"isEnabled": 0}, [], None):
-        refused(server.client.patch(url, json=body), 400)
-    assert server.get(tool) == before
-    for on in (False, True):
-        assert server.switch(url, on).json() == server.get(tool) == before | {"isEnabled": on}
-    refused(server.client.patch(server.tool_url(tool["bundleID"], "nobody"), json=SWITCH_ON), 404)
+        problem_of(server.client.patch(url, json=body), 400)
+    assert server.get_tool(tool) == before
+    for enabled in (False, True):
+        patched = server.set_enabled(url, enabled).json()
+        assert patched == server.get_tool(tool) == before | {"isEnabled": enabled}
+    problem_of(server.client.patch(server.tool_url(tool["bundleID"], "unknown"), json=ENABLE), 404)
 
 
 @pytest.mark.spec("BND-37")
-def test_a_deleted_tool_is_gone(server: Server) -> None:
-    """Its file is removed, GET is a 404, the pair is free again, and other versions stay."""
-    tool = server.tool(slug="short-lived", version="v1")
-    other = server.tool(tool["bundleID"], "short-lived", "v2")
+def test_deleted_tool_version_can_be_created_again(server: RestProcess) -> None:
+    """Its file is removed, and other versions remain."""
+    tool = server.create_tool(slug="short-lived", version="v1")
+    other = server.create_tool(tool["bundleID"], "short-lived", "v2")
     assert server.client.delete(server.url_of(tool)).status_code == 204
-    assert (server.file(tool).exists(), server.file(other).exists()) == (False, True)
-    refused(server.client.get(server.url_of(tool)), 404)
-    refused(server.client.delete(server.url_of(tool)), 404)
-    again = server.tool(tool["bundleID"], "short-lived", "v1")
-    assert again["id"] not in (tool["id"], other["id"])
+    assert (server.tool_file(tool).exists(), server.tool_file(other).exists()) == (False, True)
+    problem_of(server.client.get(server.url_of(tool)), 404)
+    problem_of(server.client.delete(server.url_of(tool)), 404)
+    recreated = server.create_tool(tool["bundleID"], "short-lived", "v1")
+    assert recreated["id"] not in (tool["id"], other["id"])
 
 
 @pytest.mark.spec("BND-38")
-def test_a_tool_is_read_as_it_was_written(server: Server) -> None:
-    """GET has all that was put and what the server made; an unknown slug, version or bundle is a 404."""
+def test_get_returns_a_tool_as_it_was_stored(server: RestProcess) -> None:
+    """An unknown slug, version or bundle is a 404."""
     schema = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
     request = {"method": "POST", "headers": {"X-A": "1"}, "query": {"q": "${id}"}}
     body = http_tool(
         "http://127.0.0.1/${id}", request=request, argSchema=schema, outputSchema={"type": "object"}
     )
     body |= {"displayName": "Read it", "description": "Reads.", "tags": ["a", "b"]}
-    bundle = server.bundle(slug=(slug := new_slug("my-pack")))
-    tool = server.tool(bundle, "read-it", "v1", **body)
-    shown = server.get(tool)
-    assert shown == tool
-    sent = shown.pop("httpImpl")["request"]
-    assert {key: sent[key] for key in body["httpImpl"]["request"]} == body.pop("httpImpl")["request"]
-    assert {key: shown[key] for key in body} == body
-    assert (shown["bundleID"], shown["slug"], shown["version"]) == (bundle, "read-it", "v1")
-    assert (shown["name"], shown["isBuiltIn"]) == (f"{slug.replace('-', '_')}.read_it", False)
-    assert (shown["callCount"], shown.get("lastCalledAt")) == (0, None)
-    assert moment(shown["createdAt"]) == moment(shown["modifiedAt"])
-    for wrong in ((bundle, "read-it", "v2"), (bundle, "read", "v1"), (new_id(), "read-it", "v1")):
-        refused(server.client.get(server.tool_url(*wrong)), 404)
-        assert server.client.post(f"{server.tool_url(*wrong)}/invoke", json={"args": {}}).status_code == 404
+    bundle = server.create_bundle(slug=(slug := new_slug("my-pack")))
+    tool = server.create_tool(bundle, "read-it", "v1", **body)
+    current = server.get_tool(tool)
+    assert current == tool
+    request = current.pop("httpImpl")["request"]
+    assert {key: request[key] for key in body["httpImpl"]["request"]} == body.pop("httpImpl")["request"]
+    assert {key: current[key] for key in body} == body
+    assert (current["bundleID"], current["slug"], current["version"]) == (bundle, "read-it", "v1")
+    assert (current["name"], current["isBuiltIn"]) == (f"{slug.replace('-', '_')}.read_it", False)
+    assert (current["callCount"], current.get("lastCalledAt")) == (0, None)
+    assert parse_time(current["createdAt"]) == parse_time(current["modifiedAt"])
+    for unknown in ((bundle, "read-it", "v2"), (bundle, "read", "v1"), (new_id(), "read-it", "v1")):
+        problem_of(server.client.get(server.tool_url(*unknown)), 404)
+        assert server.client.post(f"{server.tool_url(*unknown)}/invoke", json={"args": {}}).status_code == 404
 
 
-def test_the_older_of_two_bundles_keeps_the_name(server: Server) -> None:
-    """Bundles may share a slug; the tools of the later have eight digits of its id in their name."""
+def test_older_of_two_bundles_with_one_slug_owns_the_pack_name(server: RestProcess) -> None:
+    """Tool names of the later bundle contain eight digits of its id."""
     slug = new_slug("twin")
-    older, later = (server.tool(server.bundle(slug=slug), "act") for _ in range(2))
+    older, later = (server.create_tool(server.create_bundle(slug=slug), "act") for _ in range(2))
     pack = slug.replace("-", "_")
     assert older["name"] == f"{pack}.act"
     digits = later["name"].removeprefix(f"{pack}__").removesuffix(".act")
@@ -743,21 +774,21 @@ def test_the_older_of_two_bundles_keeps_the_name(server: Server) -> None:
 
 @pytest.mark.spec("BND-40")
 @pytest.mark.parametrize("path", ["/tools/tools", "/tools"])
-def test_tools_are_filtered_and_paged(server: Server, path: str) -> None:
-    """By tags (any of them), bundles and the flag, alone and together; pages visit each tool once and end."""
-    one, two = server.bundle(slug=(slug := new_slug())), server.bundle()
-    red, blue, rare = (f"{colour}-{slug}" for colour in ("red", "blue", "rare"))
+def test_tools_are_filtered_by_tags_and_bundles_and_paged(server: RestProcess, path: str) -> None:
+    """Every tool is on exactly one page."""
+    one, two = server.create_bundle(slug=(slug := new_slug())), server.create_bundle()
+    red, blue, rare = (f"{color}-{slug}" for color in ("red", "blue", "rare"))
     for bundle, name, tags in [
         (one, "a", [red]),
         (one, "b", [blue]),
         (one, "c", [red, rare]),
         (two, "d", [red]),
     ]:
-        server.tool(bundle, name, tags=tags)
-    server.tool(one, "e", tags=[red], isEnabled=False)
+        server.create_tool(bundle, name, tags=tags)
+    server.create_tool(one, "e", tags=[red], isEnabled=False)
 
     def listed(**query: Any) -> str:
-        return "".join(sorted(it["slug"] for it in server.every(path, **query)))
+        return "".join(sorted(entry["slug"] for entry in server.list_all(path, **query)))
 
     assert (listed(tags=red), listed(tags=rare), listed(tags=f"{blue},{rare}")) == ("acd", "c", "bc")
     assert (listed(tags=[blue, rare]), listed(tags=f"none-{slug}")) == ("bc", "")
@@ -768,197 +799,211 @@ def test_tools_are_filtered_and_paged(server: Server, path: str) -> None:
     )
     assert (listed(bundleIDs=one, includeDisabled="true"), listed(tags=red, bundleIDs=two)) == ("abce", "d")
     for size in ("recommendedPageSize", "pageSize"):
-        pages = server.pages(path, bundleIDs=[one, two], includeDisabled="true", **{size: "2"})
-        assert sorted(it["slug"] for page in pages for it in page) == list("abcde")
+        pages = server.list_pages(path, bundleIDs=[one, two], includeDisabled="true", **{size: "2"})
+        assert sorted(entry["slug"] for page in pages for entry in page) == list("abcde")
         assert len(pages) > 1
-    assert {it["bundleSlug"] for it in server.every(path, bundleIDs=one)} == {slug}
-    walked = [it["id"] for page in server.pages(path, recommendedPageSize="9") for it in page]
-    assert (len(walked), set(walked)) == (len(set(walked)), {it["id"] for it in server.every(path)})
+    assert {entry["bundleSlug"] for entry in server.list_all(path, bundleIDs=one)} == {slug}
+    paged_ids = [entry["id"] for page in server.list_pages(path, recommendedPageSize="9") for entry in page]
+    assert (len(paged_ids), set(paged_ids)) == (
+        len(set(paged_ids)),
+        {entry["id"] for entry in server.list_all(path)},
+    )
 
 
 # Search
 
 
 @pytest.mark.spec("BND-41", "BND-47", "BND-62")
-def test_a_tool_is_found_by_all_that_describes_it(finder: Server) -> None:
-    """Slug, displayName, description and tags are searched, and every change holds for the next search."""
-    bundle = finder.bundle()
+def test_search_covers_slug_name_description_and_tags(search_server: RestProcess) -> None:
+    """Every change applies to the next search."""
+    bundle = search_server.create_bundle()
     words = {"displayName": "Quokka of the day", "description": "Counts wombats.", "tags": ["numbat", "读取"]}
-    tool = finder.tool(bundle, "zebra-crossing", **words)
+    tool = search_server.create_tool(bundle, "zebra-crossing", **words)
     for q in ("zebra", "crossing", "Quokka", "quokka", "wombats", "numbat", "读取"):
-        assert finder.search(bundle, q) == ["zebra-crossing"], q
-    assert finder.search(bundle, "xylophone") == []
-    finder.switch(finder.url_of(tool), False)
-    assert finder.search(bundle, "zebra") == []
-    assert finder.search(bundle, "zebra", includeDisabled="true") == ["zebra-crossing"]
-    finder.client.delete(finder.url_of(tool))
-    assert finder.search(bundle, "zebra", includeDisabled="true") == []
+        assert search_server.search_slugs(bundle, q) == ["zebra-crossing"], q
+    assert search_server.search_slugs(bundle, "xylophone") == []
+    search_server.set_enabled(search_server.url_of(tool), False)
+    assert search_server.search_slugs(bundle, "zebra") == []
+    assert search_server.search_slugs(bundle, "zebra", includeDisabled="true") == ["zebra-crossing"]
+    search_server.client.delete(search_server.url_of(tool))
+    assert search_server.search_slugs(bundle, "zebra", includeDisabled="true") == []
 
 
 @pytest.mark.spec("BND-41", "BND-62")
 @pytest.mark.parametrize("path", ["/tools/tools/search", "/tools/search"])
-def test_a_search_needs_words_and_has_pages(finder: Server, path: str) -> None:
-    """Without q, or with an empty one, it is a 400; five hits on pages of two are each seen once."""
+def test_search_requires_a_query_and_returns_pages(search_server: RestProcess, path: str) -> None:
     for query in ({}, {"q": ""}, {"includeDisabled": "true"}):
-        refused(finder.client.get(path, params=query), 400)
-    bundle, word = finder.bundle(), f"pangolin{new_id()[-8:]}"
+        problem_of(search_server.client.get(path, params=query), 400)
+    bundle, word = search_server.create_bundle(), f"pangolin{new_id()[-8:]}"
     slugs = [f"{word}-{number}" for number in range(5)]
     for slug in slugs:
-        finder.tool(bundle, slug)
-    pages = finder.pages(path, q=word, pageSize="2")
-    assert max(map(len, pages)) == 2
-    assert sorted(it["slug"] for page in pages for it in page if it["bundleID"] == bundle) == slugs
+        search_server.create_tool(bundle, slug)
+    ((*found,),) = search_server.list_pages(path, q=word, pageSize="256")
+    assert sorted(entry["slug"] for entry in found if entry["bundleID"] == bundle) == slugs
+    for size in range(1, len(found) + 1):
+        pages = search_server.list_pages(path, q=word, pageSize=str(size))
+        assert pages == [found[start : start + size] for start in range(0, len(found), size)]
     for q in ('"', "a OR b", "*", "NEAR(", "slug:x", "'; --", "+readfile", "%"):
-        assert finder.client.get(path, params={"q": q}).status_code == 200, q
+        assert search_server.client.get(path, params={"q": q}).status_code == 200, q
 
 
 @pytest.mark.spec("BND-48", "BND-62")
-def test_hits_are_ranked_by_how_they_match(finder: Server) -> None:
-    """A prefix comes before a whole word, that before a likeness; among equals the newest is first."""
-    bundle = finder.bundle()
+def test_search_ranks_prefix_before_word_before_similarity(search_server: RestProcess) -> None:
+    """Among equal matches the newest tool is first."""
+    bundle = search_server.create_bundle()
     for slug in ("readfile", "file-read", "raed", "readone", "readtwo", "readabc"):
-        finder.tool(bundle, slug, displayName=slug, description="")
-        time.sleep(0.005)
+        search_server.create_tool(bundle, slug, displayName=slug, description="")
     best = ["readabc", "readtwo", "readone", "readfile", "file-read", "raed"]
-    assert finder.search(bundle, "read") == best
-    assert finder.search(bundle, "READ") == best
+    assert search_server.search_slugs(bundle, "read") == best
+    assert search_server.search_slugs(bundle, "READ") == best
 
 
 @pytest.mark.spec("BND-49", "BND-62")
-def test_disabled_tools_are_found_only_on_request(finder: Server) -> None:
-    """A disabled tool, and any of a disabled bundle, is in neither search nor list unless asked for."""
-    bundle, off = finder.bundle(), finder.bundle()
-    finder.tool(bundle, "okapi-on")
-    finder.tool(bundle, "okapi-off", isEnabled=False)
-    finder.tool(off, "okapi-away")
-    finder.switch(bundle_url(off), False)
+def test_disabled_tools_are_listed_and_found_only_on_request(search_server: RestProcess) -> None:
+    """This includes the tools of a disabled bundle."""
+    bundle, off = search_server.create_bundle(), search_server.create_bundle()
+    search_server.create_tool(bundle, "okapi-on")
+    search_server.create_tool(bundle, "okapi-off", isEnabled=False)
+    search_server.create_tool(off, "okapi-bundle-off")
+    search_server.set_enabled(bundle_url(off), False)
     everything = {"includeDisabled": "true"}
-    assert (finder.search(bundle, "okapi"), finder.search(off, "okapi")) == (["okapi-on"], [])
-    assert sorted(finder.search(bundle, "okapi", **everything)) == ["okapi-off", "okapi-on"]
-    assert finder.search(off, "okapi", **everything) == ["okapi-away"]
-    assert (finder.slugs(bundle), finder.slugs(off)) == (["okapi-on"], [])
-    assert (sorted(finder.slugs(bundle, **everything)), finder.slugs(off, **everything)) == (
-        ["okapi-off", "okapi-on"],
-        ["okapi-away"],
+    assert (search_server.search_slugs(bundle, "okapi"), search_server.search_slugs(off, "okapi")) == (
+        ["okapi-on"],
+        [],
     )
+    assert sorted(search_server.search_slugs(bundle, "okapi", **everything)) == ["okapi-off", "okapi-on"]
+    assert search_server.search_slugs(off, "okapi", **everything) == ["okapi-bundle-off"]
+    assert (search_server.list_slugs(bundle), search_server.list_slugs(off)) == (["okapi-on"], [])
+    assert (
+        sorted(search_server.list_slugs(bundle, **everything)),
+        search_server.list_slugs(off, **everything),
+    ) == (["okapi-off", "okapi-on"], ["okapi-bundle-off"])
 
 
 # Deletion and disabled bundles
 
 
 @pytest.mark.spec("BND-51")
-def test_empty_bundles_are_reaped_after_two_days(tmp_path: Path) -> None:
-    """After 49 hours nothing is left of an empty one; younger, not empty or put again, it stays."""
+def test_deleted_empty_bundles_are_reaped_after_two_days(tmp_path: Path) -> None:
+    """Younger, non-empty and restored bundles remain."""
 
     def age(bundle: str, hours: float) -> None:
-        at = (datetime.now(UTC) - timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
-        record = server.record(bundle) | {"softDeletedAt": at}
-        (server.bundles / bundle / "bundle.json").write_text(json.dumps(record))
+        deleted_at = (datetime.now(UTC) - timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
+        record = server.read_bundle_record(bundle) | {"softDeletedAt": deleted_at}
+        complete = tmp_path / "bundle.json"  # the running server must not read half of it
+        complete.write_text(json.dumps(record))
+        complete.replace(server.bundles / bundle / "bundle.json")
 
-    with Server(tmp_path, "--reap-interval", "3600") as server:
-        old, young, again, full, alive = (server.bundle() for _ in range(5))
-        used, kept = server.tool(old), server.tool(full)
-        server.value(used)
-        assert eventually(lambda: server.get(used)["callCount"] == 1)
+    with RestProcess(tmp_path, "--reap-interval", "3600") as server:
+        old, young, restored, full, alive, next_one = (server.create_bundle() for _ in range(6))
+        used, remaining = server.create_tool(old), server.create_tool(full)
+        server.invoke_value(used)
+        assert wait_for(lambda: server.get_tool(used)["callCount"] == 1)
         server.client.delete(server.url_of(used))
-        for bundle in (old, young, again, full):
+        for bundle in (old, young, restored, full, next_one):
             assert server.client.delete(bundle_url(bundle)).status_code == 204
-        age(again, 49)
-        assert server.put_bundle(again).is_success
+        age(restored, 49)
+        assert server.put_bundle(restored).is_success
     for bundle, hours in ((old, 49), (young, 47), (full, 49)):
         age(bundle, hours)
-    forget_index(server)
+    delete_index(server)
     server.options = ("--reap-interval", "0.1")
     with server:
-        assert eventually(lambda: not (server.bundles / old).exists())
-        time.sleep(0.5)  # some more sweeps
-        assert server.file(kept).exists()
-        assert server.client.delete(server.url_of(kept)).status_code == 204
-        assert eventually(lambda: not (server.bundles / full).exists()), "empty now, and old enough"
-        assert server.find_bundle(again)
-    assert [it for it in tmp_path.rglob("*") if old in it.name or used["id"] in it.name] == []
-    assert [(server.bundles / it / "bundle.json").exists() for it in (young, again, alive)] == [True] * 3
+        assert wait_for(lambda: not (server.bundles / old).exists())
+        age(next_one, 49)
+        assert wait_for(lambda: not (server.bundles / next_one).exists()), "the reaper runs again"
+        assert server.tool_file(remaining).exists()
+        assert server.client.delete(server.url_of(remaining)).status_code == 204
+        assert wait_for(lambda: not (server.bundles / full).exists()), "the bundle is empty and old enough"
+        assert server.find_bundle(restored)
+    assert [path for path in tmp_path.rglob("*") if old in path.name or used["id"] in path.name] == []
+    assert [(server.bundles / bundle / "bundle.json").exists() for bundle in (young, restored, alive)] == [
+        True
+    ] * 3
 
 
 @pytest.mark.spec("BND-52")
-def test_nothing_is_written_inside_a_disabled_bundle(server: Server) -> None:
-    """PUT and PATCH inside are a 409 and write nothing, GET and DELETE work; enabled, both work again."""
-    bundle = server.bundle()
-    tool, spare = server.tool(bundle, "stays"), server.tool(bundle, "goes")
-    server.switch(bundle_url(bundle), False)
+def test_tools_of_a_disabled_bundle_cannot_be_created_or_changed(server: RestProcess) -> None:
+    """GET and DELETE still work."""
+    bundle = server.create_bundle()
+    tool, deleted = server.create_tool(bundle, "stays"), server.create_tool(bundle, "goes")
+    server.set_enabled(bundle_url(bundle), False)
     before = {file: file.read_bytes() for file in server.tool_files(bundle)}
-    refused(server.put_tool(bundle, "another"), 409)
-    refused(server.client.patch(server.url_of(tool), json=SWITCH_OFF), 409)
+    problem_of(server.put_tool(bundle, "another"), 409)
+    problem_of(server.client.patch(server.url_of(tool), json=DISABLE), 409)
     assert {file: file.read_bytes() for file in server.tool_files(bundle)} == before
     assert server.client.get(server.url_of(tool)).status_code == 200
-    assert server.client.delete(server.url_of(spare)).status_code == 204
-    server.switch(bundle_url(bundle), True)
+    assert server.client.delete(server.url_of(deleted)).status_code == 204
+    server.set_enabled(bundle_url(bundle), True)
     assert server.put_tool(bundle, "another").status_code == 201
-    assert server.switch(server.url_of(tool), False).json()["isEnabled"] is False
+    assert server.set_enabled(server.url_of(tool), False).json()["isEnabled"] is False
 
 
 @pytest.mark.spec("BND-52", "BND-46")
-def test_that_holds_for_built_ins_too(server: Server) -> None:
-    """A built-in tool is not switched inside a disabled bundle; the bundle itself always is."""
-    home = bundle_url(bundle := server.shipped("shell")["id"])
-    (tool, *_) = server.every("/tools/tools", bundleIDs=bundle)
-    server.switch(home, False)
+def test_tools_of_a_disabled_built_in_bundle_cannot_be_changed(server: RestProcess) -> None:
+    home = bundle_url(bundle := server.pack_bundle("shell")["id"])
+    (tool, *_) = server.list_all("/tools/tools", bundleIDs=bundle)
+    server.set_enabled(home, False)
     try:
-        refused(server.client.patch(server.url_of(tool), json=SWITCH_OFF), 409)
+        problem_of(server.client.patch(server.url_of(tool), json=DISABLE), 409)
     finally:
-        server.switch(home, True)
-    assert server.get(tool)["isEnabled"] is True
+        server.set_enabled(home, True)
+    assert server.get_tool(tool)["isEnabled"] is True
 
 
-# Storage and the door
+# Storage and server
 
 
 @pytest.mark.spec("BND-61", "BND-14")
-def test_every_record_is_a_json_file(server: Server) -> None:
-    """A bundle and each of its tools is one JSON object, named by its id, with the fields of the API."""
-    tool = server.tool(slug="été", func="probes.add", tags=["x"])
-    other = server.tool(tool["bundleID"], "été", "v2")
-    record = server.record(tool["bundleID"])
-    shown = server.find_bundle(tool["bundleID"])
-    assert shown
+def test_bundles_and_tools_are_stored_as_json_files_named_by_id(server: RestProcess) -> None:
+    tool = server.create_tool(slug="été", func="probes.add", tags=["x"])
+    other = server.create_tool(tool["bundleID"], "été", "v2")
+    record = server.read_bundle_record(tool["bundleID"])
+    listed = server.find_bundle(tool["bundleID"])
+    assert listed
     assert {key: record[key] for key in ("id", "slug", "displayName", "isEnabled")} == {
-        key: shown[key] for key in ("id", "slug", "displayName", "isEnabled")
+        key: listed[key] for key in ("id", "slug", "displayName", "isEnabled")
     }
-    stored = json.loads(server.file(tool).read_bytes())
+    stored = json.loads(server.tool_file(tool).read_bytes())
     same = ("id", "slug", "version", "type", "argSchema", "tags", "isEnabled", "pythonImpl")
     assert {key: stored[key] for key in same} == {key: tool[key] for key in same}
-    assert moment(stored["createdAt"]) == moment(tool["createdAt"])
+    assert parse_time(stored["createdAt"]) == parse_time(tool["createdAt"])
     assert ("schemaVersion" in record, "schemaVersion" in stored) == (True, True)
-    assert set(server.tool_files(tool["bundleID"])) == {server.file(tool), server.file(other)}
+    assert set(server.tool_files(tool["bundleID"])) == {server.tool_file(tool), server.tool_file(other)}
 
 
 @pytest.mark.spec("BND-63")
-def test_of_eight_processes_one_wins(tmp_path: Path) -> None:
-    """Eight servers on one store get the same PUT at once: one 201, seven 409, one whole file."""
-    servers = [Server(tmp_path, probes=False) for _ in range(8)]
+def test_concurrent_puts_of_eight_servers_create_one_tool(tmp_path: Path) -> None:
+    """One server returns 201, seven return 409."""
+    servers = [RestProcess(tmp_path, probes=False) for _ in range(8)]
     for server in servers:
-        server.launch()
-    together = Barrier(8)
+        server.start()
+    barrier = Barrier(8)
 
-    def put(server: Server, bundle: str, slug: str) -> int:
-        together.wait(30)
+    def put(server: RestProcess, bundle: str, slug: str) -> int:
+        barrier.wait(30)
         return server.put_tool(bundle, slug, func="time.now", description=server.url).status_code
 
     try:
         for server in servers:
-            server.ready()
-        bundle = servers[0].bundle()
+            server.wait_until_ready()
+        bundle = servers[0].create_bundle()
         with ThreadPoolExecutor(8) as pool:
             for number in range(5):
                 slug = f"race-{number}"
-                results = list(pool.map(lambda it, slug=slug: put(it, bundle, slug), servers))
+                results = list(pool.map(lambda server, slug=slug: put(server, bundle, slug), servers))
                 assert sorted(results) == [201] + [409] * 7
                 winner = servers[results.index(201)]
-                seen = {it.client.get(it.tool_url(bundle, slug)).json()["description"] for it in servers}
-                assert seen == {winner.url}
+                descriptions = {
+                    server.client.get(server.tool_url(bundle, slug)).json()["description"]
+                    for server in servers
+                }
+                assert descriptions == {winner.url}
         stored = [json.loads(file.read_bytes()) for file in servers[0].tool_files(bundle)]
-        assert sorted(it["slug"] for it in stored) == [f"race-{number}" for number in range(5)]
-        assert [sorted(it.slugs(bundle)) for it in servers] == [sorted(it["slug"] for it in stored)] * 8
+        assert sorted(record["slug"] for record in stored) == [f"race-{number}" for number in range(5)]
+        assert [sorted(server.list_slugs(bundle)) for server in servers] == [
+            sorted(record["slug"] for record in stored)
+        ] * 8
     finally:
         for server in servers:
             server.process.terminate()
@@ -966,9 +1011,9 @@ def test_of_eight_processes_one_wins(tmp_path: Path) -> None:
             server.stop()
 
 
-def test_a_server_that_says_it_listens_does(tmp_path: Path) -> None:
-    """From the moment of its line it answers, and SIGTERM, however early, is a clean end."""
-    with Server(tmp_path, probes=False) as server:
+def test_server_responds_as_soon_as_it_prints_its_address(tmp_path: Path) -> None:
+    """SIGTERM ends it cleanly, even right after the start."""
+    with RestProcess(tmp_path, probes=False) as server:
         assert server.client.get("/healthz").status_code == 200
     assert server.exit_code == 0
     with server:
@@ -977,51 +1022,50 @@ def test_a_server_that_says_it_listens_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "wrong", ""], ids=["none", "wrong", "empty"])
-def test_without_the_token_nothing_is_told(server: Server, token: str | None) -> None:
-    """Every route asks for the token, only the two health pages do not."""
-    tool = server.tool()
-    with server.new_client(token) as stranger:
+def test_every_route_except_health_requires_the_token(server: RestProcess, token: str | None) -> None:
+    tool = server.create_tool()
+    with server.new_client(token) as client:
         for path in ("/tools/bundles", "/tools/tools", "/tools", "/tools/search?q=x", server.url_of(tool)):
-            assert stranger.get(path).status_code == 401, path
-        assert stranger.post(f"{server.url_of(tool)}/invoke", json={"args": {}}).status_code == 401
-        assert stranger.delete(server.url_of(tool)).status_code == 401
-        assert [stranger.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
-    assert server.get(tool)["id"] == tool["id"]
+            assert client.get(path).status_code == 401, path
+        assert client.post(f"{server.url_of(tool)}/invoke", json={"args": {}}).status_code == 401
+        assert client.delete(server.url_of(tool)).status_code == 401
+        assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+    assert server.get_tool(tool)["id"] == tool["id"]
 
 
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[]", b"null", b'"x"', b"\xff", b"{}", b"[" * 100_000],
-    ids=lambda it: repr(it[:9]),
+    ids=lambda content: repr(content[:9]),
 )
-def test_a_body_that_is_none_is_a_400(server: Server, content: bytes) -> None:
-    """What is no JSON object of the right shape is refused as a problem, never as a fault of the server."""
-    bundle = server.bundle()
+def test_malformed_body_returns_400(server: RestProcess, content: bytes) -> None:
+    bundle = server.create_bundle()
     json_type = {"Content-Type": "application/json"}
     for url in (bundle_url(new_id()), server.tool_url(bundle, "torn")):
-        refused(server.client.put(url, content=content, headers=json_type), 400)
+        problem_of(server.client.put(url, content=content, headers=json_type), 400)
     assert server.tool_files(bundle) == []
 
 
 @pytest.mark.parametrize(
     "fields", [{"argSchema": {"type": "nonsense"}}, {"tags": "x"}, {"pythonImpl": None}], ids=str
 )
-def test_a_tool_that_could_never_run_is_not_stored(server: Server, fields: dict[str, Any]) -> None:
-    """A schema that is none, tags that are no list and a type without its part are a 400 each."""
-    refused(server.put_tool(server.bundle(), "never", **python_tool() | fields), 400)
+def test_invalid_tool_definition_is_rejected(server: RestProcess, fields: dict[str, Any]) -> None:
+    problem_of(server.put_tool(server.create_bundle(), "never", **python_tool() | fields), 400)
 
 
 @pytest.mark.spec("BND-16")
-def test_a_new_pack_file_is_a_bundle(server: Server) -> None:
-    """A pack file that is added while the server runs is served as a bundle that cannot be written."""
+def test_new_pack_file_appears_as_a_read_only_bundle(server: RestProcess) -> None:
+    """No restart is needed."""
     name = "late" + new_id()[-12:]
     file = server.config / "tools" / f"{name}.py"
     file.write_text(PROBES.replace('pack = "probes"', f'pack = "{name}"'))
     try:
-        assert eventually(lambda: [it for it in server.every("/tools/bundles") if it["slug"] == name])
-        bundle = server.shipped(name)
+        assert wait_for(
+            lambda: [bundle for bundle in server.list_all("/tools/bundles") if bundle["slug"] == name]
+        )
+        bundle = server.pack_bundle(name)
         assert (bundle["origin"], bundle["isBuiltIn"], uuid.UUID(bundle["id"]).version) == ("pack", False, 7)
         tool = server.client.get(server.tool_url(bundle["id"], "add", "current")).json()
-        assert server.value(tool, a=1, b=2) == 3
+        assert server.invoke_value(tool, a=1, b=2) == 3
     finally:
         file.unlink()

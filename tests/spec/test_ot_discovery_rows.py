@@ -1,4 +1,4 @@
-"""`ot.tools`, `ot.packs`, `ot.aliases` and `ot.snippets`: what there is, at three levels of detail."""
+"""`ot.tools`, `ot.packs`, `ot.aliases` and `ot.snippets` at three levels of detail."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from commands import onetool
 from onetool import testing
-from onetool.domain.yaml_text import to_yaml
+from onetool.domain.text.yaml_text import to_yaml
+from support.cli_process import onetool
 
 GITHUB = {"servers": {"github": {"command": "github-server"}}}
 ALIASES = {"ws": "brave.web_search", "alias_f": "demo.foo"}
@@ -24,7 +24,7 @@ RESEARCH: dict[str, Any] = {
         'llm.transform(input=results, prompt="Extract key findings")\n'
     ),
 }
-RESEARCH_SHOWN = """\
+RESEARCH_TEXT = """\
 name: brv_research
 description: Search web and extract structured findings
 params:
@@ -41,7 +41,7 @@ results = brave.search(query="Python", count=5)
 llm.transform(input=results, prompt="Extract key findings")"""
 SNIPPETS: dict[str, Any] = {
     "foon": {"description": "Get foo() for n items", "body": "foo({{ n }})", "params": {"n": {"default": 1}}},
-    "pkg_info": {"description": "Tell versions", "body": "1"},
+    "pkg_info": {"description": "Show versions", "body": "1"},
     "outdated": {"description": "List old PKG names", "body": "2"},
     "brv_research": RESEARCH,
 }
@@ -69,8 +69,8 @@ def bare():
     return 1
 
 
-def made(name: str, doc: str = "Do it.") -> Callable[[], str]:
-    """Make a function that takes nothing."""
+def make_function(name: str, doc: str = "Do it.") -> Callable[[], str]:
+    """Return a function without parameters."""
 
     def function() -> str:
         return name
@@ -79,51 +79,50 @@ def made(name: str, doc: str = "Do it.") -> Callable[[], str]:
     return function
 
 
-def packs_of(names: Iterable[str], docs: Mapping[str, str] | None = None) -> dict[str, list[Any]]:
-    """Make packs from dotted names of tools."""
+def make_packs(names: Iterable[str], docs: Mapping[str, str] | None = None) -> dict[str, list[Any]]:
+    """Return packs made from dotted tool names."""
     packs: dict[str, list[Any]] = {}
     for name in names:
         pack, _, function = name.partition(".")
-        packs.setdefault(pack, []).append(made(function, (docs or {}).get(name, "Do it.")))
+        packs.setdefault(pack, []).append(make_function(function, (docs or {}).get(name, "Do it.")))
     return packs
 
 
-def github(*tools: tuple[str, str, dict[str, Any]]) -> Any:
-    """Make a server from names, descriptions and schemas of tools."""
-    given = tools or (("search", "Search repositories.", {"type": "object"}),)
-    made_tools = [testing.ProxyTool(*tool, lambda args: {"found": args}) for tool in given]
-    return testing.proxy_server("github", made_tools, connected=True)
+def make_server(*tools: tuple[str, str, dict[str, Any]]) -> Any:
+    """Return a connected server with the given tools."""
+    definitions = tools or (("search", "Search repositories.", {"type": "object"}),)
+    fake_tools = [testing.FakeMcpTool(*tool, lambda args: {"found": args}) for tool in definitions]
+    return testing.fake_mcp_server("github", fake_tools, connected=True)
 
 
-async def ask(function: str, runtime: dict[str, Any] | None = None, /, **args: Any) -> Any:
-    """Call a function of the pack in a fresh runtime, and give its data."""
+async def call_ot(function: str, runtime: dict[str, Any] | None = None, /, **args: Any) -> Any:
+    """Call a function of the `ot` pack in a fresh runtime and return its data."""
     async with testing.memory_runtime(**(runtime or {})) as ot:
         result = await ot.call(f"ot.{function}", **args)
         assert result.ok, result
         return result.data
 
 
-async def names_of(runtime: dict[str, Any], **args: Any) -> set[str]:
-    """The names of the found tools that stand in the packs of the test."""
-    found = await ask("tools", runtime, info="list", **args)
+async def find_names(runtime: dict[str, Any], **args: Any) -> set[str]:
+    """Return the names of matching tools in the packs of the test."""
+    found = await call_ot("tools", runtime, info="list", **args)
     return {name for name in found if name.partition(".")[0] in runtime["packs"]}
 
 
 @pytest.fixture
-def both() -> dict[str, Any]:
-    """A runtime with a local pack and a proxied server."""
-    return {"packs": {"brave": [search], "x": [bare]}, "settings": GITHUB, "servers": [github()]}
+def local_and_proxied() -> dict[str, Any]:
+    """Return options for a runtime with a local pack and a proxied server."""
+    return {"packs": {"brave": [search], "x": [bare]}, "settings": GITHUB, "servers": [make_server()]}
 
 
 # Tools
 
 
 @pytest.mark.spec("OT-03", "OT-04")
-async def test_all_tools_are_listed_whoever_runs_them(both):
-    """Without arguments, every registered tool and every tool of a proxied server is in the list, once."""
-    async with testing.memory_runtime(**both) as ot:
+async def test_tools_lists_local_and_proxied_tools_once(local_and_proxied):
+    async with testing.memory_runtime(**local_and_proxied) as ot:
         result = await ot.call("ot.tools")
-        registered = {found.spec.name async for found in ot.runtime.catalog.tools()}
+        registered = {found.spec.name async for found in ot.runtime.state.catalog.tools()}
     assert result.ok
     assert isinstance(result.data, list)
     names = [entry["name"] for entry in result.data]
@@ -135,29 +134,36 @@ async def test_all_tools_are_listed_whoever_runs_them(both):
 @pytest.mark.spec("OT-03", "OT-55", "OT-68", "OT-75")
 @pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
 @pytest.mark.parametrize("info", ["list", "min", "full"])
-async def test_each_listing_takes_a_pattern_and_an_info_level(function, info, both):
-    """By both keywords at once, with one answer from outside and from code; the text of it is YAML."""
-    both["settings"] = {**GITHUB, "aliases": {"bravo": "brave.search"}, "snippets": {"brave_all": RESEARCH}}
-    async with testing.memory_runtime(**both) as ot:
+async def test_listings_accept_a_pattern_and_an_info_level(function, info, local_and_proxied):
+    """A call and code return the same data, whose text is YAML."""
+    local_and_proxied["settings"] = {
+        **GITHUB,
+        "aliases": {"bravo": "brave.search"},
+        "snippets": {"brave_all": RESEARCH},
+    }
+    async with testing.memory_runtime(**local_and_proxied) as ot:
         found = await ot.call(f"ot.{function}", pattern="brav", info=info)
         code = await ot.run(f"ot.{function}(pattern='brav', info='{info}')")
         assert (found.ok, code.ok, code.data) == (True, True, found.data)
-        assert await ot.runtime.text_of(code) == str(found.data) == to_yaml(found.data)
+        assert (
+            (await ot.runtime.state.model_output.render_run(code)).text
+            == str(found.data)
+            == to_yaml(found.data)
+        )
     assert "brav" in str(found.data)
     assert "github" not in str(found.data)
 
 
 @pytest.mark.spec("OT-05", "OT-57", "OT-70", "OT-77")
 @pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
-async def test_the_default_info_level_is_min(function, both):
-    """To say nothing is to say min, which is neither list nor full."""
-    both["settings"] = {**GITHUB, "aliases": ALIASES, "snippets": SNIPPETS}
-    async with testing.memory_runtime(**both) as ot:
-        said = [(await ot.call(f"ot.{function}", **args)).data for args in ({}, {"info": "min"})]
+async def test_default_info_level_is_min(function, local_and_proxied):
+    local_and_proxied["settings"] = {**GITHUB, "aliases": ALIASES, "snippets": SNIPPETS}
+    async with testing.memory_runtime(**local_and_proxied) as ot:
+        defaults = [(await ot.call(f"ot.{function}", **args)).data for args in ({}, {"info": "min"})]
         others = [(await ot.call(f"ot.{function}", info=info)).data for info in ("list", "full")]
-    assert said[0] == said[1]
-    assert said[0]
-    assert said[0] not in others
+    assert defaults[0] == defaults[1]
+    assert defaults[0]
+    assert defaults[0] not in others
 
 
 @pytest.mark.spec("OT-06", "OT-07")
@@ -173,19 +179,19 @@ async def test_the_default_info_level_is_min(function, both):
         ("nothing_like_it", set()),
     ],
 )
-async def test_tools_are_found_by_a_part_of_their_name(pattern, expected):
-    """Letter case does not count, descriptions do not count, and a whole name finds longer ones too."""
+async def test_tools_pattern_matches_a_substring_of_the_name(pattern, expected):
+    """Matching ignores case and descriptions."""
     names = ["brave.search", "x.SEARCHall", "x.other", "a.get", "a.get_all", "axget.y"]
-    packs = packs_of(names, {"x.other": "Do a search."})
-    assert await names_of({"packs": packs}, pattern=pattern) == expected
+    packs = make_packs(names, {"x.other": "Do a search."})
+    assert await find_names({"packs": packs}, pattern=pattern) == expected
 
 
 @pytest.mark.spec("OT-06", "OT-07", "OT-58", "OT-71", "OT-78")
 @pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
-async def test_a_pattern_is_plain_text(function):
-    """Signs that mean something elsewhere mean themselves: they find nothing here, and never fail."""
+async def test_pattern_is_literal_text(function):
+    """Special characters never raise an error."""
     settings = {"aliases": {"a": "a.b"}, "snippets": {"a": {"description": "b", "body": "1"}}}
-    async with testing.memory_runtime(packs_of(["a.b", "b.a"]), settings=settings) as ot:
+    async with testing.memory_runtime(make_packs(["a.b", "b.a"]), settings=settings) as ot:
         for pattern in ["(", "[", "*", "a.*", "[a-z]", "\\", "^a", "a|b", "+?", "a..", "zzqq"]:
             for info in ("min", "list"):
                 result = await ot.call(f"ot.{function}", pattern=pattern, info=info)
@@ -193,19 +199,17 @@ async def test_a_pattern_is_plain_text(function):
 
 
 @pytest.mark.spec("OT-08")
-async def test_the_list_of_tools_is_names_alone(both):
-    """A list of strings, the same tools as with more information."""
-    names = await ask("tools", both, info="list")
+async def test_tools_info_list_returns_names_only(local_and_proxied):
+    names = await call_ot("tools", local_and_proxied, info="list")
     assert isinstance(names, list)
     assert {type(name) for name in names} == {str}
-    assert names == [entry["name"] for entry in await ask("tools", both)]
+    assert names == [entry["name"] for entry in await call_ot("tools", local_and_proxied)]
     assert {"brave.search", "x.bare", "github.search"} < set(names)
 
 
 @pytest.mark.spec("OT-09")
-async def test_a_short_entry_is_name_and_description(both):
-    """Nothing else; the description is the first line of what the author wrote."""
-    entries = await ask("tools", both)
+async def test_tools_info_min_returns_name_and_first_line_of_the_description(local_and_proxied):
+    entries = await call_ot("tools", local_and_proxied)
     assert {frozenset(entry) for entry in entries} == {frozenset({"name", "description"})}
     described = {entry["name"]: entry["description"] for entry in entries}
     assert described["brave.search"] == "Search the web."
@@ -213,9 +217,9 @@ async def test_a_short_entry_is_name_and_description(both):
 
 
 @pytest.mark.spec("OT-10", "OT-12")
-async def test_a_full_entry_says_how_it_is_called_and_where_it_comes_from(both):
-    """Name, signature, the whole description, and local or the server that has it."""
-    entries = {entry["name"]: entry for entry in await ask("tools", both, info="full")}
+async def test_tools_info_full_returns_signature_description_and_source(local_and_proxied):
+    """The source is `local` or `proxy:{server}`."""
+    entries = {entry["name"]: entry for entry in await call_ot("tools", local_and_proxied, info="full")}
     assert all({"name", "signature", "description", "source"} <= set(entry) for entry in entries.values())
     assert all(entry["signature"].startswith(f"{name}(") for name, entry in entries.items())
     found = entries["brave.search"]
@@ -228,16 +232,15 @@ async def test_a_full_entry_says_how_it_is_called_and_where_it_comes_from(both):
 
 
 @pytest.mark.spec("OT-11")
-async def test_a_full_entry_has_args_returns_and_example_when_there_are_any(both):
-    """What the author did not write is left out, not shown empty."""
-    entries = {entry["name"]: entry for entry in await ask("tools", both, info="full")}
+async def test_tools_info_full_omits_missing_args_returns_and_example(local_and_proxied):
+    entries = {entry["name"]: entry for entry in await call_ot("tools", local_and_proxied, info="full")}
     found = entries["brave.search"]
     assert [len(found["args"]), *map(type, found["args"])] == [2, str, str]
-    for line, name, said in zip(
+    for line, name, description in zip(
         found["args"], ("query", "count"), ("What to look for.", "How many."), strict=True
     ):
         assert line.startswith(name)
-        assert said in line
+        assert description in line
     assert "The findings." in found["returns"]
     assert 'brave.search(query="x")' in found["example"]
     optional = {"args", "returns", "example"}
@@ -278,11 +281,11 @@ SEED_ARGS = {
         ({}, [], "github.search()"),
     ],
 )
-async def test_a_signature_is_derived_from_the_schema(properties, required, signature):
-    """What must be given stands first and bare; the rest shows its default or '...'."""
+async def test_signature_is_derived_from_the_schema(properties, required, signature):
+    """Required parameters come first without a default; the others have their default or '...'."""
     schema = {"type": "object", "properties": properties, "required": required}
-    runtime = {"settings": GITHUB, "servers": [github(("search", "Search.", schema))]}
-    (entry,) = await ask("tools", runtime, pattern="github.search", info="full")
+    runtime = {"settings": GITHUB, "servers": [make_server(("search", "Search.", schema))]}
+    (entry,) = await call_ot("tools", runtime, pattern="github.search", info="full")
     assert entry["signature"] == signature
 
 
@@ -297,11 +300,11 @@ async def test_a_signature_is_derived_from_the_schema(properties, required, sign
         ({}, [], None),
     ],
 )
-async def test_arguments_are_described_in_the_words_of_the_schema(properties, required, expected):
-    """One line for each described property, in the order of the signature; none described, none shown."""
+async def test_args_contain_the_descriptions_of_the_schema(properties, required, expected):
+    """One line for each described property, in the order of the signature; omitted if there is none."""
     schema = {"type": "object", "properties": properties, "required": required}
-    runtime = {"settings": GITHUB, "servers": [github(("search", "Search.", schema))]}
-    (entry,) = await ask("tools", runtime, pattern="github.search", info="full")
+    runtime = {"settings": GITHUB, "servers": [make_server(("search", "Search.", schema))]}
+    (entry,) = await call_ot("tools", runtime, pattern="github.search", info="full")
     assert entry.get("args") == expected
     assert ("args" in entry) == (expected is not None)
 
@@ -310,9 +313,8 @@ async def test_arguments_are_described_in_the_words_of_the_schema(properties, re
 
 
 @pytest.mark.spec("OT-55", "OT-56", "OT-60", "OT-61")
-async def test_all_packs_are_listed_with_source_and_size(both):
-    """Local and proxied ones, each with as many tools as are listed for it."""
-    async with testing.memory_runtime(**both) as ot:
+async def test_packs_lists_name_source_and_tool_count(local_and_proxied):
+    async with testing.memory_runtime(**local_and_proxied) as ot:
         result = await ot.call("ot.packs")
         tools = (await ot.call("ot.tools", info="list")).data
     assert result.ok
@@ -338,85 +340,84 @@ async def test_all_packs_are_listed_with_source_and_size(both):
         ("b.ave", set()),
     ],
 )
-async def test_packs_are_found_by_a_part_of_their_name(pattern, expected):
-    """Letter case does not count, the names of their tools do not either."""
-    packs = packs_of(["brave.one", "Braver.two", "x.brav"])
-    assert set(await ask("packs", {"packs": packs}, pattern=pattern, info="list")) == expected
-    assert {entry["name"] for entry in await ask("packs", {"packs": packs}, pattern=pattern)} == expected
+async def test_packs_pattern_matches_a_substring_of_the_name(pattern, expected):
+    """Matching ignores case and the names of tools."""
+    packs = make_packs(["brave.one", "Braver.two", "x.brav"])
+    assert set(await call_ot("packs", {"packs": packs}, pattern=pattern, info="list")) == expected
+    assert {entry["name"] for entry in await call_ot("packs", {"packs": packs}, pattern=pattern)} == expected
 
 
 @pytest.mark.spec("OT-59")
-async def test_the_list_of_packs_is_names_alone(both):
-    """A list of strings."""
-    names = await ask("packs", both, info="list")
+async def test_packs_info_list_returns_names_only(local_and_proxied):
+    names = await call_ot("packs", local_and_proxied, info="list")
     assert isinstance(names, list)
     assert {type(name) for name in names} == {str}
-    assert names == [entry["name"] for entry in await ask("packs", both)]
+    assert names == [entry["name"] for entry in await call_ot("packs", local_and_proxied)]
     assert {"brave", "x", "github"} < set(names)
 
 
 @pytest.mark.spec("OT-62", "OT-64")
-async def test_full_pack_information_has_a_header_and_the_tools():
-    """The name on top, then each tool with the first line of its description; other packs are not in it."""
+async def test_packs_info_full_returns_a_header_and_the_tools():
+    """Each tool has the first line of its description; other packs do not appear."""
     packs = {
-        "brave": [search, made("news", "Find news.\n\nOnly of today.")],
-        "x": [made("other", "Do else.")],
+        "brave": [search, make_function("news", "Find news.\n\nOnly of today.")],
+        "x": [make_function("other", "Do else.")],
     }
-    shown = await ask("packs", {"packs": packs}, pattern="brave", info="full")
+    shown = await call_ot("packs", {"packs": packs}, pattern="brave", info="full")
     assert type(shown) is str
     assert "brave" in shown.splitlines()[0]
-    for said in ("brave.search", "Search the web.", "brave.news", "Find news."):
-        assert said in shown
+    for text in ("brave.search", "Search the web.", "brave.news", "Find news."):
+        assert text in shown
     assert "x.other" not in shown
 
 
 @pytest.mark.spec("OT-62")
-async def test_full_information_of_two_packs_is_one_text_with_both():
-    """Each has its own header, above its own tools."""
-    shown = await ask("packs", {"packs": packs_of(["pa_one.f", "pa_two.g"])}, pattern="pa_", info="full")
+async def test_packs_info_full_of_two_packs_has_a_header_for_each():
+    shown = await call_ot(
+        "packs", {"packs": make_packs(["pa_one.f", "pa_two.g"])}, pattern="pa_", info="full"
+    )
     assert shown.index("pa_one") < shown.index("pa_one.f")
     assert shown.index("pa_two") < shown.index("pa_two.g")
 
 
 @pytest.mark.spec("OT-63", "OT-65")
-async def test_full_pack_information_has_the_configured_instructions():
-    """They are shown with the pack that they are for, and only when there are any."""
-    packs, prompts = packs_of(["excel.read", "brave.search"]), {"packs": {"excel": "Use sheets."}}
-    with_them = {"packs": packs, "prompts": prompts}
-    assert "Use sheets." in await ask("packs", with_them, pattern="excel", info="full")
-    assert "Use sheets." not in await ask("packs", with_them, pattern="brave", info="full")
-    without = await ask("packs", {"packs": packs}, pattern="excel", info="full")
+async def test_packs_info_full_contains_the_configured_instructions():
+    packs, prompts = make_packs(["excel.read", "brave.search"]), {"packs": {"excel": "Use sheets."}}
+    runtime = {"packs": packs, "prompts": prompts}
+    assert "Use sheets." in await call_ot("packs", runtime, pattern="excel", info="full")
+    assert "Use sheets." not in await call_ot("packs", runtime, pattern="brave", info="full")
+    without = await call_ot("packs", {"packs": packs}, pattern="excel", info="full")
     assert "Use sheets." not in without
     assert "excel.read" in without
 
 
 @pytest.mark.spec("OT-63", "OT-65")
-def test_instructions_come_from_the_prompts_file(home):
-    """What prompts.yaml says about a pack is read with the pack."""
+def test_pack_instructions_are_read_from_prompts_yaml(home):
     home.write("tools/excel.py", EXCEL)
 
-    def shown() -> str:
+    def full_info() -> str:
         done = onetool("run", "ot.packs(pattern='excel', info='full')")
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    assert "Use sheets, not cells." not in shown()
+    assert "Use sheets, not cells." not in full_info()
     home.write("prompts.yaml", "packs:\n  excel: Use sheets, not cells.\n")
-    after = shown()
+    after = full_info()
     assert "Use sheets, not cells." in after
     assert "excel.read" in after
 
 
 @pytest.mark.spec("OT-66", "OT-67")
-async def test_full_information_of_a_proxied_pack_lists_the_tools_of_the_server(both):
-    """With the server's own descriptions, and proxy as the source; a local pack says local."""
+async def test_packs_info_full_of_a_server_lists_its_tools_and_source(local_and_proxied):
     issues = ("issues", "List issues.", {"type": "object"})
-    both["servers"] = [github(("search", "Search repositories.", {"type": "object"}), issues)]
-    shown = await ask("packs", both, pattern="github", info="full")
-    for said in ("github.search", "Search repositories.", "github.issues", "List issues."):
-        assert said in shown
+    local_and_proxied["servers"] = [
+        make_server(("search", "Search repositories.", {"type": "object"}), issues)
+    ]
+    shown = await call_ot("packs", local_and_proxied, pattern="github", info="full")
+    for text in ("github.search", "Search repositories.", "github.issues", "List issues."):
+        assert text in shown
     assert re.search(r"(?i)source\W+proxy\b", shown)
-    local = await ask("packs", both, pattern="brave", info="full")
+    local = await call_ot("packs", local_and_proxied, pattern="brave", info="full")
     assert not re.search(r"(?i)\bproxy\b", local)
 
 
@@ -424,16 +425,15 @@ async def test_full_information_of_a_proxied_pack_lists_the_tools_of_the_server(
 
 
 @pytest.mark.spec("OT-68", "OT-69", "OT-73")
-async def test_all_aliases_are_listed_with_their_targets():
-    """One mapping each, written as an arrow, also in the text that a model reads."""
+async def test_aliases_lists_names_with_their_targets():
     expected = ["alias_f -> demo.foo", "ws -> brave.web_search"]
     async with testing.memory_runtime(settings={"aliases": ALIASES}) as ot:
         for args in ({}, {"info": "min"}):
             result = await ot.call("ot.aliases", **args)
             assert (result.ok, sorted(result.data)) == (True, expected)
-        text = await ot.runtime.text_of(await ot.run("ot.aliases()"))
+        text = (await ot.runtime.state.model_output.render_run(await ot.run("ot.aliases()"))).text
     assert "ws -> brave.web_search" in text
-    assert await ask("aliases") == []
+    assert await call_ot("aliases") == []
 
 
 @pytest.mark.spec("OT-71")
@@ -448,22 +448,21 @@ async def test_all_aliases_are_listed_with_their_targets():
         ("x -> a", set()),
     ],
 )
-async def test_aliases_are_found_by_a_part_of_name_or_target(pattern, expected):
-    """Letter case does not count, every sign is literal, and the arrow between them belongs to neither."""
+async def test_aliases_pattern_matches_a_substring_of_name_or_target(pattern, expected):
+    """Matching ignores case; the arrow belongs to neither."""
     aliases = {"ws": "brave.web_SEARCH", "searchx": "a.b", "other": "c.d", "near": "bravexweb.y"}
     settings = {"settings": {"aliases": aliases}}
-    assert set(await ask("aliases", settings, pattern=pattern, info="list")) == expected
+    assert set(await call_ot("aliases", settings, pattern=pattern, info="list")) == expected
     mapped = {f"{name} -> {aliases[name]}" for name in expected}
-    assert set(await ask("aliases", settings, pattern=pattern)) == mapped
+    assert set(await call_ot("aliases", settings, pattern=pattern)) == mapped
 
 
 @pytest.mark.spec("OT-72", "OT-74")
-async def test_aliases_come_as_names_or_as_entries():
-    """A list of strings, or of name and target and nothing else."""
+async def test_aliases_info_list_returns_names_and_full_returns_entries():
     settings = {"settings": {"aliases": ALIASES}}
-    names = await ask("aliases", settings, info="list")
+    names = await call_ot("aliases", settings, info="list")
     assert (type(names[0]), sorted(names)) == (str, ["alias_f", "ws"])
-    entries = await ask("aliases", settings, info="full")
+    entries = await call_ot("aliases", settings, info="full")
     assert sorted(entries, key=lambda entry: entry["name"]) == [
         {"name": "alias_f", "target": "demo.foo"},
         {"name": "ws", "target": "brave.web_search"},
@@ -474,17 +473,16 @@ async def test_aliases_come_as_names_or_as_entries():
 
 
 @pytest.mark.spec("OT-75", "OT-76", "OT-80")
-async def test_all_snippets_are_listed_with_their_descriptions():
-    """One line each, name and description, also in the text that a model reads."""
+async def test_snippets_lists_names_with_their_descriptions():
     expected = sorted(f"{name}: {snippet['description']}" for name, snippet in SNIPPETS.items())
     async with testing.memory_runtime(settings={"snippets": SNIPPETS}) as ot:
         for args in ({}, {"info": "min"}):
             result = await ot.call("ot.snippets", **args)
             assert (result.ok, sorted(result.data)) == (True, expected)
-        text = await ot.runtime.text_of(await ot.run("ot.snippets()"))
+        text = (await ot.runtime.state.model_output.render_run(await ot.run("ot.snippets()"))).text
     assert "foon: Get foo() for n items" in expected
     assert "foon: Get foo() for n items" in text
-    assert await ask("snippets") == []
+    assert await call_ot("snippets") == []
 
 
 @pytest.mark.spec("OT-78")
@@ -499,18 +497,17 @@ async def test_all_snippets_are_listed_with_their_descriptions():
         ("foon: Get", set()),
     ],
 )
-async def test_snippets_are_found_by_a_part_of_name_or_description(pattern, expected):
-    """Letter case does not count, every sign is literal, and bodies and colons are not looked at."""
+async def test_snippets_pattern_matches_a_substring_of_name_or_description(pattern, expected):
+    """Matching ignores case and bodies."""
     settings = {"settings": {"snippets": SNIPPETS}}
-    assert set(await ask("snippets", settings, pattern=pattern, info="list")) == expected
-    found = await ask("snippets", settings, pattern=pattern)
+    assert set(await call_ot("snippets", settings, pattern=pattern, info="list")) == expected
+    found = await call_ot("snippets", settings, pattern=pattern)
     assert {line.partition(":")[0] for line in found} == expected
 
 
 @pytest.mark.spec("OT-79")
-async def test_the_list_of_snippets_is_names_alone():
-    """A list of strings."""
-    names = await ask("snippets", {"settings": {"snippets": SNIPPETS}}, info="list")
+async def test_snippets_info_list_returns_names_only():
+    names = await call_ot("snippets", {"settings": {"snippets": SNIPPETS}}, info="list")
     assert isinstance(names, list)
     assert {type(name) for name in names} == {str}
     assert sorted(names) == sorted(SNIPPETS)
@@ -518,35 +515,34 @@ async def test_the_list_of_snippets_is_names_alone():
 
 @pytest.mark.spec("OT-81", "OT-82", "OT-83", "OT-84", "OT-85")
 @pytest.mark.parametrize("body", [RESEARCH["body"], RESEARCH["body"].rstrip("\n")])
-async def test_a_full_snippet_has_exactly_this_form(body):
-    """Description, parameters, unexpanded body, example and what it becomes, byte for byte."""
+async def test_snippets_info_full_has_the_specified_format(body):
+    """Description, parameters, body, example and expansion."""
     settings = {"snippets": {**SNIPPETS, "brv_research": {**RESEARCH, "body": body}}}
     async with testing.memory_runtime(settings=settings) as ot:
         result = await ot.call("ot.snippets", pattern="brv_research", info="full")
         code = await ot.run("ot.snippets(pattern='brv_research', info='full')")
         assert type(result.data) is str
-        assert result.data == RESEARCH_SHOWN
-        assert await ot.runtime.text_of(code) == RESEARCH_SHOWN
+        assert result.data == RESEARCH_TEXT
+        assert (await ot.runtime.state.model_output.render_run(code)).text == RESEARCH_TEXT
 
 
 @pytest.mark.spec("OT-85")
-async def test_two_full_snippets_are_parted_by_one_blank_line():
-    """Each in its own form, one text."""
+async def test_snippets_info_full_separates_snippets_by_a_blank_line():
     second = {**RESEARCH, "description": "Do it again"}
     settings = {"settings": {"snippets": {"brv_research": RESEARCH, "brv_research_2": second}}}
-    again = RESEARCH_SHOWN.replace("brv_research", "brv_research_2")
+    again = RESEARCH_TEXT.replace("brv_research", "brv_research_2")
     again = again.replace(RESEARCH["description"], "Do it again")
-    shown = await ask("snippets", settings, pattern="brv_research", info="full")
-    assert shown == f"{RESEARCH_SHOWN}\n\n{again}"
+    shown = await call_ot("snippets", settings, pattern="brv_research", info="full")
+    assert shown == f"{RESEARCH_TEXT}\n\n{again}"
 
 
 @pytest.mark.spec("OT-84", "OT-85")
-async def test_a_parameter_without_example_is_shown_as_dots():
-    """In the invocation and in what it becomes."""
+async def test_snippet_parameter_without_example_is_shown_as_dots():
+    """In the invocation and in the expansion."""
     params = {**RESEARCH["params"], "topic": {"description": "Topic to research"}}
     settings = {"settings": {"snippets": {"brv_research": {**RESEARCH, "params": params}}}}
-    shown = await ask("snippets", settings, pattern="brv_research", info="full")
-    dotted = RESEARCH_SHOWN.replace("topic=Python", "topic=...").replace('query="Python"', 'query="..."')
+    shown = await call_ot("snippets", settings, pattern="brv_research", info="full")
+    dotted = RESEARCH_TEXT.replace("topic=Python", "topic=...").replace('query="Python"', 'query="..."')
     assert shown == dotted
 
 
@@ -563,20 +559,21 @@ async def test_a_parameter_without_example_is_shown_as_dots():
         ({"type": "str", "description": "How", "example": "x"}, "{type: str, description: How}"),
     ],
 )
-async def test_a_parameter_shows_type_default_and_description(param, line):
-    """In this order, each when it is declared; an example is not printed among them."""
+async def test_snippet_parameter_shows_type_default_and_description(param, line):
+    """In this order, if declared; the example is not shown there."""
     snippet = {"description": "Do", "body": "foo({{ size }})", "params": {"size": param}}
-    shown = await ask("snippets", {"settings": {"snippets": {"one": snippet}}}, pattern="one", info="full")
+    shown = await call_ot(
+        "snippets", {"settings": {"snippets": {"one": snippet}}}, pattern="one", info="full"
+    )
     assert f"  size: {line}" in shown.splitlines()
 
 
 @pytest.mark.spec("OT-84")
-async def test_the_example_that_is_shown_works():
-    """Given to run as it stands, it calls what the expansion says."""
-    seen: list[dict[str, Any]] = []
+async def test_shown_snippet_example_can_be_run():
+    received: list[dict[str, Any]] = []
 
     def transform(input: str, prompt: str) -> str:
-        seen.append({"input": input, "prompt": prompt})
+        received.append({"input": input, "prompt": prompt})
         return "done"
 
     packs = {"brave": [search], "llm": [transform]}
@@ -585,4 +582,4 @@ async def test_the_example_that_is_shown_works():
         (example,) = [line[2:] for line in shown.splitlines() if line.startswith("# $")]
         code = await ot.run(example)
     assert (code.ok, code.data) == (True, "done")
-    assert seen == [{"input": "Python" * 5, "prompt": "Extract key findings"}]
+    assert received == [{"input": "Python" * 5, "prompt": "Extract key findings"}]

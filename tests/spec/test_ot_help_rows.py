@@ -1,12 +1,13 @@
-"""`ot.help`: an overview, the page of one thing, or whatever comes near to the words that were given."""
+"""`ot.help`: an overview, the documentation of one item, or a search."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from uuid_utils.compat import uuid7
 
-from onetool import testing
+from onetool import onetool_runtime, testing
 
 BASE = "https://onetool.beycom.online/reference/tools/"
 GROUPS = ["Tools", "Packs", "Snippets", "Aliases"]
@@ -49,8 +50,8 @@ def search(query: str, count: int = 5) -> str:
     return query * count
 
 
-def made(name: str, doc: str) -> Callable[[], str]:
-    """Make a function that takes nothing."""
+def make_function(name: str, doc: str) -> Callable[[], str]:
+    """Return a function without parameters."""
 
     def function() -> str:
         return name
@@ -60,28 +61,32 @@ def made(name: str, doc: str) -> Callable[[], str]:
 
 
 PACKS: dict[str, list[Any]] = {
-    "brave": [search, made("web_search", "Look around.")],
-    "web": [made("fetch", "Get one page.")],
-    "firecrawl": [made("crawl", "Walk a site."), made("scrape", "Take a page.")],
-    "scaffold": [made("new", "Begin a project.")],
-    "piano": [made("tune", "Tune strings.")],
+    "brave": [search, make_function("web_search", "Look around.")],
+    "web": [make_function("fetch", "Get one page.")],
+    "firecrawl": [make_function("crawl", "Crawl a site."), make_function("scrape", "Scrape a page.")],
+    "scaffold": [make_function("new", "Start a project.")],
+    "piano": [make_function("tune", "Tune strings.")],
 }
 
 
-async def ask(**args: Any) -> Any:
-    """What help says in a runtime that has a bit of everything."""
+def make_server() -> Any:
+    """Return the server `github` with one tool."""
     schema = {"type": "object", "properties": {"query": {"type": "string", "description": "Search text"}}}
-    tool = testing.ProxyTool("issues", "List issues.", {**schema, "required": ["query"]}, lambda given: given)
-    server = testing.proxy_server("github", [tool], connected=True)
-    settings = {**SETTINGS, "servers": GITHUB}
-    async with testing.memory_runtime(PACKS, settings=settings, servers=[server], prompts=PROMPTS) as ot:
+    tool = testing.FakeMcpTool("issues", "List issues.", {**schema, "required": ["query"]}, lambda args: args)
+    return testing.fake_mcp_server("github", [tool], connected=True)
+
+
+async def call_help(**args: Any) -> Any:
+    """Return the output of `ot.help` in a runtime with tools, packs, snippets, aliases and a server."""
+    settings, servers = {**SETTINGS, "servers": GITHUB}, [make_server()]
+    async with testing.memory_runtime(PACKS, settings=settings, servers=servers, prompts=PROMPTS) as ot:
         result = await ot.call("ot.help", **args)
         assert result.ok, result
         return result.data
 
 
-def groups(text: str) -> dict[str, list[str]]:
-    """The items under each heading of a search, in their order."""
+def parse_groups(text: str) -> dict[str, list[str]]:
+    """Return the items under each heading of a search, in order."""
     found: dict[str, list[str]] = {}
     items: list[str] = []
     for line in text.splitlines():
@@ -92,147 +97,152 @@ def groups(text: str) -> dict[str, list[str]]:
     return found
 
 
-def names(items: list[str]) -> list[str]:
-    """The names of items that are written `- name: description`."""
-    return [found[1] for item in items if (found := re.match(r"- \$?([\w.]+): ", item))]
+def item_names(items: list[str]) -> list[str]:
+    """Return the names of items of the form `- name: description`."""
+    return [match[1] for item in items if (match := re.match(r"- \$?([\w.]+): ", item))]
 
 
 @pytest.mark.spec("OT-86")
-async def test_help_knows_tools_packs_snippets_and_aliases():
-    """One function for all four, by query and info; code reads the same text."""
+async def test_help_covers_tools_packs_snippets_and_aliases():
+    """Code returns the same text as a call."""
     for query in ("brave.search", "firecrawl", "$b_q", "ws", "web fetch"):
         for info in ("min", "full"):
-            shown = await ask(query=query, info=info)
+            shown = await call_help(query=query, info=info)
             assert type(shown) is str
             assert query.split()[0].lstrip("$") in shown
     async with testing.memory_runtime(PACKS, settings=SETTINGS) as ot:
-        said = (await ot.call("ot.help", query="brave.search")).data
-        assert await ot.runtime.text_of(await ot.run("ot.help(query='brave.search')")) == said
+        text = (await ot.call("ot.help", query="brave.search")).data
+        assert (
+            await ot.runtime.state.model_output.render_run(await ot.run("ot.help(query='brave.search')"))
+        ).text == text
 
 
 @pytest.mark.spec("OT-86", "OT-87")
-async def test_without_a_query_it_is_an_overview_of_discovery():
-    """It names the functions that list things, and no function that is not there."""
-    overview = await ask()
+async def test_help_without_a_query_is_an_overview_of_existing_functions():
+    overview = await call_help()
     assert "ot.tools()" in overview
     assert "ot.packs()" in overview
     async with testing.memory_runtime() as ot:
-        there = set((await ot.call("ot.tools", pattern="ot.", info="list")).data)
-    assert set(re.findall(r"\bot\.[a-z_]+(?=\()", overview)) <= there
+        existing = set((await ot.call("ot.tools", pattern="ot.", info="list")).data)
+    assert set(re.findall(r"\bot\.[a-z_]+(?=\()", overview)) <= existing
 
 
 @pytest.mark.spec("OT-88")
-@pytest.mark.parametrize("level", ["list", "min", "full"])
-async def test_the_overview_explains_the_info_levels(level):
-    """Each level has words of its own on its line."""
-    overview = await ask()
-    assert "info" in overview
-    assert re.search(rf"(?m)^.*\b{level}\b\W+\w+", overview)
+async def test_overview_explains_the_info_levels():
+    """Each level has a line of its own that says what it shows."""
+    meanings = {
+        "list": r"\bnames?\b.*\bonly\b|\bonly\b.*\bnames?\b",
+        "min": r"\bone line\b|\bbrief|\bshort|\bsummar",
+        "full": r"\beverything\b|\bcomplete\b|\ball details\b",
+    }
+    lines = [line for line in (await call_help()).splitlines() if re.match(r"\W*info\W+\w+\W+\s", line)]
+    explained = {level: [line for line in lines if re.search(meanings[level], line)] for level in meanings}
+    named = {level: [line for line in lines if re.match(rf"\W*info\W+{level}\b", line)] for level in meanings}
+    assert explained == named
+    assert [len(found) for found in named.values()] == [1, 1, 1]
 
 
 @pytest.mark.spec("OT-89")
-async def test_the_overview_has_quick_examples():
-    """A call of a tool and a snippet, in a part of its own."""
-    section = re.search(r"(?is)\bexamples?\b(.*)", await ask())
+async def test_overview_has_examples_of_a_tool_and_a_snippet():
+    section = re.search(r"(?is)\bexamples?\b(.*)", await call_help())
     assert section
     assert re.search(r"\b[a-z_]+\.[a-z_]+\(", section[1])
     assert re.search(r"\$[a-z_]\w*", section[1])
 
 
 @pytest.mark.spec("OT-90")
-async def test_the_overview_has_tips():
-    """A part of its own, with something in it."""
-    assert re.search(r"(?im)^\W*(?:\w+ )?tips\b.*\n\s*\S", await ask())
+async def test_overview_has_a_tips_section():
+    assert re.search(r"(?im)^\W*(?:\w+ )?tips\b.*\n\s*\S", await call_help())
 
 
 @pytest.mark.spec("OT-91", "OT-92", "OT-93")
-async def test_the_name_of_a_tool_gives_its_page():
-    """Name, description, signature, arguments with types, what it returns, an example and the address."""
-    shown = await ask(query="brave.search")
+async def test_help_of_a_tool_shows_its_documentation():
+    """Name, description, signature, typed arguments, return type, example and URL, each under its label."""
+    shown = await call_help(query="brave.search")
     assert shown.splitlines()[0] == "# brave.search"
-    for said in (
-        "Search the web.",
-        "brave.search(query: str, count: int = 5)",
-        "The findings.",
-        'brave.search(query="x")',
-        f"{BASE}brave-search/",
-    ):
-        assert said in shown
-    for argument, kind, said in [("query", "str", "What to look for."), ("count", "int", "How many.")]:
-        assert re.search(rf"(?m)^.*\b{argument}\b.*\b{kind}\b.*{re.escape(said)}", shown)
-    assert re.search(r"-> ?str\b|(?is:\breturns?\b[^#]{0,20}\bstr\b)", shown)
+    assert "\nSearch the web.\n" in shown
+    for label, text in [
+        ("signature", "brave.search(query: str, count: int = 5)"),
+        ("returns", "str: The findings."),
+        ("example", 'brave.search(query="x")'),
+        ("documentation", f"{BASE}brave-search/"),
+    ]:
+        assert re.search(rf"(?im)^\W*{label}:\s+{re.escape(text)}", shown), label
+    for argument, kind, description in [("query", "str", "What to look for."), ("count", "int", "How many.")]:
+        assert re.search(rf"(?m)^.*\b{argument}\b.*\b{kind}\b.*{re.escape(description)}", shown)
 
 
 @pytest.mark.spec("OT-91", "OT-92", "OT-106")
-async def test_the_page_of_a_proxied_tool_is_made_from_its_schema():
-    """The same parts, in the words of the server."""
-    shown = await ask(query="github.issues")
+async def test_help_of_a_proxied_tool_is_derived_from_its_schema():
+    shown = await call_help(query="github.issues")
     assert shown.splitlines()[0] == "# github.issues"
-    for said in ("List issues.", "github.issues(query: str)", f"{BASE}github/"):
-        assert said in shown
+    for text in ("List issues.", "github.issues(query: str)"):
+        assert text in shown
+    assert "Documentation" not in shown
     assert re.search(r"(?m)^.*\bquery\b.*\bstr\b.*Search text", shown)
 
 
 @pytest.mark.spec("OT-94", "OT-95", "OT-108")
-async def test_the_name_of_a_pack_gives_its_page():
-    """Name, instructions, each tool with its description, and the address under its own name."""
-    shown = await ask(query="firecrawl")
+async def test_help_of_a_pack_shows_instructions_tools_and_url():
+    shown = await call_help(query="firecrawl")
     assert shown.splitlines()[0] == "# firecrawl"
-    for said in (
+    for text in (
         "Crawl politely.",
         "firecrawl.crawl",
-        "Walk a site.",
+        "Crawl a site.",
         "firecrawl.scrape",
-        "Take a page.",
+        "Scrape a page.",
         f"{BASE}firecrawl/",
     ):
-        assert said in shown
-    assert "Crawl politely." not in await ask(query="scaffold")
+        assert text in shown
+    assert "Crawl politely." not in await call_help(query="scaffold")
     assert "piano" not in shown
 
 
 @pytest.mark.spec("OT-96", "OT-97")
-async def test_a_dollar_and_a_name_give_the_page_of_a_snippet():
-    """Name, description, parameters with defaults, the unexpanded body, and how it is used."""
-    shown = await ask(query="$b_q")
+async def test_help_of_a_snippet_shows_parameters_body_and_usage():
+    shown = await call_help(query="$b_q")
     assert "b_q" in shown.splitlines()[0]
-    for said in (
+    for text in (
         "Ask the web quickly",
         "The question",
         'brave.search(query="{{ q }}", count={{ n }})',
         "$b_q q=tea",
     ):
-        assert said in shown
+        assert text in shown
     assert re.search(r"(?m)^.*\bn\b.*\bdefault\b\W+3\b|^.*\bn\b.*= ?3\b", shown)
     assert "webfetch" not in shown
 
 
 @pytest.mark.spec("OT-98", "OT-99")
-async def test_the_name_of_an_alias_gives_its_page():
-    """The name, the tool that it stands for, and a hint how to use it."""
-    shown = await ask(query="ws")
+async def test_help_of_an_alias_shows_its_target_and_usage():
+    """The hint calls the alias, and says whose arguments it takes."""
+    shown = await call_help(query="ws")
     assert re.search(r"\bws\b", shown.splitlines()[0])
-    assert "brave.web_search" in shown
-    assert re.search(r"(?i)\b(?:usage|use|call|hint|example)\b|\bws\(", shown)
+    (target,) = re.findall(r"(?im)^.*\balias\b.*$", shown)
+    assert "brave.web_search" in target
+    (hint,) = re.findall(r"(?im)^.*\b(?:usage|use|call|hint|example)\b.*$", shown)
+    assert re.search(r"\bws\(.*\bbrave\.web_search\b", hint)
     assert "web_fetch" not in shown
+    async with testing.memory_runtime(PACKS, settings=SETTINGS) as ot:
+        assert (await ot.run("ws()")).data == (await ot.run("brave.web_search()")).data == "web_search"
 
 
 @pytest.mark.spec("OT-100")
-async def test_words_that_match_nothing_exactly_give_a_search_by_type():
-    """Four groups in their order; each holds what is like the words, and nothing else."""
-    found = groups(await ask(query="web fetch"))
+async def test_help_without_an_exact_match_searches_all_four_groups():
+    found = parse_groups(await call_help(query="web fetch"))
     assert [heading for heading in found if heading in GROUPS] == GROUPS
     assert "- web.fetch: Get one page." in found["Tools"]
-    assert "web" in names(found["Packs"])
+    assert "web" in item_names(found["Packs"])
     assert any(re.match(r"- \$?webfetch: Fetch many pages$", item) for item in found["Snippets"])
-    assert "web_fetch" in names(found["Aliases"])
+    assert "web_fetch" in item_names(found["Aliases"])
     assert "piano" not in str(found)
 
 
 @pytest.mark.spec("OT-100", "OT-101")
-async def test_a_group_without_matches_says_none():
-    """The heading stays."""
-    found = groups(await ask(query="scaffoldl"))
+async def test_search_group_without_matches_shows_none():
+    """The heading remains."""
+    found = parse_groups(await call_help(query="scaffoldl"))
     assert [heading for heading in found if heading in GROUPS] == GROUPS
     assert (found["Snippets"], found["Aliases"][0]) == (["(none)"], "(none)")
 
@@ -246,21 +256,20 @@ async def test_a_group_without_matches_says_none():
         ("paino", "piano", {"scaffold", "firecrawl"}),
     ],
 )
-async def test_a_typo_finds_what_was_meant(query, pack, others):
-    """What is close is there, what is not is not."""
-    found = names(groups(await ask(query=query))["Packs"])
+async def test_search_tolerates_typos(query, pack, others):
+    found = item_names(parse_groups(await call_help(query=query))["Packs"])
     assert found[0] == pack
     assert others.isdisjoint(found)
 
 
 @pytest.mark.spec("OT-102")
 @pytest.mark.parametrize("group", GROUPS)
-async def test_the_closest_match_comes_first(group):
-    """In every group, whatever the order of the alphabet or of the settings."""
+async def test_search_ranks_the_closest_match_first_in_every_group(group):
+    """The order of names or settings does not matter."""
     nearest_last = ["my_scaffold", "another_scaffold", "scaffold"]
     runtime: dict[str, Any] = {
-        "Tools": {"packs": {"kit": [made(name, "Do it.") for name in nearest_last]}},
-        "Packs": {"packs": {name: [made("go", "Do it.")] for name in nearest_last}},
+        "Tools": {"packs": {"kit": [make_function(name, "Do it.") for name in nearest_last]}},
+        "Packs": {"packs": {name: [make_function("go", "Do it.")] for name in nearest_last}},
         "Snippets": {
             "settings": {"snippets": {name: {"description": "Do it", "body": "1"} for name in nearest_last}}
         },
@@ -270,7 +279,7 @@ async def test_the_closest_match_comes_first(group):
         shown = (await ot.call("ot.help", query="scafold")).data
         listed = (await ot.call("ot.help", query="scafold", info="list")).data
     expected = ["scaffold", "my_scaffold", "another_scaffold"]
-    found = [name.removeprefix("kit.") for name in names(groups(shown)[group])]
+    found = [name.removeprefix("kit.") for name in item_names(parse_groups(shown)[group])]
     assert [name for name in found if name in expected] == expected
     bare = [name.removeprefix("kit.").lstrip("$") for name in listed]
     assert [name for name in bare if name in expected] == expected
@@ -286,9 +295,9 @@ async def test_the_closest_match_comes_first(group):
         ("scaffoldl", {"scaffold"}),
     ],
 )
-async def test_the_list_of_matches_is_names_alone(query, expected):
-    """A list of strings, also when the query is the exact name of something."""
-    found = await ask(query=query, info="list")
+async def test_help_info_list_returns_names_only(query, expected):
+    """This includes an exact match."""
+    found = await call_help(query=query, info="list")
     assert isinstance(found, list)
     assert {type(name) for name in found} == {str}
     assert set(found) >= expected
@@ -297,20 +306,19 @@ async def test_the_list_of_matches_is_names_alone(query, expected):
 
 
 @pytest.mark.spec("OT-104")
-async def test_by_default_names_come_with_brief_descriptions():
-    """The tools of a pack, or the items of a search: a name and one line, not the whole description."""
-    shown = await ask(query="brave")
-    assert shown == await ask(query="brave", info="min")
-    for said in ("brave.search", "Search the web.", "brave.web_search", "Look around."):
-        assert said in shown
+async def test_help_info_min_shows_names_with_brief_descriptions():
+    shown = await call_help(query="brave")
+    assert shown == await call_help(query="brave", info="min")
+    for text in ("brave.search", "Search the web.", "brave.web_search", "Look around."):
+        assert text in shown
     assert "The newest pages come first." not in shown
-    found = groups(await ask(query="brav serch"))
+    found = parse_groups(await call_help(query="brav serch"))
     assert "- brave.search: Search the web." in found["Tools"]
 
 
 @pytest.mark.spec("OT-105")
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "texts"),
     [
         (
             "brave.search",
@@ -328,22 +336,21 @@ async def test_by_default_names_come_with_brief_descriptions():
         ),
         (
             "github.issues",
-            ["# github.issues", "List issues.", "github.issues(query: str)", "Search text", f"{BASE}github/"],
+            ["# github.issues", "List issues.", "github.issues(query: str)", "Search text"],
         ),
     ],
 )
-async def test_full_help_is_the_complete_documentation(query, said):
-    """Every field that there is, and where the tool comes from."""
-    shown = await ask(query=query, info="full")
-    assert [part for part in said if part not in shown] == []
+async def test_help_info_full_shows_the_complete_documentation_and_source(query, texts):
+    shown = await call_help(query=query, info="full")
+    assert [text for text in texts if text not in shown] == []
     assert re.search(r"(?i)source\W+" + ("proxy:github" if "github" in query else "local") + r"\b", shown)
 
 
 @pytest.mark.spec("OT-93", "OT-106", "OT-107", "OT-108")
 @pytest.mark.parametrize(("pack", "slug"), [*SLUGS.items(), ("firecrawl", "firecrawl"), ("webs", "webs")])
-async def test_the_address_of_the_documentation_is_made_from_the_pack(pack, slug):
-    """Six packs have a name of their own there, others keep theirs; for the pack and its tools."""
-    async with testing.memory_runtime({pack: [made("go", "Do it.")]}) as ot:
+async def test_documentation_url_is_derived_from_the_pack_name(pack, slug):
+    """Six packs have a different name in the URL."""
+    async with testing.memory_runtime({pack: [make_function("go", "Do it.")]}) as ot:
         for query in (pack, f"{pack}.go"):
             for info in ("min", "full"):
                 shown = (await ot.call("ot.help", query=query, info=info)).data
@@ -351,11 +358,46 @@ async def test_the_address_of_the_documentation_is_made_from_the_pack(pack, slug
                 assert set(addresses) == {f"{BASE}{slug}/"}
 
 
+@pytest.mark.spec("OT-95", "OT-106")
+@pytest.mark.parametrize("query", ["github", "github.issues", "shop", "shop.buy", "config.sample"])
+async def test_tools_of_servers_bundles_and_settings_have_no_documentation_url(query):
+    """The pages of the site describe Python packs only."""
+    sample = {"name": "sample", "description": "A sample.", "type": "function", "handler": "sample"}
+    sample |= {"parameters": {"type": "object"}, "implementation": {"type": "mock", "mock_response": 1}}
+    settings = {"servers": GITHUB, "tools": [sample]}
+    async with testing.memory_runtime(settings=settings, servers=[make_server()]) as ot:
+        bundles = ot.runtime.state.bundles
+        bundle, _ = await bundles.put_bundle(str(uuid7()), {"slug": "shop"})
+        body = {"type": "python", "pythonImpl": {"func": "tools.echo"}}
+        await bundles.put_tool((bundle.id, "buy", "v1"), body)
+        for info in ("min", "full"):
+            shown = (await ot.call("ot.help", query=query, info=info)).data
+            assert shown.startswith(f"# {query}\n")
+            assert "http" not in shown
+
+
+@pytest.mark.spec("OT-95", "OT-106")
+@pytest.mark.parametrize("docs_url", ["https://me.example/x", ""])
+def test_pack_can_set_or_clear_its_documentation_url(home, docs_url):
+    home.write("tools/mine.py", f"docs_url = {docs_url!r}\ndef go() -> int: return 1\n")
+    with onetool_runtime() as ot:
+        for query in ("mine", "mine.go"):
+            shown = re.findall(r"Documentation: (.*)", ot.call("ot.help", query=query).data)
+            assert shown == ([docs_url] if docs_url else [])
+
+
+@pytest.mark.parametrize("docs_url", ["5", "'mine'", "'javascript:alert(1)'", "'https://a b'"])
+def test_pack_with_an_invalid_documentation_url_is_skipped(home, docs_url):
+    home.write("tools/mine.py", f"docs_url = {docs_url}\ndef go() -> int: return 1\n")
+    with onetool_runtime() as ot:
+        result = ot.call("mine.go")
+    assert (result.ok, "is not a URL" in result.error.message) == (False, True)
+
+
 @pytest.mark.spec("OT-109", "OT-110")
 @pytest.mark.parametrize("info", ["min", "full"])
-async def test_nothing_found_says_so_and_where_to_look(info):
-    """In words, with the functions that list everything."""
-    shown = await ask(query="xyznonexistent", info=info)
+async def test_help_without_matches_suggests_the_listing_functions(info):
+    shown = await call_help(query="xyznonexistent", info=info)
     assert re.search(r"(?i)no matches", shown)
     assert "ot.tools()" in shown
     assert "ot.packs()" in shown

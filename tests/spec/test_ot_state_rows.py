@@ -1,9 +1,13 @@
-"""The `ot` pack: configuration, health, notes, reload, version; how its answers are written and logged."""
+"""The `ot` pack: configuration, health, notes, reload, version, and how results are rendered and logged."""
 
 import asyncio
 import json
+import os
 import re
+import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import reduce
 from importlib.metadata import version
 from pathlib import Path
@@ -14,18 +18,24 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from commands import onetool
+import onetool as onetool_package
 from onetool import onetool_runtime, testing
-from onetool.domain.usage import CallEvent
-from onetool.domain.yaml_text import to_yaml
-from onetool.storage.memory import MemoryUsage
+from onetool.bootstrap import open_runtime
+from onetool.domain.text.yaml_text import to_yaml
+from onetool.domain.usage.events import CallEvent
+from onetool.settings.configuration import load_configuration
+from onetool.settings.paths import find_paths
+from onetool.storage.memory.usage import MemoryUsage
 from onetool.testing import memory_runtime
+from onetool.testing.runtime import MemoryClient
+from support.cli_process import onetool
 
 FUNCTIONS = {
     *("tools", "config", "health", "notify", "reload", "stats"),
     *("packs", "aliases", "snippets", "help", "result", "version"),
 }
 SERVER = "proxy_package_version"
+DISTRIBUTION = "onetool-gateway"
 SETTINGS: dict[str, Any] = {
     "aliases": {"ws": "brave.web_search", "alias_f": "demo.foo"},
     "snippets": {
@@ -44,7 +54,7 @@ snippets: {foon: {description: "Get foo() for n items"}, barn: {description: "Ge
 servers: [proxy_package_version]"""
 NO_CONFIG = "{aliases: {}, snippets: {}, servers: []}"
 
-# Texts that a careless writer of YAML gives back as something else.
+# Texts that a naive YAML writer does not restore.
 TRICKY = [
     *("", " ", "~", "null", "Null", "yes", "No", "on", "OFF", "true", "False", "y", "n", "=", "<<"),
     *("0", "1", "-1", "+1", "1e3", "1.5e+3", "1.", ".5", "1_000", "010", "0o7", "0x1F", "0b1", "12:30:45"),
@@ -63,7 +73,8 @@ INTEGERS = st.integers() | st.sampled_from([10**400, -(10**4000), 2**64])
 SCALARS = st.none() | st.booleans() | INTEGERS | FLOATS | TEXTS
 
 
-def collections(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+def json_collections(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Return a strategy for lists and maps."""
     return st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4)
 
 
@@ -72,14 +83,14 @@ def wrap(value: Any, keys: list[str | None]) -> Any:
     return reduce(lambda inner, key: [inner] if key is None else {key: inner}, keys, value)
 
 
-VALUES = st.recursive(SCALARS, collections, max_leaves=12)
-STRUCTURES = collections(VALUES) | st.builds(
+VALUES = st.recursive(SCALARS, json_collections, max_leaves=12)
+STRUCTURES = json_collections(VALUES) | st.builds(
     wrap, VALUES, st.lists(st.none() | st.sampled_from(["a", "b c", "x" * 1100]), min_size=1, max_size=30)
 )
 
 
 def flow_levels(text: str) -> int:
-    """How deep flow style is nested in flow style, empty brackets counted."""
+    """Return how deep flow style is nested in flow style, including empty brackets."""
     styles: list[bool] = []
     deepest = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -91,8 +102,8 @@ def flow_levels(text: str) -> int:
     return deepest
 
 
-def folded(text: str) -> list[Any]:
-    """The texts and brackets that do not end on the line on which they began."""
+def folded_nodes(text: str) -> list[Any]:
+    """Return the scalars and flow collections that span more than one line."""
     starts: list[Any] = []
     found = []
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
@@ -108,45 +119,47 @@ def folded(text: str) -> list[Any]:
     return found
 
 
-def assert_faithful(value: Any) -> str:
-    """The text gives the value back, with its types and its order, in at most two levels, unfolded."""
+def check_round_trip(value: Any) -> str:
+    """Check that YAML restores the value, unfolded and with at most two flow levels; return the text."""
     text = to_yaml(value)
     assert repr(yaml.safe_load(text)) == repr(value)
     assert flow_levels(text) <= 2, text
-    assert folded(text) == []
+    assert folded_nodes(text) == []
     return text
 
 
-def printed(code: str) -> str:
-    """What the command prints for this code."""
+def run_cli(code: str) -> str:
+    """Return the output of `onetool run` for this code."""
     done = onetool("run", code)
     assert done.returncode == 0, done.stderr
     return done.stdout.removesuffix("\n")
 
 
-async def shown(ot: Any, code: str) -> str:
-    """The text that a model reads after this code."""
-    return await ot.runtime.text_of(await ot.run(code))
+async def run_rendered(ot: Any, code: str) -> str:
+    """Run code and return the text that a model reads."""
+    return (await ot.runtime.state.model_output.render_run(await ot.run(code))).text
 
 
-def code_of(name: str, args: dict[str, Any]) -> str:
+def call_code(name: str, args: dict[str, Any]) -> str:
+    """Return the code of a call to an `ot` function."""
     return f"ot.{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})"
 
 
-def proxied(name: str, connected: bool = True) -> Any:
+def make_server(name: str, connected: bool = True) -> Any:
+    """Return a server with one tool."""
     schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
-    tool = testing.ProxyTool("latest", "Find the latest version.", schema, lambda args: {"found": args})
-    return testing.proxy_server(name, [tool], connected=connected)
+    tool = testing.FakeMcpTool("latest", "Find the latest version.", schema, lambda args: {"found": args})
+    return testing.fake_mcp_server(name, [tool], connected=connected)
 
 
 def foo(n: int = 1, text: str = "a, b") -> list[str]:
-    """Get foo: it says "this", {that}; and more.
+    """Get foo: it returns "this", {that}; and more.
 
     Long description, with a colon: and a hash #1.
 
     Args:
         n: How many.
-        text: What to say.
+        text: The text to return.
 
     Returns:
         The items.
@@ -157,7 +170,8 @@ def foo(n: int = 1, text: str = "a, b") -> list[str]:
     return [text] * n
 
 
-def notes(file: Path) -> list[Any]:
+def read_notes(file: Path) -> list[Any]:
+    """Return the documents of a notes file."""
     return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
 
 
@@ -165,23 +179,22 @@ def notes(file: Path) -> list[Any]:
 
 
 @pytest.mark.spec("OT-01")
-async def test_the_pack_offers_every_function(home):
-    """State, discovery, configuration and health are functions of `ot`, in `run` and on the command line."""
+async def test_ot_pack_has_every_function_in_run_and_on_the_command_line(home):
     code = "ot.tools(info='list', pattern='ot.')"
     async with memory_runtime() as ot:
-        texts = [await shown(ot, code), printed(code)]
+        texts = [await run_rendered(ot, code), run_cli(code)]
     for text in texts:
         assert {f"ot.{name}" for name in FUNCTIONS} <= set(yaml.safe_load(text))
 
 
 @pytest.mark.spec("OT-02")
-async def test_there_is_one_pack_for_all_of_it():
-    """It is called `ot`, and no `internal` or `info` stands beside it."""
+async def test_ot_is_the_only_introspection_pack():
+    """There is no pack `internal` or `info`."""
     async with memory_runtime() as ot:
         names = (await ot.call("ot.packs", info="list")).data
-        assert yaml.safe_load(await shown(ot, "ot.packs(info='list')")) == names
-        for gone in ("internal.tools", "info.tools", "tool_info.tools"):
-            assert not (await ot.call(gone)).ok
+        assert yaml.safe_load(await run_rendered(ot, "ot.packs(info='list')")) == names
+        for removed in ("internal.tools", "info.tools", "tool_info.tools"):
+            assert not (await ot.call(removed)).ok
     assert names.count("ot") == 1
     assert not [name for name in names if re.search("internal|info", name)]
 
@@ -190,16 +203,16 @@ async def test_there_is_one_pack_for_all_of_it():
 
 
 @pytest.mark.spec("OT-18", "OT-19")
-async def test_config_is_three_lines_of_what_was_configured(home):
-    """Descriptions of snippets and names of servers only, in the order of the file, byte for byte."""
+async def test_config_returns_aliases_snippets_and_servers_in_file_order(home):
+    """Snippets are reduced to their descriptions, servers to their names."""
     async with memory_runtime(settings=SETTINGS) as ot:
         config = (await ot.call("ot.config")).data
-        assert await shown(ot, "ot.config()") == CONFIG
+        assert await run_rendered(ot, "ot.config()") == CONFIG
     assert str(config) == CONFIG
     assert list(config) == ["aliases", "snippets", "servers"]
     assert config == yaml.safe_load(CONFIG)
     home.write("onetool.yaml", yaml.safe_dump(SETTINGS, sort_keys=False))
-    assert printed("ot.config()") == CONFIG
+    assert run_cli("ot.config()") == CONFIG
 
 
 @pytest.mark.spec("OT-18", "OT-20")
@@ -212,23 +225,22 @@ async def test_config_is_three_lines_of_what_was_configured(home):
         ({"aliases": {"ws": "a.b"}}, "aliases: {ws: a.b}\nsnippets: {}\nservers: []"),
     ],
 )
-async def test_config_shows_empty_what_is_not_configured(home, settings, text):
-    """Nothing is merged in by default, and no other key appears."""
+async def test_config_shows_empty_values_for_missing_settings(home, settings, text):
+    """No defaults and no other keys appear."""
     async with memory_runtime(settings=settings) as ot:
         config = (await ot.call("ot.config")).data
-        assert await shown(ot, "ot.config()") == str(config) == text
+        assert await run_rendered(ot, "ot.config()") == str(config) == text
     assert config == yaml.safe_load(text)
     home.write("onetool.yaml", json.dumps(settings))
-    assert printed("ot.config()") == text
+    assert run_cli("ot.config()") == text
 
 
 # Health
 
 
 @pytest.mark.spec("OT-21", "OT-22")
-def test_a_fresh_install_is_healthy(home):
-    """With no file at all: nothing fails, no server is there, and none is missed."""
-    text = printed("ot.health()")
+def test_health_is_ok_without_any_configuration(home):
+    text = run_cli("ot.health()")
     health = yaml.safe_load(text)
     assert health["registry"] == {"status": "ok", "tool_count": health["registry"]["tool_count"]}
     assert text.splitlines()[2:] == [
@@ -239,20 +251,19 @@ def test_a_fresh_install_is_healthy(home):
 
 
 @pytest.mark.spec("OT-22")
-async def test_health_is_five_lines_and_connects_to_the_servers_first(tmp_path, monkeypatch):
-    """Without an earlier call the server is connected; local tools are counted, proxied ones are not."""
+async def test_health_connects_to_servers_and_counts_local_tools_only(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = {"servers": {SERVER: {"command": "x"}}}
     async with memory_runtime(
-        {"demo": [foo]}, settings=settings, servers=[proxied(SERVER)], cwd=tmp_path
+        {"demo": [foo]}, settings=settings, servers=[make_server(SERVER)], cwd=tmp_path
     ) as ot:
-        text = await shown(ot, "ot.health()")
+        text = await run_rendered(ot, "ot.health()")
         health = (await ot.call("ot.health")).data
         sources = [entry["source"] for entry in (await ot.call("ot.tools", info="full")).data]
     assert f"proxy:{SERVER}" in sources
     assert list(health) == ["version", "python", "cwd", "registry", "proxy"]
     assert text.split("\n") == [
-        f'version: "{version("onetool")}"',
+        f'version: "{version(DISTRIBUTION)}"',
         f'python: "{".".join(map(str, sys.version_info[:3]))}"',
         f"cwd: {tmp_path}",
         f"registry: {{status: ok, tool_count: {sources.count('local')}}}",
@@ -261,36 +272,34 @@ async def test_health_is_five_lines_and_connects_to_the_servers_first(tmp_path, 
     assert str(health) == text
 
 
-@pytest.mark.spec("OT-23", "OT-24")
-async def test_a_server_that_is_not_connected_degrades_the_proxy():
-    """Each server is told apart, whether it refuses or cannot be started."""
+@pytest.mark.spec("OT-22", "OT-23", "OT-24")
+async def test_health_is_degraded_by_a_server_that_cannot_connect():
+    """The state of each server is reported; server_count includes those that are not connected."""
     settings = {"servers": {name: {"command": "x"} for name in ("good", "refuses", "missing")}}
-    servers = [proxied("good"), proxied("refuses", connected=False)]
+    servers = [make_server("good"), make_server("refuses", connected=False)]
     async with memory_runtime(settings=settings, servers=servers) as ot:
         proxy = (await ot.call("ot.health")).data["proxy"]
-        assert yaml.safe_load(await shown(ot, "ot.health()"))["proxy"] == proxy
+        assert yaml.safe_load(await run_rendered(ot, "ot.health()"))["proxy"] == proxy
     states = {"good": "connected", "refuses": "disconnected", "missing": "disconnected"}
     assert proxy == {"status": "degraded", "server_count": 3, "servers": states}
 
 
 @pytest.mark.spec("OT-22", "OT-24")
-async def test_a_server_that_is_switched_off_degrades_nothing():
-    """Only enabled servers are asked how they are."""
+async def test_health_ignores_disabled_servers():
     settings = {"servers": {"off": {"command": "x", "enabled": False}, "on": {"command": "x"}}}
-    async with memory_runtime(settings=settings, servers=[proxied("on")]) as ot:
+    async with memory_runtime(settings=settings, servers=[make_server("on")]) as ot:
         proxy = (await ot.call("ot.health")).data["proxy"]
-    assert (proxy["status"], proxy["servers"]["on"]) == ("ok", "connected")
+    assert proxy == {"status": "ok", "server_count": 1, "servers": {"on": "connected"}}
 
 
 @pytest.mark.spec("OT-23", "OT-24")
-def test_programs_that_end_or_hang_are_disconnected_servers(home):
-    """Health answers in time, however many of the servers never do."""
+def test_health_returns_in_time_if_servers_exit_or_hang(home):
     python = {"command": sys.executable}
     hangs = {**python, "args": ["-c", "import sys; sys.stdin.read()"]}
     exits = {**python, "args": ["-c", "raise SystemExit(1)"]}
     servers = {"exits": exits, "hangs": hangs, "hangs_too": hangs, "missing": {"command": "no-such-program"}}
     home.write("onetool.yaml", json.dumps({"servers": servers}))
-    proxy = yaml.safe_load(printed("ot.health()"))["proxy"]
+    proxy = yaml.safe_load(run_cli("ot.health()"))["proxy"]
     assert proxy == {
         "status": "degraded",
         "server_count": 4,
@@ -302,8 +311,7 @@ def test_programs_that_end_or_hang_are_disconnected_servers(home):
 
 
 @pytest.mark.spec("OT-25")
-async def test_notify_takes_a_topic_and_a_message():
-    """Both by keyword, both needed."""
+async def test_notify_requires_a_topic_and_a_message():
     async with memory_runtime() as ot:
         (entry,) = (await ot.call("ot.tools", pattern="ot.notify", info="full")).data
         assert entry["signature"].startswith("ot.notify(topic: str, message: str")
@@ -312,28 +320,26 @@ async def test_notify_takes_a_topic_and_a_message():
 
 
 @pytest.mark.spec("OT-25", "OT-26")
-async def test_a_note_is_in_the_file_when_the_call_returns(tmp_path):
-    """With its topic, unshortened, from a call as from code."""
+async def test_notify_writes_the_note_before_it_returns(tmp_path):
     file = tmp_path / "notes.yaml"
     settings = {"topics": [{"pattern": "notes*", "file": str(file)}]}
     message = "Remember to review PR #123"
     async with memory_runtime(settings=settings, cwd=tmp_path) as ot:
         assert (await ot.call("ot.notify", topic="notes", message=message)).data == f"OK: notes -> {file}"
-        assert [note["message"] for note in notes(file)] == [message]
+        assert [note["message"] for note in read_notes(file)] == [message]
         code = f"ot.notify(topic='notes:run', message={message!r})"
-        assert await shown(ot, code) == f"OK: notes:run -> {file}"
-    assert [(note["topic"], note["message"]) for note in notes(file)] == [
+        assert await run_rendered(ot, code) == f"OK: notes:run -> {file}"
+    assert [(note["topic"], note["message"]) for note in read_notes(file)] == [
         ("notes", message),
         ("notes:run", message),
     ]
 
 
 @pytest.mark.spec("OT-26")
-def test_a_relative_file_lies_beside_the_settings(home):
-    """Wherever the command was started."""
+def test_relative_topic_file_is_resolved_against_the_config_directory(home):
     home.write("onetool.yaml", "topics: [{pattern: notes, file: notes.yaml}]\n")
-    assert printed("ot.notify(topic='notes', message='PR #123')").startswith("OK: notes -> ")
-    assert [note["message"] for note in notes(home.config / "notes.yaml")] == ["PR #123"]
+    assert run_cli("ot.notify(topic='notes', message='PR #123')").startswith("OK: notes -> ")
+    assert [note["message"] for note in read_notes(home.config / "notes.yaml")] == ["PR #123"]
     assert list(home.cwd.iterdir()) == []
 
 
@@ -342,20 +348,20 @@ def test_a_relative_file_lies_beside_the_settings(home):
     ("topic", "name"),
     [("notes", "a"), ("notes:x:y", "a"), ("team:notes", "b"), ("team:x:notes", "b"), ("note", "c")],
 )
-async def test_the_first_pattern_that_matches_gets_the_note(tmp_path, topic, name):
-    """A star also stands for colons; one file gets the note, and only one."""
+async def test_note_goes_to_the_file_of_the_first_matching_pattern(tmp_path, topic, name):
+    """A star also matches colons."""
     patterns = {"a": "notes*", "b": "*:notes", "c": "*", "d": "no*"}
     topics = [{"pattern": pattern, "file": str(tmp_path / file)} for file, pattern in patterns.items()]
     async with memory_runtime(settings={"topics": topics}, cwd=tmp_path) as ot:
         assert (await ot.call("ot.notify", topic=topic, message="m")).ok
     assert [file.name for file in tmp_path.iterdir()] == [name]
-    assert [note["topic"] for note in notes(tmp_path / name)] == [topic]
+    assert [note["topic"] for note in read_notes(tmp_path / name)] == [topic]
 
 
 @pytest.mark.spec("OT-27")
 @pytest.mark.parametrize("before", ["", "--- {message: old}\n", "--- {message: old}", "message: old\n"])
-async def test_each_note_is_a_document_of_its_own_on_one_line(tmp_path, before):
-    """Whatever it says, and whatever stood in the file before."""
+async def test_each_note_is_a_yaml_document_on_one_line(tmp_path, before):
+    """Existing content of the file does not matter."""
     file = tmp_path / "notes.yaml"
     if before:
         file.write_text(before, encoding="utf-8")
@@ -363,43 +369,42 @@ async def test_each_note_is_a_document_of_its_own_on_one_line(tmp_path, before):
     async with memory_runtime(settings=settings, cwd=tmp_path) as ot:
         for message in TRICKY:
             assert (await ot.call("ot.notify", topic="notes", message=message)).ok, message
-    kept = ["old"] if before else []
-    assert [note["message"] for note in notes(file)] == kept + TRICKY
-    assert all(list(note) == ["at", "topic", "message"] for note in notes(file)[len(kept) :])
+    existing = ["old"] if before else []
+    assert [note["message"] for note in read_notes(file)] == existing + TRICKY
+    assert all(list(note) == ["at", "topic", "message"] for note in read_notes(file)[len(existing) :])
     lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    assert len(lines) == len(kept) + len(TRICKY)
-    assert all(line.startswith("--- {") for line in lines[len(kept) :])
+    assert len(lines) == len(existing) + len(TRICKY)
+    assert all(line.startswith("--- {") for line in lines[len(existing) :])
 
 
 @pytest.mark.spec("OT-27")
-async def test_notes_written_at_once_do_not_mix(tmp_path):
-    """Every one of them is a whole document."""
+async def test_concurrent_notes_do_not_interleave(tmp_path):
     file = tmp_path / "notes.yaml"
     settings = {"topics": [{"pattern": "notes", "file": str(file)}]}
     messages = [f"{number}: {'x' * 5000}" for number in range(40)]
     async with memory_runtime(settings=settings, cwd=tmp_path) as ot:
         calls = [ot.call("ot.notify", topic="notes", message=message) for message in messages]
         assert all(result.ok for result in await asyncio.gather(*calls))
-    assert sorted(note["message"] for note in notes(file)) == sorted(messages)
+    assert sorted(note["message"] for note in read_notes(file)) == sorted(messages)
 
 
 @pytest.mark.spec("OT-28")
 @pytest.mark.parametrize("patterns", [[], ["notes", "notes:*"], ["unknown", "topic", "unknown:topic:*"]])
-async def test_a_topic_that_nothing_matches_is_skipped(tmp_path, patterns):
-    """It says so, and writes nothing anywhere."""
+async def test_note_with_an_unmatched_topic_is_skipped(tmp_path, patterns):
+    """No file is written."""
     topics = [{"pattern": pattern, "file": str(tmp_path / "notes.yaml")} for pattern in patterns]
     async with memory_runtime(settings={"topics": topics}, cwd=tmp_path) as ot:
-        skipped = await ot.call("ot.notify", topic="unknown:topic", message="test")
-        assert skipped.data == "SKIP: no matching topic"
+        result = await ot.call("ot.notify", topic="unknown:topic", message="test")
+        assert result.data == "SKIP: no matching topic"
         code = "ot.notify(topic='unknown:topic', message='test')"
-        assert await shown(ot, code) == "SKIP: no matching topic"
+        assert await run_rendered(ot, code) == "SKIP: no matching topic"
     assert list(tmp_path.iterdir()) == []
 
 
 # Reload
 
 RELOADED = "OK: Configuration reloaded"
-PACK = '''"""mine: what this user wrote."""
+PACK = '''"""mine: a pack of this user."""
 from onetool.sdk import get_secret
 
 def one() -> str:
@@ -411,11 +416,11 @@ def two() -> str:
     return "two"
 
 def secret() -> int:
-    """Tell how long the secret is."""
+    """Return the length of the secret."""
     return len(get_secret("KEY"))
 
 def word() -> str:
-    """Say the word."""
+    """Return the word."""
     return "{word}"
 '''
 OLD: dict[str, Any] = {
@@ -450,11 +455,11 @@ def write_old(home: Any) -> None:
 
 
 def write_new(home: Any) -> None:
-    gone = {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}
+    server = {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}
     settings = {
         "aliases": {"short": "mine.two", "added": "mine.one"},
         "snippets": {"s": {"description": "New one", "body": "mine.one()"}},
-        "servers": {"gone": gone},
+        "servers": {"gone": server},
     }
     home.write("onetool.yaml", json.dumps(settings))
     home.write("secrets.yaml", "KEY: another-secret-value\n")
@@ -462,8 +467,8 @@ def write_new(home: Any) -> None:
     home.write("tools/mine.py", PACK.replace("{word}", "new"))
 
 
-async def seen(ot: Any) -> dict[str, Any]:
-    """What a caller sees of every file that a reload reads."""
+async def observe_state(ot: Any) -> dict[str, Any]:
+    """Return what a caller sees of every file that a reload reads."""
 
     async def data(tool: str, **args: Any) -> Any:
         result = await ot.call(tool, **args)
@@ -483,35 +488,67 @@ async def seen(ot: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("OT-29", "OT-32")
-async def test_reload_needs_no_arguments_and_says_that_it_is_done(home):
-    """From a call, from code, from the command line, as often as wanted."""
+async def test_reload_takes_no_arguments_and_reports_success(home):
     async with memory_runtime(settings=SETTINGS) as ot:
         assert (await ot.call("ot.reload")).data == RELOADED
-        assert await shown(ot, "ot.reload()") == RELOADED
+        assert await run_rendered(ot, "ot.reload()") == RELOADED
         assert str((await ot.call("ot.config")).data) == CONFIG
         assert (await ot.call("ot.reload", file="x")).error.code == "invalid_args"
-    assert printed("ot.reload()") == RELOADED
+    assert run_cli("ot.reload()") == RELOADED
 
 
 @pytest.mark.spec("OT-29", "OT-30", "OT-32")
-async def test_reload_brings_every_changed_file_into_force(home):
-    """Settings, secrets, prompts, packs and servers: all old before it, all new after it."""
+async def test_reload_applies_every_changed_file(home):
+    """Settings, secrets, prompts, packs and servers change together, and only on reload."""
     write_old(home)
     async with onetool_runtime() as ot:
-        assert await seen(ot) == OLD
+        assert await observe_state(ot) == OLD
         write_new(home)
-        assert await seen(ot) == OLD
+        assert await observe_state(ot) == OLD
         assert (await ot.call("ot.reload")).data == RELOADED
-        assert await seen(ot) == NEW
+        assert await observe_state(ot) == NEW
         write_old(home)
-        assert await seen(ot) == NEW
+        assert await observe_state(ot) == NEW
         assert (await ot.call("ot.reload")).data == RELOADED
-        assert await seen(ot) == OLD
+        assert await observe_state(ot) == OLD
+
+
+@asynccontextmanager
+async def user_runtime() -> AsyncIterator[MemoryClient]:
+    """Start a runtime with the files of the user, and return a client that can also run code."""
+    paths = find_paths(os.environ, Path.cwd())
+    async with open_runtime(lambda: load_configuration(paths, os.environ)) as runtime:
+        yield MemoryClient(runtime)
+
+
+@pytest.mark.spec("OT-30")
+async def test_reload_applies_changed_output_settings(home):
+    """`max_inline_size` limits what a model reads in full, `max_bytes` what a call returns at all."""
+    texts = ["x" * size for size in (500, 2_000, 20_000)]
+
+    async def observe(ot: MemoryClient) -> list[tuple[bool, bool]]:
+        """Return of each text whether a model reads it in full and whether a call returns it."""
+        return [
+            (await run_rendered(ot, repr(text)) == text, (await ot.call("tools.echo", message=text)).ok)
+            for text in texts
+        ]
+
+    large, small = [(True, True)] * 3, [(True, True), (False, True), (False, False)]
+    home.write("onetool.yaml", "aliases: {}\n")
+    async with user_runtime() as ot:
+        assert await observe(ot) == large
+        home.write("onetool.yaml", "output: {max_inline_size: 1000, max_bytes: 10000}\n")
+        assert await observe(ot) == large
+        assert (await ot.call("ot.reload")).data == RELOADED
+        assert await observe(ot) == small
+        home.write("onetool.yaml", "aliases: {}\n")
+        assert await observe(ot) == small
+        assert (await ot.call("ot.reload")).data == RELOADED
+        assert await observe(ot) == large
 
 
 @pytest.mark.spec("OT-31")
-async def test_an_alias_added_to_the_file_is_there_after_reload(home):
-    """Not before; and one taken out of the file is gone."""
+async def test_reload_adds_and_removes_aliases(home):
     home.write("onetool.yaml", "aliases: {}\n")
     async with onetool_runtime() as ot:
         for text, names in [
@@ -538,22 +575,22 @@ async def test_an_alias_added_to_the_file_is_there_after_reload(home):
         ("prompts.yaml", "instructions: x\npacks: 'x' y\n"),
     ],
 )
-async def test_a_reload_of_a_broken_file_names_it_and_changes_nothing(home, file, text):
-    """The answer says which file and line; not even what is sound in the other files comes into force."""
+async def test_reload_of_an_invalid_file_reports_its_line_and_changes_nothing(home, file, text):
+    """The other files are not applied either."""
     write_old(home)
     async with onetool_runtime() as ot:
-        assert await seen(ot) == OLD
+        assert await observe_state(ot) == OLD
         write_new(home)
         home.write(file, text)
-        broken = await ot.call("ot.reload")
-        assert not broken.ok
-        assert broken.data.startswith("Error: ")
-        assert f"{file}:2" in broken.data
-        assert "hunter2" not in broken.data
-        assert await seen(ot) == OLD
+        result = await ot.call("ot.reload")
+        assert not result.ok
+        assert result.data.startswith("Error: ")
+        assert f"{file}:2" in result.data
+        assert "hunter2" not in result.data
+        assert await observe_state(ot) == OLD
         write_new(home)
         assert (await ot.call("ot.reload")).data == RELOADED
-        assert await seen(ot) == NEW
+        assert await observe_state(ot) == NEW
 
 
 # YAML
@@ -567,38 +604,37 @@ STRUCTURED = [
 
 
 @pytest.mark.spec("OT-01", "OT-48", "OT-51", "OT-52")
-@pytest.mark.parametrize("question", STRUCTURED)
-async def test_every_structured_answer_is_real_data_and_yaml_at_once(question):
-    """A list or a map whose text gives it back; code shows the same bytes, in two levels, unfolded."""
+@pytest.mark.parametrize("call", STRUCTURED)
+async def test_structured_results_are_json_data_and_render_as_yaml(call):
+    """A call and code give the same text: unfolded, with at most two flow levels."""
     usage = MemoryUsage()
     usage.add([CallEvent(tool="demo.foo", at=1.75e9, ok=ok) for ok in (True, True, False)])
-    packs, servers = {"demo": [foo]}, [proxied(SERVER)]
+    packs, servers = {"demo": [foo]}, [make_server(SERVER)]
     async with memory_runtime(packs, settings=SETTINGS, servers=servers, usage=usage) as ot:
         await ot.run("1")
-        handle = ot.runtime.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool").handle
-        name, *words = question.replace("HANDLE", handle).split()
+        handle = ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool").handle
+        name, *words = call.replace("HANDLE", handle).split()
         args = dict(word.split("=") for word in words)
         result = await ot.call(f"ot.{name}", **args)
-        text = await shown(ot, code_of(name, args))
+        text = await run_rendered(ot, call_code(name, args))
     assert result.ok, result
     assert isinstance(result.data, list | dict)
     assert json.loads(json.dumps(result.data)) == result.data
     assert yaml.safe_load(str(result.data)) == result.data
     assert text == str(result.data) == to_yaml(result.data)
     assert flow_levels(text) <= 2
-    assert folded(text) == []
+    assert folded_nodes(text) == []
 
 
 @pytest.mark.spec("OT-48")
 @pytest.mark.parametrize("name", ["version", "help", "packs", "snippets", "reload"])
-async def test_an_answer_that_is_a_text_stays_as_it_is(name):
-    """No quotes, no escapes, nothing around it."""
+async def test_text_results_are_rendered_unchanged(name):
     args = {"info": "full"} if name in ("packs", "snippets") else {}
-    async with memory_runtime({"demo": [foo]}, settings=SETTINGS, servers=[proxied(SERVER)]) as ot:
-        said = (await ot.call(f"ot.{name}", **args)).data
-        assert type(said) is str
-        assert await shown(ot, code_of(name, args)) == said
-    assert to_yaml(said) == said
+    async with memory_runtime({"demo": [foo]}, settings=SETTINGS, servers=[make_server(SERVER)]) as ot:
+        text = (await ot.call(f"ot.{name}", **args)).data
+        assert type(text) is str
+        assert await run_rendered(ot, call_code(name, args)) == text
+    assert to_yaml(text) == text
 
 
 @pytest.mark.spec("OT-19", "OT-20", "OT-22", "OT-48", "OT-49", "OT-50", "OT-52")
@@ -618,25 +654,25 @@ async def test_an_answer_that_is_a_text_stays_as_it_is(name):
         ({"text": "plain words", "m": {"s": "plain words"}}, 'text: plain words\nm: {s: "plain words"}'),
     ],
 )
-async def test_values_are_written_in_this_form(value, text):
-    """By the writer, and by code that ends with the value, whichever tool made it."""
+async def test_values_are_rendered_in_the_specified_yaml_format(value, text):
+    """The format does not depend on the tool."""
     assert to_yaml(value) == text
     async with memory_runtime() as ot:
-        assert await shown(ot, repr(value)) == text
-        assert await shown(ot, f"tools.echo(message={value!r})") == text
+        assert await run_rendered(ot, repr(value)) == text
+        assert await run_rendered(ot, f"tools.echo(message={value!r})") == text
 
 
 @pytest.mark.spec("OT-50", "OT-51")
 @pytest.mark.parametrize("info", ["min", "full"])
-async def test_a_list_of_objects_is_one_line_for_each(info):
-    """Each line an item in braces, however long its description is."""
+async def test_list_of_objects_is_rendered_one_per_line(info):
+    """Long descriptions are not folded."""
 
-    def wordy() -> None: ...
+    def verbose() -> None: ...
 
-    wordy.__doc__ = "Say much: " + "many words, and more; " * 200
-    async with memory_runtime({"demo": [foo, wordy]}) as ot:
+    verbose.__doc__ = "Long text: " + "many words, and more; " * 200
+    async with memory_runtime({"demo": [foo, verbose]}) as ot:
         tools = (await ot.call("ot.tools", info=info)).data
-        text = await shown(ot, f"ot.tools(info={info!r})")
+        text = await run_rendered(ot, f"ot.tools(info={info!r})")
     lines = text.split("\n")
     assert len(lines) == len(tools) > 5
     assert all(re.fullmatch(r"- \{.*\}", line) for line in lines)
@@ -647,15 +683,15 @@ async def test_a_list_of_objects_is_one_line_for_each(info):
 @pytest.mark.parametrize(
     "text", TRICKY, ids=[f"{number}-{ascii(it)[:20]}" for number, it in enumerate(TRICKY)]
 )
-def test_a_text_that_looks_like_something_else_comes_back_as_itself(text):
-    """In block and in flow, as value, as key and as item, at any depth."""
-    more = {"m": {"x": 1}}
+def test_ambiguous_text_survives_a_yaml_round_trip(text):
+    """As value, key and item, in block and flow style, at any depth."""
+    nested = {"m": {"x": 1}}
     for value in [
-        *({"t": text}, {"t": text, **more}, {text: 1}, {text: {"x": 1}}, {text: text, **more}),
+        *({"t": text}, {"t": text, **nested}, {text: 1}, {text: {"x": 1}}, {text: text, **nested}),
         *([text], [text, text], [{"a": text}], [{text: [text]}, {text: {text: text}}]),
         *([[text]], [[[[text]]]], {"a": {"b": {"c": {text: text}}}}, {text: [[{text: [text]}]]}),
     ]:
-        assert_faithful(value)
+        check_round_trip(value)
 
 
 @pytest.mark.spec("OT-48", "OT-51", "OT-52")
@@ -663,10 +699,9 @@ def test_a_text_that_looks_like_something_else_comes_back_as_itself(text):
 @pytest.mark.parametrize(
     "keys", [["a"], [None], ["a", None], [None, "b c"], ["x" * 1100, None, "é"]], ids=ascii
 )
-@pytest.mark.parametrize("inside", ["x", {}, [], [{}], {"a": 1, "b": {}}], ids=str)
-def test_deep_nesting_never_has_three_levels_in_flow(inside, keys, levels):
-    """Above the last two, levels are written as blocks."""
-    assert_faithful(wrap(inside, (keys * levels)[:levels]))
+@pytest.mark.parametrize("inner", ["x", {}, [], [{}], {"a": 1, "b": {}}], ids=str)
+def test_deep_nesting_has_at_most_two_flow_levels(inner, keys, levels):
+    check_round_trip(wrap(inner, (keys * levels)[:levels]))
 
 
 @pytest.mark.spec("OT-48", "OT-51", "OT-52")
@@ -675,16 +710,14 @@ def test_deep_nesting_never_has_three_levels_in_flow(inside, keys, levels):
 @example({"a": {"b": {}}, "c": [[], [[]], [[[]]]]})
 @example([{"a": {"b": {"c": [1]}}}, {}, {"d": []}])
 @example([[], {}, [{}], {"": {"": ""}}])
-def test_every_value_comes_back_from_its_text(value):
-    """With its types and its order, in at most two levels of flow, with no line folded."""
-    assert_faithful(value)
+def test_any_value_survives_a_yaml_round_trip(value):
+    check_round_trip(value)
 
 
 @pytest.mark.spec("OT-48", "OT-50", "OT-51")
 @given(st.lists(st.dictionaries(TEXTS.filter(lambda key: len(key) < 100), SCALARS, max_size=4), min_size=1))
-def test_lists_of_flat_objects_have_a_line_for_each(items):
-    """Whatever the objects hold."""
-    lines = assert_faithful(items).split("\n")
+def test_any_list_of_flat_objects_is_rendered_one_per_line(items):
+    lines = check_round_trip(items).split("\n")
     assert len(lines) == len(items)
     assert all(line.startswith("- {") and line.endswith("}") for line in lines)
 
@@ -699,8 +732,8 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.spec("OT-53", "OT-54")
-async def test_every_call_is_one_record_with_span_status_and_duration(home):
-    """The span is called like the function; a call that fails says so; no secret is written."""
+async def test_every_ot_call_is_logged_once_with_span_status_and_duration(home):
+    """No secret is logged."""
     home.write("secrets.yaml", "KEY: s3cret-value\n")
     async with onetool_runtime() as ot:
         for name, args in CALLS.items():
@@ -716,9 +749,8 @@ async def test_every_call_is_one_record_with_span_status_and_duration(home):
 
 
 @pytest.mark.spec("OT-53", "OT-54")
-def test_calls_made_by_code_are_logged_the_same(home):
-    """`ot.tools` and `ot.health`, once each."""
-    printed("ot.tools()\not.health()")
+def test_calls_from_code_are_logged_the_same_way(home):
+    run_cli("ot.tools()\not.health()")
     spans = [record["span"] for record in home.log() if record["message"] == "call"]
     assert [span for span in spans if span.startswith("ot.")] == ["ot.tools", "ot.health"]
 
@@ -726,13 +758,56 @@ def test_calls_made_by_code_are_logged_the_same(home):
 # Version
 
 
+def install_release(folder: Path, release: str) -> None:
+    """Install OneTool into a folder as another release: links to the package, with its own version."""
+    package, metadata = folder / "onetool", folder / f"{DISTRIBUTION.replace('-', '_')}-{release}.dist-info"
+    package.mkdir(parents=True)
+    for path in Path(onetool_package.__path__[0]).iterdir():
+        if path.name not in ("version.py", "__pycache__"):
+            (package / path.name).symlink_to(path)
+    (package / "version.py").write_text(f'__version__ = "{release}"\n')
+    metadata.mkdir()
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {DISTRIBUTION}\nVersion: {release}\n")
+
+
 @pytest.mark.spec("OT-130", "OT-131")
-async def test_the_version_is_that_of_the_installed_distribution(home):
-    """A text of numbers and dots, the same through every door."""
+async def test_version_is_that_of_the_installed_distribution(home):
     async with memory_runtime() as ot:
-        said = (await ot.call("ot.version")).data
-        texts = [said, await shown(ot, "ot.version()"), printed("ot.version()")]
-        assert (await ot.call("ot.health")).data["version"] == said
-    assert type(said) is str
-    assert re.match(r"\d+\.\d+\.\d+", said)
-    assert set(texts) == {version("onetool")}
+        installed = (await ot.call("ot.version")).data
+        texts = [installed, await run_rendered(ot, "ot.version()"), run_cli("ot.version()")]
+        assert (await ot.call("ot.health")).data["version"] == installed
+    assert type(installed) is str
+    assert re.match(r"\d+\.\d+\.\d+", installed)
+    assert set(texts) == {version(DISTRIBUTION)}
+
+
+@pytest.mark.spec("OT-130")
+def test_version_starts_no_server(home):
+    """The server would leave a file when it starts, as it does for `ot.health`."""
+    started = home.cwd / "started"
+    server = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
+    home.write("onetool.yaml", json.dumps({"servers": {SERVER: server}}))
+    assert run_cli("ot.version()") == version(DISTRIBUTION)
+    assert not started.exists()
+    run_cli("ot.health()")
+    assert started.exists()
+
+
+@pytest.mark.spec("OT-130", "OT-131")
+def test_version_of_another_release_is_reported(home, tmp_path):
+    """No release number is fixed in the code."""
+    install_release(tmp_path / "site", "98.76.54")
+    modules = os.pathsep.join(filter(None, [str(tmp_path / "site"), os.environ.get("PYTHONPATH")]))
+    code = "[ot.version(), ot.health()['version']]"
+    texts = [
+        subprocess.run(
+            [sys.executable, "-m", "onetool", *words],
+            env=os.environ | {"PYTHONPATH": modules},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        ).stdout.strip()
+        for words in (["--version"], ["run", code])
+    ]
+    assert texts == ["onetool 98.76.54", '["98.76.54", "98.76.54"]']

@@ -1,4 +1,4 @@
-"""`ot.stats`: what was called, how well it went, what it spared, and a page that shows it."""
+"""`ot.stats`: calls, success rates, savings, and the HTML report."""
 
 import asyncio
 import json
@@ -13,22 +13,22 @@ from typing import Any
 import pytest
 import yaml
 
-from commands import onetool
-from onetool.domain.caller import Caller, grant
-from onetool.domain.usage import CallEvent
-from onetool.storage.memory import MemoryUsage
+from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.usage.events import CallEvent
+from onetool.storage.memory.usage import MemoryUsage
 from onetool.testing import memory_runtime
+from support.cli_process import onetool
 
 FIELDS = {"total_calls", "success_rate", "context_saved", "time_saved_ms", "tools"}
 DAY, MINUTE = 86_400.0, 60.0
-REACHES_OUT = re.compile(
+EXTERNAL_REFERENCE = re.compile(
     r"""(?ix) \b(?:src|href|srcset|action|data|poster)\s*=\s*["']?\s*(?:https?:)?//
     | url\(\s*["']?\s*(?:https?:)?// | @import | \bfetch\( | XMLHttpRequest"""
 )
 
 
 def y(fail: bool = False) -> str:
-    """Do it."""
+    """Return a text, or fail."""
     if fail:
         raise ValueError("no")
     return "done"
@@ -37,12 +37,12 @@ def y(fail: bool = False) -> str:
 PACKS = {"x": [y]}
 
 
-def used(**ages: list[float]) -> MemoryUsage:
-    """A store with calls of `pack__tool`, so many seconds ago."""
+def usage_with_calls(**ages: list[float]) -> MemoryUsage:
+    """Return a store with calls of `pack__tool` that happened the given seconds ago."""
     usage, now = MemoryUsage(), time.time()
-    for name, many in ages.items():
+    for name, tool_ages in ages.items():
         tool = name.replace("__", ".")
-        usage.add([CallEvent(tool=tool, at=now - age, ok=True) for age in many])
+        usage.add([CallEvent(tool=tool, at=now - age, ok=True) for age in tool_ages])
     return usage
 
 
@@ -53,7 +53,7 @@ async def stats(ot: Any, **args: Any) -> Any:
 
 
 def as_session(name: str) -> Caller:
-    return Caller(door="python", session=name, approve=grant)
+    return Caller(interface="python", session=name, approve=always_approve)
 
 
 def cli(*words: str) -> str:
@@ -63,18 +63,18 @@ def cli(*words: str) -> str:
 
 
 def snapshot(root: Path) -> dict[str, bytes | None]:
-    """Every path below, with the content of files."""
+    """Return every path below a directory, with the content of files."""
     return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(root.rglob("*"))}
 
 
-class Page(HTMLParser):
-    """The tags, attributes and the text of a page, as a browser would see them."""
+class ParsedPage(HTMLParser):
+    """The tags, attributes and text of an HTML page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.attributes: set[str] = set()
-        self.words = ""
+        self.text = ""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -82,17 +82,16 @@ class Page(HTMLParser):
         self.attributes |= {name for name, _ in attrs}
 
     def handle_data(self, data: str) -> None:
-        self.words += data
+        self.text += data
 
 
 @pytest.mark.spec("OT-33", "OT-34")
-async def test_statistics_have_five_fields_from_the_start(tmp_path):
-    """Before anything was called, and with every keyword given."""
+async def test_stats_have_all_fields_before_the_first_call(tmp_path):
     async with memory_runtime(PACKS, settings={"stats": {"enabled": True}}, cwd=tmp_path) as ot:
         fresh = await stats(ot)
-        given = await stats(ot, period="all", tool="x.y", output="stats.html")
-        text = await ot.runtime.text_of(await ot.run("ot.stats(tool='x.y')"))
-    for shown in (fresh, given, yaml.safe_load(text)):
+        filtered = await stats(ot, period="all", tool="x.y", output="stats.html")
+        text = (await ot.runtime.state.model_output.render_run(await ot.run("ot.stats(tool='x.y')"))).text
+    for shown in (fresh, filtered, yaml.safe_load(text)):
         assert set(shown) >= FIELDS
         numbers = [shown[field] for field in FIELDS - {"tools"}]
         assert all(isinstance(number, int | float) and number >= 0 for number in numbers)
@@ -101,8 +100,8 @@ async def test_statistics_have_five_fields_from_the_start(tmp_path):
 
 @pytest.mark.spec("OT-35")
 @pytest.mark.parametrize("count", [1, 7, 60])
-async def test_every_call_is_counted_at_once(count):
-    """Calls beside each other and calls of code are in the figures as soon as they have ended."""
+async def test_every_call_is_counted_when_it_ends(count):
+    """Concurrent calls and calls from code are included."""
     async with memory_runtime(PACKS) as ot:
         await asyncio.gather(*[ot.call("x.y") for _ in range(count)])
         assert (await stats(ot, tool="x.y"))["total_calls"] == count
@@ -111,8 +110,8 @@ async def test_every_call_is_counted_at_once(count):
 
 
 @pytest.mark.spec("OT-35")
-async def test_asking_for_statistics_is_not_in_its_own_figures():
-    """A running ot.stats does not count itself; one that has ended is a call like any other."""
+async def test_stats_do_not_count_the_running_stats_call():
+    """A finished ot.stats call is counted like any other."""
     async with memory_runtime(PACKS) as ot:
         first, second = await stats(ot), await stats(ot)
         assert (first["total_calls"], first["tools"]) == (0, {})
@@ -121,8 +120,7 @@ async def test_asking_for_statistics_is_not_in_its_own_figures():
 
 @pytest.mark.spec("OT-36", "OT-39")
 @pytest.mark.parametrize(("good", "bad", "rate"), [(3, 1, 75.0), (4, 0, 100.0), (0, 2, 0.0), (1, 1, 50.0)])
-async def test_the_success_rate_is_a_percentage(good, bad, rate):
-    """Of all calls of the tool, as many as went well; in the whole and for each tool."""
+async def test_success_rate_is_a_percentage_in_total_and_per_tool(good, bad, rate):
     async with memory_runtime(PACKS) as ot:
         for fail in [False] * good + [True] * bad:
             assert (await ot.call("x.y", fail=fail)).ok is not fail
@@ -132,70 +130,99 @@ async def test_the_success_rate_is_a_percentage(good, bad, rate):
 
 
 @pytest.mark.spec("OT-37")
-async def test_context_is_saved_once_for_each_session():
-    """The first code of a session was spared the definitions; a further small call saves nothing more."""
-    usage, seen = MemoryUsage(), []
+async def test_context_savings_count_once_per_session():
+    """The first code of a session saves the tool definitions; further small calls save nothing."""
+    usage, savings = MemoryUsage(), []
     for session in ("s1", "s2"):
         async with memory_runtime(PACKS, usage=usage, caller=as_session(session)) as ot:
-            seen.append((await stats(ot))["context_saved"])
+            savings.append((await stats(ot))["context_saved"])
             for _ in range(2):
                 assert (await ot.run("x.y()")).ok
-                seen.append((await stats(ot))["context_saved"])
-    before, first, further, kept, second, last = seen
+                savings.append((await stats(ot))["context_saved"])
+    before, first, further, restart, second, last = savings
     assert before == 0
     assert first > before
-    assert further == kept == first
-    assert second > kept
+    assert further == restart == first
+    assert second > restart
     assert last == second
 
 
 @pytest.mark.spec("OT-37")
-async def test_context_is_saved_by_each_stored_result():
-    """As much as the result would have taken, less the preview that was shown instead."""
+async def test_each_stored_result_saves_context():
+    """The saving is the size of the result minus the preview."""
     async with memory_runtime(PACKS, caller=as_session("s1")) as ot:
         await ot.run("x.y()")
-        seen = [(await stats(ot))["context_saved"]]
+        savings = [(await stats(ot))["context_saved"]]
         for code in ("'small'", "'word ' * 40_000", "'word ' * 40_000"):
-            await ot.runtime.text_of(await ot.run(code))
-            seen.append((await stats(ot))["context_saved"])
-    before, small, stored, again = seen
+            await ot.runtime.state.model_output.render_run(await ot.run(code))
+            savings.append((await stats(ot))["context_saved"])
+    before, small, stored, second = savings
     assert small == before
     assert 10_000 < stored - small < 200_000
-    assert again - stored == pytest.approx(stored - small, rel=0.01)
+    assert second - stored == pytest.approx(stored - small, rel=0.01)
+
+
+@pytest.mark.spec("OT-37")
+async def test_stored_result_saves_its_tokens_minus_those_of_its_preview():
+    """Two results of different size and the same preview show how many tokens one byte counts."""
+    settings, sizes, previews, savings = {"output": {"max_inline_size": 5_000}}, [6_000, 60_000], [], []
+    async with memory_runtime(settings=settings, caller=as_session("s1")) as ot:
+        await ot.run("1")
+        before = (await stats(ot))["context_saved"]
+        for size in sizes:
+            result = await ot.run(f"('x' * 99 + '\\n') * {size // 100}")
+            previews.append(len((await ot.runtime.state.model_output.render_run(result)).text))
+            after = (await stats(ot))["context_saved"]
+            savings.append(after - before)
+            before = after
+    assert 1_000 < previews[0] < 5_000
+    assert previews[1] == pytest.approx(previews[0], abs=20)
+    tokens_per_byte = (savings[1] - savings[0]) / (sizes[1] - sizes[0])
+    assert tokens_per_byte > 0
+    assert savings[0] == pytest.approx(tokens_per_byte * (sizes[0] - previews[0]), rel=0.02)
 
 
 @pytest.mark.spec("OT-38")
-async def test_time_is_saved_by_the_calls_that_code_makes():
-    """Three calls in one code spare the model its turns; a single call from outside does not."""
+@pytest.mark.parametrize("calls", [0, 1, 2, 3, 10])
+async def test_each_call_of_a_run_after_the_first_saves_a_round_trip(calls):
+    """A run itself needs one round trip, as a single call does."""
+    async with memory_runtime(PACKS, settings={"stats": {"round_trip_ms": 1000}}) as ot:
+        for runs in (1, 2):
+            assert (await ot.run(f"for n in range({calls}):\n    x.y()")).ok
+            assert (await stats(ot))["time_saved_ms"] == runs * max(calls - 1, 0) * 1000
+
+
+@pytest.mark.spec("OT-38")
+async def test_calls_from_code_save_time():
+    """A single direct call saves none."""
     async with memory_runtime(PACKS) as ot:
-        seen = [(await stats(ot))["time_saved_ms"]]
-        for work in (lambda: ot.call("x.y"), lambda: ot.run("for n in range(3):\n    x.y()")):
-            assert (await work()).ok
-            seen.append((await stats(ot))["time_saved_ms"])
-    before, single, three = seen
+        savings = [(await stats(ot))["time_saved_ms"]]
+        for action in (lambda: ot.call("x.y"), lambda: ot.run("for n in range(3):\n    x.y()")):
+            assert (await action()).ok
+            savings.append((await stats(ot))["time_saved_ms"])
+    before, single, three = savings
     assert before == single == 0
     assert three > 0
 
 
 @pytest.mark.spec("OT-38")
-def test_time_is_saved_on_the_command_line_too(home):
-    """Nothing by `tools invoke`, something by `run` with three calls."""
+def test_calls_from_code_save_time_on_the_command_line(home):
 
-    def shown() -> dict[str, Any]:
+    def read_stats() -> dict[str, Any]:
         return json.loads(cli("tools", "invoke", "ot.stats"))["data"]
 
+    home.write("onetool.yaml", "stats: {round_trip_ms: 700}\n")
     cli("tools", "invoke", "tools.echo", "--args", '{"message": 1}')
-    single = shown()
+    single = read_stats()
     assert (single["tools"]["tools.echo"]["calls"], single["time_saved_ms"]) == (1, 0)
     cli("run", "[tools.echo(message=n) for n in range(3)]")
-    three = shown()
+    three = read_stats()
     assert three["tools"]["tools.echo"]["calls"] == 4
-    assert three["time_saved_ms"] > 0
+    assert three["time_saved_ms"] == 2 * 700
 
 
 @pytest.mark.spec("OT-39")
-async def test_each_tool_that_was_called_has_its_own_count():
-    """The parts make up the whole."""
+async def test_stats_count_calls_per_tool():
     async with memory_runtime(PACKS) as ot:
         for name, args in [("x.y", {}), ("x.y", {}), ("tools.echo", {"message": 1})]:
             assert (await ot.call(name, **args)).ok
@@ -215,9 +242,9 @@ async def test_each_tool_that_was_called_has_its_own_count():
         ),
     ],
 )
-async def test_a_period_reaches_back_from_now(ages, expected):
-    """The last 24 hours, 7 days or 30 days, or all; for one tool and in the whole."""
-    async with memory_runtime(PACKS, usage=used(x__y=ages)) as ot:
+async def test_period_covers_the_last_day_week_or_month(ages, expected):
+    """The periods are 24 hours, 7 days and 30 days, for one tool and in total."""
+    async with memory_runtime(PACKS, usage=usage_with_calls(x__y=ages)) as ot:
         shown = [await stats(ot, period=period, tool="x.y") for period in ("day", "week", "month", "all")]
         assert [found["total_calls"] for found in shown] == expected
         assert [found["tools"]["x.y"]["calls"] for found in shown] == expected
@@ -226,9 +253,8 @@ async def test_a_period_reaches_back_from_now(ages, expected):
 
 
 @pytest.mark.spec("OT-42")
-async def test_statistics_of_one_tool_are_of_no_other():
-    """Neither of other packs nor of tools whose names begin alike."""
-    usage = used(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
+async def test_stats_of_one_tool_exclude_tools_with_similar_names():
+    usage = usage_with_calls(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
     async with memory_runtime(PACKS, usage=usage) as ot:
         shown = await stats(ot, tool="brave.search")
         whole = await stats(ot, period="all")
@@ -239,17 +265,17 @@ async def test_statistics_of_one_tool_are_of_no_other():
 
 @pytest.mark.spec("OT-43", "OT-44")
 @pytest.mark.parametrize("output", ["stats.html", "sub/stats.html", "{cwd}/stats.html"])
-async def test_a_report_is_written_where_it_was_asked_for(output, tmp_path):
-    """A page with the names of the tools; the answer has the figures, and says where the page is."""
+async def test_report_is_written_to_the_requested_file(output, tmp_path):
+    """The result contains the statistics and the path of the page."""
     (tmp_path / "sub").mkdir()
-    given = output.format(cwd=tmp_path)
-    async with memory_runtime(PACKS, usage=used(brave__search=[1], x__y=[1]), cwd=tmp_path) as ot:
-        shown = await stats(ot, output=given)
+    path = output.format(cwd=tmp_path)
+    async with memory_runtime(PACKS, usage=usage_with_calls(brave__search=[1], x__y=[1]), cwd=tmp_path) as ot:
+        shown = await stats(ot, output=path)
         plain = await stats(ot)
     assert set(shown) >= FIELDS
-    assert (tmp_path / shown["html_report"]).resolve() == (tmp_path / given).resolve()
+    assert (tmp_path / shown["html_report"]).resolve() == (tmp_path / path).resolve()
     assert "html_report" not in plain
-    text = (tmp_path / given).read_text(encoding="utf-8")
+    text = (tmp_path / path).read_text(encoding="utf-8")
     assert "<html" in text
     assert "brave.search" in text
     assert "x.y" in text
@@ -259,9 +285,8 @@ async def test_a_report_is_written_where_it_was_asked_for(output, tmp_path):
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "'&lt;b&gt;</style><b>"]
 )
-async def test_names_in_a_report_are_text(name, tmp_path):
-    """A tool's name is shown as it is written, and is never a part of the page."""
-    pages: dict[str, list[Page]] = {}
+async def test_tool_names_are_escaped_in_the_report(name, tmp_path):
+    pages: dict[str, list[ParsedPage]] = {}
     for tool in ("x.y", name):
         usage = MemoryUsage()
         usage.add([CallEvent(tool=tool, at=time.time(), ok=True)])
@@ -270,27 +295,25 @@ async def test_names_in_a_report_are_text(name, tmp_path):
                 await stats(ot, output="stats.html", **args)
                 text = (tmp_path / "stats.html").read_text(encoding="utf-8")
                 assert name not in text
-                pages.setdefault(tool, []).append(Page(text))
+                pages.setdefault(tool, []).append(ParsedPage(text))
     for plain, hostile in zip(pages["x.y"], pages[name], strict=True):
-        assert name in hostile.words
+        assert name in hostile.text
         assert set(hostile.tags) == set(plain.tags)
         assert hostile.attributes == plain.attributes
 
 
 @pytest.mark.spec("OT-43")
-async def test_a_report_needs_no_network(tmp_path):
-    """It refers to nothing outside of itself."""
-    async with memory_runtime(usage=used(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
+async def test_report_has_no_external_references(tmp_path):
+    async with memory_runtime(usage=usage_with_calls(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
         await stats(ot, output="stats.html")
     text = (tmp_path / "stats.html").read_text(encoding="utf-8")
     assert "x.y" in text
-    assert [found.group() for found in REACHES_OUT.finditer(text)] == []
-    assert {"iframe", "object", "embed", "base"}.isdisjoint(Page(text).tags)
+    assert [found.group() for found in EXTERNAL_REFERENCE.finditer(text)] == []
+    assert {"iframe", "object", "embed", "base"}.isdisjoint(ParsedPage(text).tags)
 
 
 @pytest.mark.spec("OT-43")
-async def test_a_second_report_replaces_the_first(tmp_path):
-    """What was called since is in it, and nothing else is left behind."""
+async def test_second_report_replaces_the_first(tmp_path):
     async with memory_runtime(PACKS, cwd=tmp_path) as ot:
         await ot.call("tools.echo", message=1)
         await stats(ot, output="stats.html")
@@ -328,8 +351,8 @@ async def test_a_second_report_replaces_the_first(tmp_path):
         "x" * 300 + ".html",
     ],
 )
-async def test_a_report_that_may_not_be_written_is_refused(output, tmp_path):
-    """Outside of the working directory, by another ending, over a foreign file: nothing is touched."""
+async def test_report_is_not_written_to_a_forbidden_path(output, tmp_path):
+    """Outside the working directory, with another suffix, or over a file that is not a report."""
     work = tmp_path / "work"
     for folder in (work, work / "sub", work / "folder.html"):
         folder.mkdir()
@@ -340,25 +363,24 @@ async def test_a_report_that_may_not_be_written_is_refused(output, tmp_path):
     (work / "link.html").symlink_to(tmp_path / "out.html")
     (work / "dangling.html").symlink_to(tmp_path / "new.html")
     (work / "away").symlink_to(tmp_path)
-    before, given = snapshot(tmp_path), output.format(outside=tmp_path)
-    async with memory_runtime(PACKS, usage=used(x__y=[1]), cwd=work) as ot:
-        result = await ot.call("ot.stats", output=given)
-        inside = await ot.run(f"ot.stats(output={given!r})")
-    start = f"Error: Cannot write to '{given}': "
+    before, path = snapshot(tmp_path), output.format(outside=tmp_path)
+    async with memory_runtime(PACKS, usage=usage_with_calls(x__y=[1]), cwd=work) as ot:
+        result = await ot.call("ot.stats", output=path)
+        in_code = await ot.run(f"ot.stats(output={path!r})")
+    start = f"Error: Cannot write to '{path}': "
     assert result.ok is False
-    for said in (result.data, inside.data):
-        assert isinstance(said, str)
-        assert said.startswith(start)
-        assert said.removeprefix(start).strip()
+    for message in (result.data, in_code.data):
+        assert isinstance(message, str)
+        assert message.startswith(start)
+        assert message.removeprefix(start).strip()
     assert snapshot(tmp_path) == before
 
 
 @pytest.mark.spec("OT-45")
-async def test_disabled_statistics_say_so_and_count_nothing(tmp_path):
-    """An error in words, no report, and no calls when they are enabled again."""
+async def test_disabled_stats_return_an_error_and_count_nothing(tmp_path):
     usage = MemoryUsage()
-    off = {"stats": {"enabled": False}}
-    async with memory_runtime(PACKS, usage=usage, settings=off, cwd=tmp_path) as ot:
+    disabled = {"stats": {"enabled": False}}
+    async with memory_runtime(PACKS, usage=usage, settings=disabled, cwd=tmp_path) as ot:
         assert (await ot.call("x.y")).ok
         for args in ({}, {"period": "day", "tool": "x.y"}, {"output": "stats.html"}):
             result = await ot.call("ot.stats", **args)
@@ -371,8 +393,7 @@ async def test_disabled_statistics_say_so_and_count_nothing(tmp_path):
 
 
 @pytest.mark.spec("OT-45")
-def test_the_settings_file_disables_statistics(home):
-    """What onetool.yaml says holds for the command line."""
+def test_stats_can_be_disabled_in_the_settings_file(home):
     home.write("onetool.yaml", "stats: {enabled: false}\n")
     done = onetool("run", "ot.stats()")
     assert re.search(r"Error: .*disabled", done.stdout + done.stderr)
@@ -380,8 +401,7 @@ def test_the_settings_file_disables_statistics(home):
 
 @pytest.mark.spec("OT-41", "OT-47")
 @pytest.mark.parametrize("period", ["invalid", "year", "", "Day", " day", "days"])
-async def test_an_unknown_period_is_answered_with_the_valid_ones(period):
-    """Exactly this text, from outside and in code."""
+async def test_unknown_period_returns_an_error_with_the_valid_ones(period):
     expected = (
         f"Error: Invalid period '{period}'. Valid: day, week, month, all. Example: ot.stats(period='day')"
     )
@@ -389,12 +409,11 @@ async def test_an_unknown_period_is_answered_with_the_valid_ones(period):
         result = await ot.call("ot.stats", period=period)
         code = await ot.run(f"ot.stats(period={period!r})")
         assert (result.ok, result.data) == (False, expected)
-        assert await ot.runtime.text_of(code) == expected
+        assert (await ot.runtime.state.model_output.render_run(code)).text == expected
 
 
 @pytest.mark.spec("OT-35", "OT-39")
-def test_processes_one_after_the_other_add_to_the_same_statistics(home):
-    """What one process counted, the next one finds, and its own on top of it."""
+def test_consecutive_processes_share_stats(home):
     for total in (1, 2):
         cli("run", "tools.echo(message='x')")
         assert cli("run", "ot.stats(tool='tools.echo')['total_calls']").strip() == str(total)
@@ -402,8 +421,7 @@ def test_processes_one_after_the_other_add_to_the_same_statistics(home):
 
 
 @pytest.mark.spec("OT-35")
-def test_processes_beside_each_other_lose_no_call(home):
-    """Four at once, five calls each."""
+def test_concurrent_processes_lose_no_calls(home):
     code = "[tools.echo(message=n) for n in range(5)]"
     command = [sys.executable, "-m", "onetool", "run", code]
     children = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(4)]
@@ -412,13 +430,13 @@ def test_processes_beside_each_other_lose_no_call(home):
 
 
 @pytest.mark.spec("OT-43", "OT-44")
-def test_a_later_process_replaces_the_report_of_an_earlier_one(home):
-    """A report is known as ours by what it holds, not by who remembers it."""
+def test_report_of_an_earlier_process_is_replaced(home):
+    """A report is recognized by its content."""
     report = home.cwd / "stats.html"
-    seen = []
+    contents = []
     for tool in ("shell.pwd()", "time.now()"):
         cli("run", tool)
         shown = cli("run", "ot.stats(output='stats.html')['html_report']").strip()
         assert (home.cwd / shown).resolve() == report.resolve()
-        seen.append(report.read_text(encoding="utf-8"))
-    assert ["time.now" in text for text in seen] == [False, True]
+        contents.append(report.read_text(encoding="utf-8"))
+    assert ["time.now" in text for text in contents] == [False, True]

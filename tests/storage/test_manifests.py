@@ -1,37 +1,38 @@
-"""One suite for every store of what servers have listed."""
+"""Contract suite of the manifest stores."""
 
 from threading import Thread
 
 import pytest
 
-from onetool.domain.manifest import Definition, merge
-from onetool.storage.flat_file_manifests import FlatFileManifests
-from onetool.storage.memory_manifests import MemoryManifests
+from onetool.domain.servers.manifest import ServerTool, merge
+from onetool.storage.files.manifests import FileManifests
+from onetool.storage.memory.manifests import MemoryManifests
 
-TOOL = Definition(name="a", input_schema={})
+TOOL = ServerTool(name="a", input_schema={})
 
 
-@pytest.fixture(params=["memory", "flat file"])
+@pytest.fixture(params=["memory", "files"])
 def manifests(request, tmp_path):
-    return MemoryManifests() if request.param == "memory" else FlatFileManifests(tmp_path / "servers")
+    return MemoryManifests() if request.param == "memory" else FileManifests(tmp_path / "servers")
 
 
-def test_a_listing_is_kept(manifests):
-    """By server; the generation moves with it."""
+def test_manifest_is_stored_per_server_and_changes_the_generation(manifests):
     before = manifests.generation("s")
     assert manifests.read("s") is None
-    kept = manifests.change("s", lambda known: merge(known, [TOOL], 1.0))
-    assert manifests.read("s") == kept == merge(None, [TOOL], 1.0)
+    stored = manifests.change("s", lambda manifest: merge(manifest, [TOOL], 1.0))
+    assert manifests.read("s") == stored == merge(None, [TOOL], 1.0)
     assert manifests.read("other") is None
     assert manifests.generation("s") != before
 
 
-def test_nothing_is_lost_between_writers(manifests):
-    """Each change is made to what the one before it left."""
+def test_concurrent_changes_are_serialized(manifests):
+    """Each change receives the result of the one before it."""
 
     def add(number):
-        own = Definition(name=f"t{number}", input_schema={})
-        manifests.change("s", lambda known: merge(known, [*(known.tools if known else ()), own], 1.0))
+        added = ServerTool(name=f"t{number}", input_schema={})
+        manifests.change(
+            "s", lambda manifest: merge(manifest, [*(manifest.tools if manifest else ()), added], 1.0)
+        )
 
     writers = [Thread(target=add, args=(number,)) for number in range(8)]
     for writer in writers:
@@ -41,10 +42,10 @@ def test_nothing_is_lost_between_writers(manifests):
     assert len(manifests.read("s").tools) == 8
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"tools": 1}', '{"replaced": [1]}', "\x00"])
-def test_a_damaged_file_is_set_aside(tmp_path, content):
-    """The server is asked anew, and the old file is still there to be looked at."""
+@pytest.mark.parametrize("content", ["{", "[]", '{"tools": 1}', '{"previous": [1]}', "\x00"])
+def test_corrupt_file_is_moved(tmp_path, content):
+    """The server counts as unknown, and the file remains for inspection."""
     (tmp_path / "s.json").write_text(content)
-    store = FlatFileManifests(tmp_path)
+    store = FileManifests(tmp_path)
     assert store.read("s") is None
-    assert len(list(tmp_path.glob("s.json.damaged-*"))) == 1
+    assert len(list(tmp_path.glob("s.json.corrupt-*"))) == 1

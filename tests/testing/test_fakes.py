@@ -1,4 +1,4 @@
-"""What pack authors test with: real sockets and pipes, scripted answers."""
+"""The test helpers for pack authors."""
 
 import json
 import subprocess
@@ -9,22 +9,22 @@ import openai
 import pytest
 
 from onetool.sdk import http_client, safe_request
-from onetool.testing import HttpStub, Reply, Request, ScriptedLLM, calls, memory_runtime, text
+from onetool.testing import HttpStub, RecordedRequest, ScriptedLLM, StubResponse, calls, memory_runtime, text
 
 
-def test_the_http_stub_answers_as_told_and_remembers():
-    """Fixed replies, computed ones, any method; what is not named is a 404."""
+def test_http_stub_responds_and_records():
+    """Fixed and computed responses, any method. Unknown paths are not found."""
 
-    def echo(request: Request) -> Reply:
-        return Reply(request.body.decode().upper(), 201, {"X-Method": request.method})
+    def echo(request: RecordedRequest) -> StubResponse:
+        return StubResponse(request.body.decode().upper(), 201, {"X-Method": request.method})
 
     with (
-        HttpStub({"/json": Reply({"a": 1}), "/echo": echo}) as stub,
+        HttpStub({"/json": StubResponse({"a": 1}), "/echo": echo}) as stub,
         httpx2.Client(base_url=stub.url) as client,
     ):
         assert client.get("/json?x=1").json() == {"a": 1}
-        answer = client.request("DELETE", "/echo", content="hi")
-        assert (answer.status_code, answer.text, answer.headers["x-method"]) == (201, "HI", "DELETE")
+        response = client.request("DELETE", "/echo", content="hi")
+        assert (response.status_code, response.text, response.headers["x-method"]) == (201, "HI", "DELETE")
         assert client.get("/nothing").status_code == 404
     assert [(request.method, request.path) for request in stub.requests] == [
         ("GET", "/json?x=1"),
@@ -33,19 +33,18 @@ def test_the_http_stub_answers_as_told_and_remembers():
     ]
 
 
-async def test_a_pack_can_be_tested_against_the_stub():
-    """A tool that fetches, without the internet."""
+async def test_pack_can_be_tested_with_the_stub():
 
     def fetch(url: str) -> list[object]:
         return list(safe_request(http_client(), "GET", url))
 
-    with HttpStub({"/a": Reply({"a": 1})}) as stub:
+    with HttpStub({"/a": StubResponse({"a": 1})}) as stub:
         async with memory_runtime({"web": [fetch]}, settings={"allowedHosts": ["127.0.0.1"]}) as ot:
             assert (await ot.call("web.fetch", url=f"{stub.url}/a")).data == [True, {"a": 1}]
 
 
-def test_the_scripted_model_speaks_to_the_official_client():
-    """It asks for a tool, then answers; the last turn stays."""
+def test_scripted_model_works_with_the_openai_client():
+    """It calls a tool, then answers. The last turn is repeated."""
     with ScriptedLLM([calls(("time__now", {"x": 1})), text("It is late.")]) as model:
         client = openai.OpenAI(base_url=model.base_url, api_key="none", max_retries=0)
         question = [{"role": "user", "content": "what time"}]
@@ -56,7 +55,7 @@ def test_the_scripted_model_speaks_to_the_official_client():
             later = client.chat.completions.create(model="m", messages=question).choices[0]
             assert later.message.content == "It is late."
         client.close()
-    assert model.asked[0]["messages"] == question
+    assert model.bodies[0]["messages"] == question
 
 
 @pytest.fixture
@@ -70,19 +69,18 @@ def server(tmp_path):
         text=True,
     )
 
-    def ask(method: str, **params):
+    def request(method: str, **params):
         child.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}) + "\n")
         child.stdin.flush()
         return json.loads(child.stdout.readline())
 
-    yield ask
+    yield request
     child.stdin.close()
     assert child.wait(20) == 0
     child.stdout.close()
 
 
-def test_the_mcp_server_lists_and_calls(server):
-    """Initialize, list, call, fail, and say what is not known."""
+def test_mcp_server_lists_and_calls_tools(server):
     assert server("initialize", protocolVersion="2024-11-05")["result"]["protocolVersion"] == "2024-11-05"
     (tool,) = server("tools/list")["result"]["tools"]
     assert (tool["name"], tool["inputSchema"]["required"]) == ("demo__add", ["a"])

@@ -1,49 +1,49 @@
-"""What the tests of the screens share: one server and one browser for each worker."""
+"""Fixtures for browser tests: each worker has one server and one browser."""
 
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 from pytest_asyncio import fixture as async_fixture
-from web_site import Site, chromium, open_page
 
-from rest_server import shared_upstream
+from support.rest_process import shared_upstream
+from support.web_app import WebApp, chromium, open_page
 
 __all__ = ["shared_upstream"]
 
 
 @pytest.fixture(scope="session")
-def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server that the tests of one worker share."""
-    with Site(tmp_path_factory.mktemp("site")) as site:
-        yield site  # type: ignore[misc]
+def shared_web_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebApp]:
+    """Run a server that the tests of one worker share."""
+    with WebApp(tmp_path_factory.mktemp("web_app")) as web_app:
+        yield web_app  # type: ignore[misc]
 
 
 @pytest.fixture
-def site(shared_site: Site) -> Iterator[Site]:
-    """The shared server, without what a test has stored in it."""
-    yield shared_site
-    shared_site.clear()
+def web_app(shared_web_app: WebApp) -> Iterator[WebApp]:
+    """Return the shared server, and delete the test's bundles afterwards."""
+    yield shared_web_app
+    shared_web_app.delete_bundles()
 
 
 @async_fixture(scope="session", loop_scope="session")
 async def shared_browser() -> AsyncIterator[Browser]:
-    """One browser for the tests of one worker."""
-    async with chromium() as launched:
-        yield launched
+    """Run a browser that the tests of one worker share."""
+    async with chromium() as browser:
+        yield browser
 
 
 @async_fixture(loop_scope="session")
 async def browser(shared_browser: Browser) -> AsyncIterator[Browser]:
-    """The shared browser, without what a test has opened in it."""
+    """Return the shared browser, and close the test's contexts afterwards."""
     yield shared_browser
     for context in shared_browser.contexts:
         await context.close()
 
 
 @async_fixture(loop_scope="session")
-async def page(site: Site, browser: Browser) -> AsyncIterator[Page]:
-    """A page that is logged in; whatever it complains about fails the test."""
-    opened = await open_page(browser, site)
-    yield opened
-    assert not opened.complaints, opened.complaints  # type: ignore[attr-defined]
+async def page(web_app: WebApp, browser: Browser) -> AsyncIterator[Page]:
+    """Open a page with a logged-in user. Errors on the page fail the test."""
+    page = await open_page(browser, web_app)
+    yield page
+    assert not page.errors, page.errors  # type: ignore[attr-defined]

@@ -1,5 +1,5 @@
-"""Settings -> Runtime: the only place that knows every adapter."""
+"""Construction of a runtime from a configuration. The only package that knows all adapters."""
 
-from .opening import open_runtime
+from .lifespan import open_runtime
 
 __all__ = ["open_runtime"]

@@ -1,26 +1,26 @@
-"""Chat models by name: what the settings say of them, their keys, and the one that is used by default."""
+"""The configured chat models: their settings, their API keys, and the default."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, KnownProvider
 from onetool.domain.errors import SettingsError
-from onetool.domain.hosts import BadUrl, is_listed, parse_url
-from onetool.domain.nearest import did_you_mean
-from onetool.domain.providers import PROVIDERS, SCRIPTED, Known
+from onetool.domain.http.urls import InvalidUrl, is_listed, parse_url
+from onetool.domain.text.suggestions import did_you_mean
 from onetool.ports import ChatModel
 from onetool.settings.configuration import Configuration
-from onetool.settings.schema import Provider
+from onetool.settings.schema import ProviderSettings
 from onetool.settings.secrets import Secret
 from onetool.threads import Threads
 
-NONE = (
-    "No chat model is set up. Give one a key: onetool auth login openai. "
-    "Or try things out without one: onetool ask --provider scripted 'What time is it?'"
+NO_PROVIDER = (
+    "No chat model is set up. Store an API key: onetool auth login openai. "
+    "Or try it without a model: onetool ask --provider scripted 'What time is it?'"
 )
 
 
-class ConfiguredModels:
-    """Those of the settings, those that OneTool knows, and the scripted one."""
+class ConfiguredChatModels:
+    """The configured, the known and the scripted providers."""
 
     def __init__(
         self,
@@ -30,95 +30,94 @@ class ConfiguredModels:
         new_id: Callable[[], str],
     ) -> None:
         self._settings, self._secrets = configuration.settings, configuration.secrets
-        self._chosen = configuration.provider
-        self._cwd, self._env = configuration.places.cwd, env
+        self._preferred = configuration.provider
+        self._cwd, self._env = configuration.paths.cwd, env
         self._threads, self._new_id = threads, new_id
 
     def names(self) -> Sequence[str]:
-        """Return what they are called, the one that is used by default first."""
+        """Return the provider names, the default first."""
         default = self.default()
-        every = dict.fromkeys([*self._settings.providers, *PROVIDERS, SCRIPTED])
-        return sorted(every, key=lambda name: name != default)
+        names = dict.fromkeys([*self._settings.providers, *PROVIDERS, SCRIPTED])
+        return sorted(names, key=lambda name: name != default)
 
     def open(
         self, name: str | None = None, model: str | None = None, *, script: str | None = None
     ) -> ChatModel:
-        """Return one by its provider's name, or the default one."""
-        chosen = name or self.default()
-        if chosen is None:
-            raise SettingsError(NONE)
-        if chosen == SCRIPTED:
+        """Return a chat model of the named or default provider."""
+        provider = name or self.default()
+        if provider is None:
+            raise SettingsError(NO_PROVIDER)
+        if provider == SCRIPTED:
             return self._scripted(script)
-        if chosen not in (known := self.names()):
-            names = ", ".join(sorted(known))
+        if provider not in (names := self.names()):
             raise SettingsError(
-                f"Provider not supported: {chosen}.{did_you_mean(chosen, known)} Known: {names}."
+                f"Provider not supported: {provider}.{did_you_mean(provider, names)} "
+                f"Known: {', '.join(sorted(names))}."
             )
-        return self._make(chosen, model)
+        return self._create(provider, model)
 
     def default(self) -> str | None:
-        """Return what the user chose, else the first of the settings, else the first whose key is there."""
-        if self._chosen:
-            return self._chosen
+        """Return the user's choice, else the first configured provider, else the first with an API key."""
+        if self._preferred:
+            return self._preferred
         if self._settings.providers:
             return next(iter(self._settings.providers))
-        found = (name for name, known in PROVIDERS.items() if self._has_key(known))
-        return next(found, None)
+        return next((name for name, provider in PROVIDERS.items() if self._has_key(provider)), None)
 
-    def _has_key(self, known: Known) -> bool:
-        return any(name in self._secrets or self._env.get(name) for name in known.keys)
+    def _has_key(self, provider: KnownProvider) -> bool:
+        return any(name in self._secrets or self._env.get(name) for name in provider.keys)
 
-    def _make(self, name: str, model: str | None) -> ChatModel:
+    def _create(self, name: str, model: str | None) -> ChatModel:
         from onetool.chat_models.endpoint import Endpoint
 
-        written = self._settings.providers.get(name, Provider())
-        known = PROVIDERS.get(name, Known(base_url="", model=""))
-        if not (url := written.base_url or known.base_url):
-            raise SettingsError(f"providers.{name} has no base_url. Write where it is served.")
+        settings = self._settings.providers.get(name, ProviderSettings())
+        defaults = PROVIDERS.get(name, KnownProvider(base_url="", model=""))
+        if not (url := settings.base_url or defaults.base_url):
+            raise SettingsError(f"providers.{name} has no base_url. Set it to the URL of the provider's API.")
         endpoint = Endpoint(
             name=name,
-            model=model or written.model or known.model,
+            model=model or settings.model or defaults.model,
             base_url=url,
-            key=self._key(written, known, url),
+            key=self._key(settings, defaults, url),
         )
         return _adapter(name)(endpoint, self._threads, self._new_id)
 
-    def _key(self, written: Provider, known: Known, url: str) -> str:
-        """The key that may be sent to this address."""
-        if written.key:
-            if written.key not in self._secrets:
-                raise SettingsError(f"There is no secret {written.key!r}. Add it to secrets.yaml.")
-            return _for_host(self._secrets[written.key], url)
-        for name in known.keys:
+    def _key(self, settings: ProviderSettings, defaults: KnownProvider, url: str) -> str:
+        """Return the API key to send to this URL, or an empty string."""
+        if settings.key_secret:
+            if settings.key_secret not in self._secrets:
+                raise SettingsError(f"There is no secret {settings.key_secret!r}. Add it to secrets.yaml.")
+            return _value_for(self._secrets[settings.key_secret], url)
+        for name in defaults.keys:
             if name in self._secrets:
-                return _for_host(self._secrets[name], url)
-        return next((self._env[name] for name in known.keys if self._env.get(name)), "")
+                return _value_for(self._secrets[name], url)
+        return next((self._env[name] for name in defaults.keys if self._env.get(name)), "")
 
     def _scripted(self, script: str | None) -> ChatModel:
         from onetool.chat_models.script import read_script
         from onetool.chat_models.scripted import ScriptedChat
 
-        written = script or self._settings.providers.get(SCRIPTED, Provider()).model
-        if written is None:
+        path = script or self._settings.providers.get(SCRIPTED, ProviderSettings()).model
+        if path is None:
             return ScriptedChat()
-        return ScriptedChat(read_script(self._cwd / Path(written).expanduser()), model=written)
+        return ScriptedChat(read_script(self._cwd / Path(path).expanduser()), model=path)
 
 
-def _for_host(secret: Secret, url: str) -> str:
-    """The value of a secret, if it may be sent there."""
+def _value_for(secret: Secret, url: str) -> str:
+    """Return the value of a secret if it may be sent to this URL."""
     try:
         host = parse_url(url).host
-    except BadUrl as error:
-        raise SettingsError(f"base_url {url!r} cannot be used: {error}") from None
+    except InvalidUrl as error:
+        raise SettingsError(f"Invalid base_url {url!r}: {error}") from None
     if secret.hosts is not None and not is_listed(host, secret.hosts):
         raise SettingsError(
-            f"The secret {secret.name!r} may not be sent to {host!r}. Add it to the secret's hosts."
+            f"The secret {secret.name!r} may not be sent to {host!r}. Add the host to the secret's hosts."
         )
     return secret.value
 
 
 def _adapter(name: str) -> Callable[..., ChatModel]:
-    """The adapter for a provider; whoever is not known by name speaks as OpenAI does."""
+    """Return the adapter of a provider. Unknown providers use the OpenAI protocol."""
     if name == "anthropic":
         from onetool.chat_models.anthropic import AnthropicChat
 

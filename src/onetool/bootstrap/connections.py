@@ -1,4 +1,4 @@
-"""Connections that outlive a reload: kept where nothing has changed, ended in peace where it has."""
+"""Connections that survive a reload: reused if their settings are unchanged, otherwise closed when idle."""
 
 import asyncio
 from collections.abc import Collection
@@ -6,96 +6,96 @@ from typing import NamedTuple
 
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
-from onetool.settings.schema import Server
-from onetool.sources.mcp_servers import McpServer
+from onetool.settings.schema import ServerSettings
+from onetool.sources.mcp_servers import McpServerSource
 from onetool.threads import Threads
 
 from .stores import Stores
 
-FORMER_CLIENTS = 4
-"""How many lists of allowed hosts back a call in flight may have begun and still use its connections."""
+MAX_CLIENTS = 4
+"""How many HTTP clients stay open: the current one, and those of earlier reloads for calls in progress."""
 
 
-class Plan(NamedTuple):
-    """Connections for settings that are about to stand."""
+class ConnectionPlan(NamedTuple):
+    """The connections of a configuration that is about to become active."""
 
     configuration: Configuration
     http: HttpClients
-    servers: dict[str, McpServer]
-    """In the order of the settings."""
+    servers: dict[str, McpServerSource]
+    """By name, in the order of the settings."""
 
 
 class Connections:
-    """The HTTP client and the MCP servers of the settings that stand, and those on their way out."""
+    """The HTTP client and the MCP servers of the active configuration, and those that are closing."""
 
     def __init__(self, stores: Stores, threads: Threads) -> None:
         self._stores, self._threads = stores, threads
         self._configuration: Configuration | None = None
         self._clients: list[HttpClients] = []
-        self._servers: dict[str, McpServer] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._servers: dict[str, McpServerSource] = {}
+        self._closing: set[asyncio.Task[None]] = set()
 
-    def plan(self, configuration: Configuration, given: Collection[str]) -> "Plan":
-        """Make what these settings want; servers whose names are given come from somebody else.
+    def plan(self, configuration: Configuration, excluded: Collection[str]) -> "ConnectionPlan":
+        """Create the connections of a configuration, except for servers with an excluded name.
 
-        Nothing is opened or ended before `take`: what stands must go on if these settings cannot be used.
+        Opens and closes nothing, so the active connections are unaffected if the configuration turns out
+        to be unusable. `apply` makes the plan active.
         """
-        former = self._configuration
+        active = self._configuration
         hosts = configuration.settings.allowedHosts
-        is_same = former is not None and former.settings.allowedHosts == hosts
+        is_same = active is not None and active.settings.allowedHosts == hosts
         http = self._clients[-1] if is_same else HttpClients(hosts)
-        wanted = {
-            name: server
-            for name, server in configuration.settings.servers.items()
-            if server.enabled and name not in given
+        servers = {
+            name: self._server(name, settings, active, configuration)
+            for name, settings in configuration.settings.servers.items()
+            if settings.enabled and name not in excluded
         }
-        servers = {name: self._server(name, server, former, configuration) for name, server in wanted.items()}
-        return Plan(configuration, http, servers)
+        return ConnectionPlan(configuration, http, servers)
 
-    async def take(self, plan: "Plan") -> None:
-        """Let this stand from now on; what nobody wants any more ends with its last call."""
+    async def apply(self, plan: "ConnectionPlan") -> None:
+        """Make a plan active. Servers that it does not contain close when their last call has finished."""
         self._configuration = plan.configuration
         if plan.http not in self._clients:
             self._clients.append(plan.http)
-        while len(self._clients) > FORMER_CLIENTS:
+        while len(self._clients) > MAX_CLIENTS:
             await self._clients.pop(0).aclose()
         for name, server in self._servers.items():
             if plan.servers.get(name) is not server:
-                leaving = asyncio.create_task(server.leave())
-                self._leaving.add(leaving)
-                leaving.add_done_callback(self._leaving.discard)
+                task = asyncio.create_task(server.close_when_idle())
+                self._closing.add(task)
+                task.add_done_callback(self._closing.discard)
         self._servers = plan.servers
 
     async def close(self) -> None:
-        """End everything, and wait until it is gone."""
-        for leaving in self._leaving:
-            leaving.cancel()
-        await asyncio.gather(*self._leaving, return_exceptions=True)
+        """Close all connections and wait until they are closed."""
+        for task in self._closing:
+            task.cancel()
+        await asyncio.gather(*self._closing, return_exceptions=True)
         await asyncio.gather(*(server.close() for server in self._servers.values()))
         for http in self._clients:
             await http.aclose()
 
     def _server(
-        self, name: str, wanted: Server, former: Configuration | None, now: Configuration
-    ) -> McpServer:
-        """The server that runs already, if it was wanted just so before."""
-        from onetool.domain.poisoning import scan
+        self, name: str, settings: ServerSettings, active: Configuration | None, new: Configuration
+    ) -> McpServerSource:
+        """Return the active server if nothing it depends on has changed, otherwise a new one."""
+        from onetool.domain.injection.scanner import scan
 
         if (
             name in self._servers
-            and former is not None
-            and former.settings.servers[name] == wanted
-            and former.secrets == now.secrets
-            and former.settings.allowedHosts == now.settings.allowedHosts
+            and active is not None
+            and active.settings.servers[name] == settings
+            and active.secrets == new.secrets
+            and active.settings.allowedHosts == new.settings.allowedHosts
         ):
             return self._servers[name]
-        return McpServer(
+        return McpServerSource(
             name,
-            wanted,
-            now.secrets,
+            settings,
+            new.secrets,
             manifest=self._stores.manifests,
             threads=self._threads,
             scan=scan,
             tokens=self._stores.tokens,
-            allowed_hosts=now.settings.allowedHosts,
+            allowed_hosts=new.settings.allowedHosts,
         )

@@ -1,4 +1,4 @@
-"""Where everything is kept: in memory, or in files."""
+"""The stores of a runtime: in memory or in files."""
 
 import os
 from dataclasses import dataclass
@@ -9,39 +9,42 @@ from onetool.ports import (
     ManifestStore,
     ResultStore,
     SessionStore,
-    SwitchStore,
+    ToggleStore,
     TokenStore,
     UsageStore,
 )
 from onetool.settings.configuration import Configuration
 from onetool.sources.python_packs.index import PackIndex
-from onetool.storage.flat_file import FlatFileResults
-from onetool.storage.flat_file_bundles import FlatFileBundles
-from onetool.storage.flat_file_manifests import FlatFileManifests
-from onetool.storage.flat_file_sessions import FlatFileSessions
-from onetool.storage.flat_file_switches import FlatFileSwitches
-from onetool.storage.flat_file_tokens import FlatFileTokens
-from onetool.storage.flat_file_usage import FlatFileUsage
-from onetool.storage.memory import MemoryCounters, MemoryResults, MemorySwitches, MemoryUsage
-from onetool.storage.memory_bundles import MemoryBundles
-from onetool.storage.memory_manifests import MemoryManifests
-from onetool.storage.memory_sessions import MemorySessions
-from onetool.storage.memory_tokens import MemoryTokens
-from onetool.storage.sqlite_counters import SqliteCounters
+from onetool.storage.files.bundles.store import FileBundles
+from onetool.storage.files.counters import FileCounters
+from onetool.storage.files.manifests import FileManifests
+from onetool.storage.files.results import FileResults
+from onetool.storage.files.sessions import FileSessions
+from onetool.storage.files.toggles import FileToggles
+from onetool.storage.files.tokens import FileTokens
+from onetool.storage.files.usage import FileUsage
+from onetool.storage.memory.bundles import MemoryBundles
+from onetool.storage.memory.counters import MemoryCounters
+from onetool.storage.memory.manifests import MemoryManifests
+from onetool.storage.memory.results import MemoryResults
+from onetool.storage.memory.sessions import MemorySessions
+from onetool.storage.memory.toggles import MemoryToggles
+from onetool.storage.memory.tokens import MemoryTokens
+from onetool.storage.memory.usage import MemoryUsage
 
 IN_MEMORY = PackIndex(None)
-"""What is known of pack files, by their content: the same for every OneTool in this process."""
+"""Descriptions of pack files by content, shared by all in-memory runtimes of this process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
-    """One adapter for each port, and whether there are files to watch."""
+    """One adapter for each store port. `has_files` is whether settings and packs are files to watch."""
 
     usage: UsageStore
     counters: CounterStore
     results: ResultStore
     bundles: BundleStore
-    switches: SwitchStore
+    toggles: ToggleStore
     manifests: ManifestStore
     tokens: TokenStore
     sessions: SessionStore
@@ -50,13 +53,13 @@ class Stores:
 
 
 def memory_stores(configuration: Configuration) -> Stores:
-    """Keep nothing longer than the process lives."""
+    """Return stores that live as long as the process."""
     return Stores(
         usage=MemoryUsage(),
         counters=MemoryCounters(),
         results=MemoryResults(configuration.settings.output.ttl_s),
         bundles=MemoryBundles(),
-        switches=MemorySwitches(),
+        toggles=MemoryToggles(),
         manifests=MemoryManifests(),
         tokens=MemoryTokens(),
         sessions=MemorySessions(),
@@ -65,18 +68,18 @@ def memory_stores(configuration: Configuration) -> Stores:
     )
 
 
-def flat_file_stores(configuration: Configuration) -> Stores:
-    """Keep everything in the user's directories."""
-    data, state = configuration.places.data, configuration.places.state
+def file_stores(configuration: Configuration) -> Stores:
+    """Return stores in the user's directories."""
+    data, state = configuration.paths.data, configuration.paths.state
     return Stores(
-        usage=FlatFileUsage(data / "usage"),
-        counters=SqliteCounters(data / "counters.sqlite3"),
-        results=FlatFileResults(data / "results", configuration.settings.output.ttl_s),
-        bundles=FlatFileBundles(data / "bundles", with_words="ONETOOL_NO_FTS5" not in os.environ),
-        switches=FlatFileSwitches(data / "bundles" / "switches.json"),
-        manifests=FlatFileManifests(state / "servers"),
-        tokens=FlatFileTokens(data / "logins"),
-        sessions=FlatFileSessions(data / "sessions"),
+        usage=FileUsage(data / "usage"),
+        counters=FileCounters(data / "counters.sqlite3"),
+        results=FileResults(data / "results", configuration.settings.output.ttl_s),
+        bundles=FileBundles(data / "bundles", full_text="ONETOOL_NO_FTS5" not in os.environ),
+        toggles=FileToggles(data / "bundles" / "toggles.json"),
+        manifests=FileManifests(state / "servers"),
+        tokens=FileTokens(data / "logins"),
+        sessions=FileSessions(data / "sessions"),
         packs=PackIndex(state / "packs.json"),
         has_files=True,
     )

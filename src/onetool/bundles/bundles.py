@@ -1,290 +1,311 @@
-"""What may be done with bundles: create, replace, switch, delete, list, find, export, import."""
+"""Operations on bundles and their tools: create, replace, enable, delete, list and search."""
 
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from onetool.domain.bundle import (
+from onetool.domain.bundles.bundle import (
+    AlreadyExists,
     Bundle,
-    Filter,
+    BundleConflict,
+    BundleFilter,
+    BundleNotFound,
     InvalidBundle,
-    Listed,
-    NoSuchBundle,
-    Pair,
-    ReadOnly,
-    Refused,
-    Taken,
+    ReadOnlyBundle,
+    StoredTool,
+    ToolKey,
     ToolVersion,
     rfc3339,
 )
-from onetool.domain.bundle_ids import check_id, check_pair
-from onetool.domain.nearest import did_you_mean
-from onetool.domain.paging import Page
-from onetool.domain.ranking import rank
-from onetool.domain.usage import DAY, Counter
+from onetool.domain.bundles.identifiers import check_id, check_key
+from onetool.domain.bundles.ranking import rank_tools
+from onetool.domain.page import Page
+from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.usage.events import DAY, CallCounter
 from onetool.ports import BundleStore, CounterStore
 from onetool.threads import Threads
 
-from .rules import Rules
-from .unstored import Unstored, missing
+from .policy import BundlePolicy
+from .virtual import VirtualBundles, tool_not_found
 
 T = TypeVar("T")
-REAPED_AFTER = 2 * DAY
-REMEMBERED = 4096
-CANDIDATES = 200
-"""How many tools a search ranks."""
-ENOUGH = 10
-"""Where so many tools have the words of a query, no others are looked for."""
+REAP_AFTER = 2 * DAY
+MAX_CACHED_NAMES = 4096
+MAX_CANDIDATES = 200
+"""Maximum number of candidates of each kind that a search gets from the store."""
+ENOUGH_MATCHES = 10
+"""Number of matches by words from which on a search skips matches by meaning."""
 
 
 class Bundles:
-    """One way to bundles for every door. Raises BundleError."""
+    """The bundles for every interface: stored ones, and packs of other sources as read-only bundles.
+
+    Every method raises a subclass of BundleError if it fails.
+    """
 
     def __init__(
         self,
         store: BundleStore,
-        unstored: Unstored,
+        virtual: VirtualBundles,
         counters: CounterStore,
-        rules: Rules,
+        policy: BundlePolicy,
         *,
         threads: Threads,
         new_id: Callable[[], str],
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._unstored, self._counters = store, unstored, counters
-        self._rules, self._threads = rules, threads
+        self._store, self._virtual, self._counters = store, virtual, counters
+        self._policy, self._threads = policy, threads
         self._new_id, self._now = new_id, now
-        self._names: tuple[Hashable, dict[Pair, str]] = (None, {})
+        self._names: tuple[Hashable, dict[ToolKey, str]] = (None, {})
 
     @property
     def secrets(self) -> Collection[str]:
-        """Names of the secrets that there are."""
-        return self._rules.secrets
+        """The names of the configured secrets."""
+        return self._policy.secrets
 
     @property
     def problems(self) -> Sequence[str]:
-        """Files that were found damaged and set aside."""
+        """Problems that the store found in its files."""
         return self._store.problems
 
     async def put_bundle(self, bundle_id: str, body: Any) -> tuple[Bundle, bool]:
-        """Create or replace a bundle; return it, and whether it is new."""
-        from onetool.domain.bundle_bodies import BundleBody
+        """Create or replace a bundle. Return it, and whether it is new."""
+        from onetool.domain.bundles.schemas import BundleBody
 
-        from .drafts import check_shape, draft_bundle
+        from .validation import draft_bundle, validate_body
 
-        await self.refuse_shelf(check_id(bundle_id, "bundleID"))
-        draft = draft_bundle(bundle_id, check_shape(BundleBody, body))
-        at, replaced = rfc3339(self._now()), list[bool]()
+        await self.reject_read_only(check_id(bundle_id, "bundleID"))
+        draft = draft_bundle(bundle_id, validate_body(BundleBody, body))
+        at, is_new = rfc3339(self._now()), True
 
         def change(old: Bundle | None) -> Bundle:
-            is_there = old is not None and not old.soft_deleted_at
-            replaced[:] = [is_there]
+            nonlocal is_new
+            is_new = old is None or bool(old.soft_deleted_at)
             return replace(draft, created_at=old.created_at if old else at, modified_at=at)
 
         bundle = await self._in_thread(self._store.change_bundle, draft.id, change)
-        return bundle, not replaced[0]
+        return bundle, is_new
 
-    async def switch_bundle(self, bundle_id: str, is_enabled: bool) -> Bundle:
-        """Switch a bundle on or off."""
+    async def set_bundle_enabled(self, bundle_id: str, is_enabled: bool) -> Bundle:
+        """Enable or disable a bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
-        if bundle_id in await self._unstored.bundles():
-            await self._unstored.switch(bundle_id, is_enabled)
-            return (await self._unstored.bundles())[bundle_id]
+        if bundle_id in await self._virtual.bundles():
+            await self._virtual.set_enabled(bundle_id, is_enabled)
+            return (await self._virtual.bundles())[bundle_id]
         return await self._in_thread(
             self._store.change_bundle,
             bundle_id,
-            lambda old: replace(_there(old, bundle_id), is_enabled=is_enabled),
+            lambda old: replace(_require_bundle(old, bundle_id), is_enabled=is_enabled),
         )
 
     async def delete_bundle(self, bundle_id: str) -> None:
-        """Mark a bundle as deleted; the reaper removes it when it is empty."""
+        """Mark a bundle as deleted. `reap` removes it once it is empty."""
         bundle_id = check_id(bundle_id, "bundleID")
-        await self.refuse_shelf(bundle_id)
+        await self.reject_read_only(bundle_id)
         at = rfc3339(self._now())
         await self._in_thread(
             self._store.change_bundle,
             bundle_id,
-            lambda old: replace(_there(old, bundle_id), soft_deleted_at=at),
+            lambda old: replace(_require_bundle(old, bundle_id), soft_deleted_at=at),
         )
 
     async def bundle(self, bundle_id: str) -> Bundle:
         """Return one bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
-        found = (await self._unstored.bundles()).get(bundle_id)
-        return found or _there(await self._in_thread(self._store.bundle, bundle_id), bundle_id)
+        virtual = (await self._virtual.bundles()).get(bundle_id)
+        return virtual or _require_bundle(await self._in_thread(self._store.bundle, bundle_id), bundle_id)
 
-    async def list_bundles(self, wanted: Filter, after: str | None, limit: int) -> Page[Bundle]:
-        """Return bundles whose ids come after this one: those that are not stored come first."""
-        shelf = sorted((await self._unstored.bundles()).items())
-        here = [bundle for id, bundle in shelf if id > (after or "") and wanted.takes_bundle(bundle)]
-        if len(here) > limit:
-            return Page(here[:limit], here[limit - 1].id)
-        rest = await self._in_thread(self._store.bundles, wanted, after, limit - len(here) or 1)
-        return _joined(here, rest, limit, lambda bundle: bundle.id)
+    async def list_bundles(self, filter: BundleFilter, after: str | None, limit: int) -> Page[Bundle]:
+        """Return bundles whose ids come after `after`: first the virtual ones, then the stored ones."""
+        virtual = [
+            bundle
+            for id, bundle in sorted((await self._virtual.bundles()).items())
+            if id > (after or "") and filter.matches_bundle(bundle)
+        ]
+        if len(virtual) > limit:
+            return Page(virtual[:limit], virtual[limit - 1].id)
+        stored = await self._in_thread(self._store.bundles, filter, after, limit - len(virtual) or 1)
+        return _concatenate(virtual, stored, limit, lambda bundle: bundle.id)
 
-    async def put_tool(self, pair: Pair, body: Any) -> Listed:
+    async def put_tool(self, key: ToolKey, body: Any) -> StoredTool:
         """Create a tool version."""
-        pair = check_pair(pair)
-        from onetool.domain.bundle_bodies import ToolBody
+        key = check_key(key)
+        from onetool.domain.bundles.schemas import ToolBody
 
-        from .drafts import check_shape, draft_tool
+        from .validation import draft_tool, validate_body
 
-        await self.refuse_shelf(pair[0])
-        shape = check_shape(ToolBody, body)
-        draft = draft_tool(self._new_id(), pair, shape, self._rules.allowed_hosts)
+        await self.reject_read_only(key[0])
+        valid_body = validate_body(ToolBody, body)
+        draft = draft_tool(self._new_id(), key, valid_body, self._policy.allowed_hosts)
         await self._check_function(draft)
         at = rfc3339(self._now())
         tool = replace(draft, created_at=at, modified_at=at)
-        return await self.add_tool(tool, lambda bundle: _check_open(_there(bundle, tool.bundle_id)))
+        return await self.add_tool(
+            tool, lambda bundle: _check_enabled(_require_bundle(bundle, tool.bundle_id))
+        )
 
-    async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> Listed:
-        """Store a tool version that is in its shape, if the check of its bundle lets it pass."""
-        await self.check_room(1)
+    async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
+        """Store a valid tool version, unless `check` raises for its bundle."""
+        await self.check_capacity(1)
         try:
             return await self._in_thread(self._store.add_tool, tool, check)
-        except Taken:
-            raise Taken(
-                f"{tool.slug!r} version {tool.version!r} is there already and stays as it is. "
-                f"Choose another version, or delete that one first."
+        except AlreadyExists:
+            raise AlreadyExists(
+                f"{tool.slug!r} version {tool.version!r} already exists and cannot be changed. "
+                f"Choose another version, or delete this one first."
             ) from None
 
-    async def check_room(self, more: int) -> None:
-        """Refuse more tools than the operator allows."""
-        most = self._rules.max_tools
-        if await self._in_thread(self._store.count) + more > most:
-            raise Refused(f"No more than {most} tools may be stored: execution.max_tools says so.")
+    async def check_capacity(self, added: int) -> None:
+        """Check that the limit allows this many more tools."""
+        limit = self._policy.max_tools
+        if await self._in_thread(self._store.count) + added > limit:
+            raise BundleConflict(f"No more than {limit} tools can be stored (execution.max_tools).")
 
-    async def switch_tool(self, pair: Pair, is_enabled: bool) -> Listed:
-        """Switch a tool version on or off."""
-        pair = check_pair(pair)
-        shelved = await self._unstored.tool(pair)
-        if shelved is not None:
-            _check_open(shelved.bundle)
-            await self._unstored.switch(shelved.tool.id, is_enabled)
-            return await self.tool(pair)
+    async def set_tool_enabled(self, key: ToolKey, is_enabled: bool) -> StoredTool:
+        """Enable or disable a tool version."""
+        key = check_key(key)
+        virtual = await self._virtual.tool(key)
+        if virtual is not None:
+            _check_enabled(virtual.bundle)
+            await self._virtual.set_enabled(virtual.tool.id, is_enabled)
+            return await self.tool(key)
 
         def change(bundle: Bundle | None, tool: ToolVersion | None) -> ToolVersion:
-            _check_open(_there(bundle, pair[0]))
-            return replace(_found(tool, pair), is_enabled=is_enabled)
+            _check_enabled(_require_bundle(bundle, key[0]))
+            return replace(_require_tool(tool, key), is_enabled=is_enabled)
 
-        return await self._in_thread(self._store.change_tool, pair, change)
+        return await self._in_thread(self._store.change_tool, key, change)
 
-    async def delete_tool(self, pair: Pair) -> None:
-        """Remove a tool version for good, also from a bundle that is deleted or switched off."""
-        pair = check_pair(pair)
-        await self.refuse_shelf(pair[0])
-        if not await self._in_thread(self._store.delete_tool, pair):
-            raise missing(pair)
+    async def delete_tool(self, key: ToolKey) -> None:
+        """Delete a tool version permanently, even if its bundle is deleted or disabled."""
+        key = check_key(key)
+        await self.reject_read_only(key[0])
+        if not await self._in_thread(self._store.delete_tool, key):
+            raise tool_not_found(key)
 
-    async def tool(self, pair: Pair) -> Listed:
+    async def tool(self, key: ToolKey) -> StoredTool:
         """Return a tool version."""
-        pair = check_pair(pair)
-        found = await self._unstored.tool(pair) or await self._in_thread(self._store.tool, pair)
-        if found is None:
-            _there(await self._in_thread(self._store.bundle, pair[0]), pair[0])
-            raise missing(pair)
-        _there(found.bundle, pair[0])
-        return found
+        key = check_key(key)
+        stored = await self._virtual.tool(key) or await self._in_thread(self._store.tool, key)
+        if stored is None:
+            _require_bundle(await self._in_thread(self._store.bundle, key[0]), key[0])
+            raise tool_not_found(key)
+        _require_bundle(stored.bundle, key[0])
+        return stored
 
-    async def name_of(self, pair: Pair) -> str:
-        """Return the name by which a version is called; remembered until something changes."""
-        state = self._store.generation(), self._unstored.generation()
-        if self._names[0] != state or len(self._names[1]) > REMEMBERED:
-            self._names = state, {}
-        names = self._names[1]  # of this state, also if another begins while we wait
-        name = names.get(pair)
+    async def tool_name(self, key: ToolKey) -> str:
+        """Return the name `pack.function@version` of a version. Cached until something changes."""
+        generation = self._store.generation(), self._virtual.generation()
+        if self._names[0] != generation or len(self._names[1]) > MAX_CACHED_NAMES:
+            self._names = generation, {}
+        names = self._names[1]  # of this generation, even if another one starts during the await below
+        name = names.get(key)
         if name is None:
-            listed = await self.tool(pair)
-            name = names[pair] = f"{listed.name}@{listed.tool.version}"
+            stored = await self.tool(key)
+            name = names[key] = f"{stored.name}@{stored.tool.version}"
         return name
 
-    async def list_tools(self, wanted: Filter, after: str | None, limit: int) -> Page[Listed]:
-        """Return tool versions whose ids come after this one: those that are not stored come first."""
-        shelf = sorted(await self._unstored.tools(), key=lambda listed: listed.tool.id)
-        here = [listed for listed in shelf if listed.tool.id > (after or "") and wanted.takes(listed)]
-        if len(here) > limit:
-            return Page(here[:limit], here[limit - 1].tool.id)
-        rest = await self._in_thread(self._store.tools, wanted, after, limit - len(here) or 1)
-        usable = Page(await self._usable(rest.items, wanted), rest.next)
-        return _joined(here, usable, limit, lambda listed: listed.tool.id)
+    async def list_tools(self, filter: BundleFilter, after: str | None, limit: int) -> Page[StoredTool]:
+        """Return tool versions whose ids come after `after`: first the virtual ones, then the stored ones."""
+        virtual = [
+            tool
+            for tool in sorted(await self._virtual.tools(), key=lambda tool: tool.tool.id)
+            if tool.tool.id > (after or "") and filter.matches(tool)
+        ]
+        if len(virtual) > limit:
+            return Page(virtual[:limit], virtual[limit - 1].tool.id)
+        stored = await self._in_thread(self._store.tools, filter, after, limit - len(virtual) or 1)
+        usable = Page(await self._drop_unusable(stored.items, filter), stored.next)
+        return _concatenate(virtual, usable, limit, lambda tool: tool.tool.id)
 
-    async def search(self, query: str, wanted: Filter) -> list[Listed]:
-        """Return the tools that are meant, the best first."""
-        stored = await self._in_thread(self._store.matching, query, wanted, CANDIDATES)
-        shelf = [listed for listed in await self._unstored.tools() if wanted.takes(listed)]
-        found = await self._in_thread(rank, query, [*shelf, *await self._usable(stored, wanted)])
-        if len(found) >= ENOUGH:
-            return found
-        known = {listed.tool.id for listed in found}
-        return found + [one for one in await self._fitting(query, shelf) if one.tool.id not in known]
+    async def search(self, query: str, filter: BundleFilter) -> list[StoredTool]:
+        """Return the tools that match a query, best first."""
+        stored = await self._in_thread(self._store.search, query, filter, MAX_CANDIDATES)
+        virtual = [tool for tool in await self._virtual.tools() if filter.matches(tool)]
+        candidates = [*virtual, *await self._drop_unusable(stored, filter)]
+        matches = await self._in_thread(rank_tools, query, candidates)
+        if len(matches) >= ENOUGH_MATCHES:
+            return matches
+        ids = {match.tool.id for match in matches}
+        return matches + [
+            tool for tool in await self._matches_by_meaning(query, virtual) if tool.tool.id not in ids
+        ]
 
-    async def _fitting(self, query: str, shelf: Sequence[Listed]) -> list[Listed]:
-        """Tools that are described in other words than the query's."""
-        here = {listed.name: listed for listed in shelf}
-        found: list[Listed] = []
-        for name in await self._rules.fitting(query):
-            found += [here[name]] if name in here else (await self._in_thread(self._store.find, name))[:1]
-        return found
+    async def _matches_by_meaning(self, query: str, virtual: Sequence[StoredTool]) -> list[StoredTool]:
+        """Return tools whose descriptions may use other words than the query."""
+        virtual_by_name = {tool.name: tool for tool in virtual}
+        matches: list[StoredTool] = []
+        for name in await self._policy.find_names(query):
+            if name in virtual_by_name:
+                matches.append(virtual_by_name[name])
+            else:
+                matches += (await self._in_thread(self._store.find, name))[:1]
+        return matches
 
-    async def counters(self, tools: Sequence[Listed]) -> Mapping[str, Counter]:
-        """Return how often tools were called, by their ids."""
-        return await self._in_thread(self._counters.find, [listed.tool.id for listed in tools])
+    async def counters(self, tools: Sequence[StoredTool]) -> Mapping[str, CallCounter]:
+        """Return the call counters of tools, by tool id."""
+        return await self._in_thread(self._counters.find, [tool.tool.id for tool in tools])
 
-    async def disabled_reason(self, listed: Listed) -> str:
-        """Why a tool cannot be called although it is switched on; empty when it can."""
-        func = (listed.tool.python_impl or {}).get("func")
-        if listed.bundle.origin != "bundle" or func is None or await self._rules.has_function(func):
+    async def disabled_reason(self, stored: StoredTool) -> str:
+        """Return why an enabled tool cannot be called; empty if it can."""
+        func = (stored.tool.python_impl or {}).get("func")
+        if stored.bundle.origin != "bundle" or func is None or await self._policy.has_function(func):
             return ""
         return "function not registered"
 
-    async def _usable(self, listed: Sequence[Listed], wanted: Filter) -> list[Listed]:
-        """Those that are wanted: a tool whose function is gone counts as switched off."""
-        if wanted.include_disabled:
-            return list(listed)
-        return [one for one in listed if not await self.disabled_reason(one)]
+    async def _drop_unusable(self, tools: Sequence[StoredTool], filter: BundleFilter) -> list[StoredTool]:
+        """Drop tools whose function is not registered, because they count as disabled."""
+        if filter.include_disabled:
+            return list(tools)
+        return [tool for tool in tools if not await self.disabled_reason(tool)]
 
     async def reap(self) -> Sequence[str]:
-        """Remove what was deleted two days ago and is empty; return the ids."""
-        return await self._in_thread(self._store.reap, rfc3339(self._now() - REAPED_AFTER))
+        """Remove empty bundles that were deleted at least two days ago. Return their ids."""
+        return await self._in_thread(self._store.reap, rfc3339(self._now() - REAP_AFTER))
 
     async def _check_function(self, tool: ToolVersion) -> None:
         func = (tool.python_impl or {}).get("func")
-        if func is not None and not await self._rules.has_function(func):
-            meant = did_you_mean(func, [listed.name for listed in await self._unstored.tools()])
-            raise InvalidBundle(f"pythonImpl.func: no function {func!r} is registered.{meant}")
+        if func is not None and not await self._policy.has_function(func):
+            hint = did_you_mean(func, [virtual.name for virtual in await self._virtual.tools()])
+            raise InvalidBundle(f"pythonImpl.func: no function {func!r} is registered.{hint}")
 
-    async def refuse_shelf(self, bundle_id: str) -> None:
-        """Let only what is stored here pass."""
-        bundle = (await self._unstored.bundles()).get(bundle_id)
+    async def reject_read_only(self, bundle_id: str) -> None:
+        """Check that a bundle is not virtual.
+
+        Raises:
+            ReadOnlyBundle: The bundle is a pack of another source.
+        """
+        bundle = (await self._virtual.bundles()).get(bundle_id)
         if bundle is not None:
-            raise ReadOnly(
-                f"Bundle {bundle.slug!r} is not stored here: only its switch and its tools' can change."
+            raise ReadOnlyBundle(
+                f"Bundle {bundle.slug!r} is read-only. You can only enable or disable it and its tools."
             )
 
     async def _in_thread(self, function: Callable[..., T], *args: Any) -> T:
         return await self._threads.run(function, *args)
 
 
-def _there(bundle: Bundle | None, bundle_id: str) -> Bundle:
+def _require_bundle(bundle: Bundle | None, bundle_id: str) -> Bundle:
     if bundle is None or bundle.soft_deleted_at:
-        raise NoSuchBundle(f"There is no bundle {bundle_id}.")
+        raise BundleNotFound(f"There is no bundle {bundle_id}.")
     return bundle
 
 
-def _found(tool: ToolVersion | None, pair: Pair) -> ToolVersion:
+def _require_tool(tool: ToolVersion | None, key: ToolKey) -> ToolVersion:
     if tool is None:
-        raise missing(pair)
+        raise tool_not_found(key)
     return tool
 
 
-def _check_open(bundle: Bundle) -> None:
+def _check_enabled(bundle: Bundle) -> None:
     if not bundle.is_enabled:
-        raise Refused(f"Bundle {bundle.slug!r} is switched off: nothing in it changes until it is on again.")
+        raise BundleConflict(f"Bundle {bundle.slug!r} is disabled. Enable it before you change its tools.")
 
 
-def _joined(here: list[T], rest: Page[T], limit: int, key: Callable[[T], str]) -> Page[T]:
-    """A page that begins with what is not stored and goes on with what is."""
-    if len(here) < limit:
-        return Page([*here, *rest.items], rest.next)
-    return Page(here, key(here[-1]) if rest.items or rest.next else None)
+def _concatenate(virtual: list[T], stored: Page[T], limit: int, cursor: Callable[[T], str]) -> Page[T]:
+    """Return a page that starts with virtual items and continues with stored ones."""
+    if len(virtual) < limit:
+        return Page([*virtual, *stored.items], stored.next)
+    return Page(virtual, cursor(virtual[-1]) if stored.items or stored.next else None)

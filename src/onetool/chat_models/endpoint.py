@@ -1,25 +1,25 @@
-"""Where a chat model is served, and what goes wrong on the way there, in words that hold no key."""
+"""The endpoint of a chat model, and its errors. No error message contains the API key."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from onetool.domain.chat import ChatFailed, Failure
+from onetool.domain.chat.messages import ChatModelError, Failure
 from onetool.domain.errors import SettingsError
-from onetool.domain.hosts import BadUrl, parse_url
-from onetool.domain.redaction import Redactor
-from onetool.domain.texts import cut
+from onetool.domain.http.urls import InvalidUrl, parse_url
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.text.strings import truncate_middle
+from onetool.network.backoff import retry_after
 
-from .retry_after import retry_after
-
-LONGEST_QUOTE = 500
+MAX_QUOTE_LENGTH = 500
 NO_KEY = "none"
-"""Packages of providers send no empty key."""
-REFUSALS: Mapping[int, Failure] = {401: "auth", 403: "auth", 429: "rate_limited"}
+"""Sent instead of an empty key, which the SDKs reject."""
+KIND_BY_STATUS: Mapping[int, Failure] = {401: "auth", 403: "auth", 429: "rate_limited"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A provider as the operator set it up."""
+    """The URL, the model and the API key of a provider."""
 
     name: str
     model: str
@@ -28,71 +28,73 @@ class Endpoint:
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise SettingsError(f"The provider {self.name!r} has no model. Give the name of one.")
+            raise SettingsError(f"The provider {self.name!r} has no model. Set providers.{self.name}.model.")
         if not (self.key.isascii() and self.key.isprintable() and self.key == self.key.strip()):
             raise SettingsError(
-                f"The key of the provider {self.name!r} cannot be sent: it holds blanks at an end, "
-                "line ends or other than ASCII characters."
+                f"The key of the provider {self.name!r} is invalid: it has leading or trailing whitespace, "
+                "control characters or non-ASCII characters."
             )
         try:
             parse_url(self.base_url)
-        except BadUrl as error:
-            raise SettingsError(
-                f"The base_url of the provider {self.name!r} cannot be used: {error}"
-            ) from None
+        except InvalidUrl as error:
+            raise SettingsError(f"The base_url of the provider {self.name!r} is invalid: {error}") from None
 
-    def sent_key(self, public: str) -> str:
-        """Return what is sent as the key: a server of one's own may want none, the public one does.
+    def key_to_send(self, public_url: str) -> str:
+        """Return the key to send. Only the public API requires one.
 
-        Raises ChatFailed.
+        Raises:
+            ChatModelError: There is no key for the public API.
         """
-        if not self.key and self.base_url.rstrip("/") == public:
-            raise ChatFailed(
+        if not self.key and self.base_url.rstrip("/") == public_url:
+            raise ChatModelError(
                 "auth",
-                f"There is no key for {self.name!r}, and {public} answers nobody without. "
-                f"Give it one: onetool auth login {self.name}",
+                f"There is no key for {self.name!r}, and {public_url} requires one. "
+                f"Run: onetool auth login {self.name}",
             )
         return self.key or NO_KEY
 
     def clean(self, text: str) -> str:
-        """A text of the provider, short and without the key."""
-        return cut(Redactor([self.key]).redact(text).strip(), LONGEST_QUOTE)
+        """Shorten a text of the provider and redact the key."""
+        return truncate_middle(Redactor([self.key]).redact(text).strip(), MAX_QUOTE_LENGTH)
 
-    def refused(self, status: int, said: str, headers: Mapping[str, str]) -> ChatFailed:
-        """An answer other than 200."""
-        kind = REFUSALS.get(status, "unreachable" if status >= 500 else "rejected")
-        wait = retry_after(headers)
-        if kind == "auth":  # what a provider says here often holds a part of the key
-            return ChatFailed(kind, f"{self.name} did not accept the key (HTTP {status}). Check the key.")
+    def rejected(self, status: int, message: str, headers: Mapping[str, str]) -> ChatModelError:
+        """Return the error for a status other than 200."""
+        kind = KIND_BY_STATUS.get(status, "unreachable" if status >= 500 else "rejected")
+        if kind == "auth":  # the provider's message often contains a part of the key
+            return ChatModelError(kind, f"{self.name} rejected the API key (HTTP {status}). Check the key.")
         if 300 <= status < 400:
-            return ChatFailed(
-                kind, f"{self.name} answered with a redirect (HTTP {status}). Set base_url to where it leads."
+            return ChatModelError(
+                kind, f"{self.name} returned a redirect (HTTP {status}). Set base_url to its target."
             )
-        return ChatFailed(kind, f"{self.name}: HTTP {status}{_quoted(self.clean(said))}", retry_after=wait)
-
-    def unsendable(self, why: str) -> ChatFailed:
-        """A request that cannot be written as the provider wants it."""
-        return ChatFailed("rejected", f"{self.name} cannot be told of these tools: {self.clean(why)}")
-
-    def unreachable(self) -> ChatFailed:
-        """No connection, or one that broke."""
-        return ChatFailed(
-            "unreachable", f"{self.name} at {self.base_url!r} cannot be reached, or hung up in the middle."
+        return ChatModelError(
+            kind,
+            f"{self.name}: HTTP {status}{_suffix(self.clean(message))}",
+            retry_after=retry_after(headers, time.time()),
         )
 
-    def stopped(self, kind: Failure, said: str) -> ChatFailed:
-        """An error in the middle of an answer."""
-        return ChatFailed(kind, f"{self.name} broke off its answer{_quoted(self.clean(said))}")
+    def unsendable(self, reason: str) -> ChatModelError:
+        """Return the error for a request that the SDK rejects."""
+        return ChatModelError("rejected", f"{self.name} does not accept these tools: {self.clean(reason)}")
 
-    def rubbish(self, what: str) -> ChatFailed:
-        """An answer that does not follow the provider's own rules."""
-        where = f"Check that base_url {self.base_url!r} is its API."
-        return ChatFailed("rubbish", f"{self.name} sent what cannot be read: {what}. {where}")
+    def unreachable(self) -> ChatModelError:
+        """Return the error for a connection that failed or was closed."""
+        return ChatModelError(
+            "unreachable", f"Cannot reach {self.name} at {self.base_url!r}, or it closed the connection."
+        )
 
-    def late(self) -> ChatFailed:
-        """No answer, or not all of it, when the time was over."""
-        return ChatFailed("timeout", f"{self.name} did not finish its answer in time.")
+    def interrupted(self, kind: Failure, message: str) -> ChatModelError:
+        """Return the error for a response that ended with an error."""
+        return ChatModelError(kind, f"{self.name} interrupted its response{_suffix(self.clean(message))}")
+
+    def malformed(self, what: str) -> ChatModelError:
+        """Return the error for a response that does not follow the API."""
+        hint = f"Check that base_url {self.base_url!r} is its API."
+        return ChatModelError("malformed", f"{self.name} sent an invalid response: {what}. {hint}")
+
+    def timed_out(self) -> ChatModelError:
+        """Return the error for a response that was not complete at the deadline."""
+        return ChatModelError("timeout", f"{self.name} did not respond in time.")
 
 
-def _quoted(said: str) -> str:
-    return f": {said}" if said else "."
+def _suffix(message: str) -> str:
+    return f": {message}" if message else "."

@@ -1,57 +1,68 @@
-"""A conversation in the shape of Gemini's contents: user and model in turn, parts inside."""
+"""Conversion of a conversation to Gemini's contents: alternating user and model turns with parts."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from typing import Any
 
-from onetool.domain.chat import Message, ToolCallRequest
+from onetool.domain.chat.messages import Message, ToolCallRequest
 
-from .turns import ASSISTANT, in_turns
-from .wire import Wire, arguments_of
+from .roles import ASSISTANT, merge_roles
+from .tool_names import ToolNameCodec, parse_arguments
 
-SEAL = "gemini:"
-
-
-def make_contents(messages: Sequence[Message], wire: Wire) -> list[dict[str, Any]]:
-    """Return the conversation without what the system says."""
-    turns = in_turns(messages, lambda message: _parts(message, wire))
-    return [{"role": "model" if side == ASSISTANT else side, "parts": parts} for side, parts in turns]
+SIGNATURE_PREFIX = "gemini:"
 
 
-def make_tools(wire: Wire) -> list[dict[str, Any]]:
-    """Return what is offered as one tool: of several the model sees one function only."""
+def make_contents(messages: Sequence[Message], codec: ToolNameCodec) -> list[dict[str, Any]]:
+    """Return the conversation without the system messages."""
+    turns = merge_roles(messages, lambda message: _parts(message, codec))
+    return [{"role": "model" if role == ASSISTANT else role, "parts": parts} for role, parts in turns]
+
+
+def make_tools(codec: ToolNameCodec) -> list[dict[str, Any]]:
+    """Return all functions in a single tool, because the model sees only one of several tools."""
     declarations = [
-        declaration for tool in wire.definitions("gemini") for declaration in tool["functionDeclarations"]
+        declaration for tool in codec.definitions("gemini") for declaration in tool["functionDeclarations"]
     ]
-    return (
-        [{"function_declarations": [_without_nothing(one) for one in declarations]}] if declarations else []
-    )
+    if not declarations:
+        return []
+    return [{"function_declarations": [_omit_empty_parameters(item) for item in declarations]}]
 
 
-def seal_of(signature: bytes | None) -> str:
-    """Keep a signature as text."""
-    return SEAL + b64encode(signature).decode() if signature else ""
+def signature_of(signature: bytes | None) -> str:
+    """Encode a thought signature as text."""
+    return SIGNATURE_PREFIX + b64encode(signature).decode() if signature else ""
 
 
-def _without_nothing(declaration: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that are none may not be told of."""
+def _omit_empty_parameters(declaration: dict[str, Any]) -> dict[str, Any]:
+    """Remove empty parameters, which Gemini rejects."""
     if declaration["parameters"].get("properties"):
         return declaration
     return {key: value for key, value in declaration.items() if key != "parameters"}
 
 
-def _parts(message: Message, wire: Wire) -> list[dict[str, Any]]:
+def _parts(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
     if message.role == "tool":
-        told = {"error" if message.failed else "output": message.text}
+        response = {"error" if message.failed else "output": message.text}
         return [
-            {"function_response": {"id": message.call_id, "name": wire.to(message.name), "response": told}}
+            {
+                "function_response": {
+                    "id": message.call_id,
+                    "name": codec.encode(message.name),
+                    "response": response,
+                }
+            }
         ]
     text = [{"text": message.text}] if message.text else []
-    return [*text, *(_call(call, wire) for call in message.calls)]
+    return [*text, *(_call(call, codec) for call in message.calls)]
 
 
-def _call(call: ToolCallRequest, wire: Wire) -> dict[str, Any]:
-    asked = {"id": call.id, "name": wire.to(call.name), "args": arguments_of(call.arguments_text)}
-    if not call.seal.startswith(SEAL):
-        return {"function_call": asked}
-    return {"function_call": asked, "thought_signature": b64decode(call.seal.removeprefix(SEAL))}
+def _call(call: ToolCallRequest, codec: ToolNameCodec) -> dict[str, Any]:
+    function_call = {
+        "id": call.id,
+        "name": codec.encode(call.name),
+        "args": parse_arguments(call.arguments_text),
+    }
+    if not call.signature.startswith(SIGNATURE_PREFIX):
+        return {"function_call": function_call}
+    signature = b64decode(call.signature.removeprefix(SIGNATURE_PREFIX))
+    return {"function_call": function_call, "thought_signature": signature}

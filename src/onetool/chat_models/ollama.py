@@ -1,6 +1,6 @@
-"""Ollama's own chat: no package of a provider is needed, and what it says when it fails is kept.
+"""The native Ollama chat API.
 
-Its imitation of OpenAI's API would need one, and hides why a model cannot use tools.
+Unlike its OpenAI-compatible API it requires no extra package and reports that a model does not support tools.
 """
 
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -9,143 +9,143 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from onetool.domain.chat import ChatFailed, Message, Stop
+from onetool.domain.chat.messages import ChatModelError, Message, Stop
 
-from .answer import Answer
-from .clients import make_http_client
+from .coerce import as_dict, as_list, as_str, token_count
 from .endpoint import Endpoint
-from .reading import a_list, a_map, a_text, token_count
-from .remote import RemoteChat
-from .wire import Wire, arguments_of, sendable
+from .lazy_client import make_http_client
+from .remote_model import RemoteChatModel
+from .response_builder import ResponseBuilder
+from .tool_names import ToolNameCodec, parse_arguments, sendable
 
 if TYPE_CHECKING:
     import httpx2
 
 OK, NOT_FOUND = 200, 404
-LONGEST_LINE = 8 * 2**20
-LONGEST_ERROR = 64 * 2**10
+MAX_LINE_LENGTH = 8 * 2**20
+MAX_ERROR_LENGTH = 64 * 2**10
 STOPS: Mapping[str, Stop] = {"length": "length"}
 
 
-class OllamaChat(RemoteChat["httpx2.AsyncClient"]):
-    """A model that Ollama runs, here or elsewhere; tools need version 0.3 or later."""
+class OllamaChat(RemoteChatModel["httpx2.AsyncClient"]):
+    """A model behind an Ollama server. Tools require Ollama 0.3 or later."""
 
     @property
     def _url(self) -> str:
         return self._endpoint.base_url.rstrip("/").removesuffix("/v1").removesuffix("/api") + "/api/chat"
 
-    def _make_client(self) -> "httpx2.AsyncClient":
+    def _create_client(self) -> "httpx2.AsyncClient":
         return make_http_client()
 
     async def _close(self, client: "httpx2.AsyncClient") -> None:
         await client.aclose()
 
-    def _request(self, messages: Sequence[Message], wire: Wire) -> bytes:
-        tools = wire.definitions("ollama")
+    def _request(self, messages: Sequence[Message], codec: ToolNameCodec) -> bytes:
+        tools = codec.definitions("ollama")
         request = {
             "model": self.model,
-            "messages": [_message(message, wire) for message in messages],
+            "messages": [_message(message, codec) for message in messages],
             "stream": True,
             **({"tools": tools} if tools else {}),
         }
         return orjson.dumps(sendable(request))
 
-    async def _attempt(self, request: bytes, answer: Answer) -> None:
-        async with aclosing(self._pieces(request, answer)) as pieces:
-            async for piece in pieces:
-                _take(piece, answer, self._endpoint)
+    async def _attempt(self, request: bytes, builder: ResponseBuilder) -> None:
+        async with aclosing(self._chunks(request, builder)) as chunks:
+            async for chunk in chunks:
+                _add_chunk(chunk, builder, self._endpoint)
 
-    async def _pieces(self, request: bytes, answer: Answer) -> AsyncGenerator[Mapping[str, Any]]:
+    async def _chunks(self, request: bytes, builder: ResponseBuilder) -> AsyncGenerator[Mapping[str, Any]]:
         client = await self._client.get()
-        key = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
-        headers = {"Content-Type": "application/json", **key}
-        with _told_in_our_words(self._endpoint):
+        authorization = {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
+        headers = {"Content-Type": "application/json", **authorization}
+        with _map_errors(self._endpoint):
             async with client.stream("POST", self._url, content=request, headers=headers) as response:
                 if response.status_code != OK:
-                    raise await _refused(self._endpoint, response)
+                    raise await _rejected(self._endpoint, response)
                 async for line in _lines(response):
-                    answer.begun = True
-                    yield a_map(orjson.loads(line))
+                    builder.has_started = True
+                    yield as_dict(orjson.loads(line))
 
 
 async def _lines(response: "httpx2.Response") -> AsyncGenerator[bytes]:
-    """One JSON value a line; the last may lack its line end."""
+    """Yield the lines of a response, one JSON value each. The last line end may be missing."""
     rest = b""
     async for content in response.aiter_bytes():
         *lines, rest = (rest + content).split(b"\n")
         for line in lines:
             if line.strip():
                 yield line
-        if len(rest) > LONGEST_LINE:
-            raise ValueError("a line without an end")
+        if len(rest) > MAX_LINE_LENGTH:
+            raise ValueError("the line is too long")
     if rest.strip():
         yield rest
 
 
 @contextmanager
-def _told_in_our_words(endpoint: Endpoint) -> Iterator[None]:
+def _map_errors(endpoint: Endpoint) -> Iterator[None]:
     import httpx2
 
     try:
         yield
         return
     except httpx2.HTTPError:
-        failed = endpoint.unreachable()
+        mapped = endpoint.unreachable()
     except ValueError:
-        failed = endpoint.rubbish("a line that is no JSON")
-    raise failed from None
+        mapped = endpoint.malformed("a line that is not JSON")
+    raise mapped from None
 
 
-async def _refused(endpoint: Endpoint, response: "httpx2.Response") -> ChatFailed:
+async def _rejected(endpoint: Endpoint, response: "httpx2.Response") -> ChatModelError:
     content = b""
     async for part in response.aiter_bytes():
         content += part
-        if len(content) > LONGEST_ERROR:
+        if len(content) > MAX_ERROR_LENGTH:
             break
-    said = _said(content)
-    if response.status_code == NOT_FOUND and "not found" in said and "model" in said:
-        said += f". Run: ollama pull {endpoint.model}"
-    if "does not support tools" in said:
-        said += ". Choose a model that does, or ask without tools; Ollama itself knows tools from 0.3.0 on."
-    return endpoint.refused(response.status_code, said, response.headers)
+    message = _error_message(content)
+    if response.status_code == NOT_FOUND and "not found" in message and "model" in message:
+        message += f". Run: ollama pull {endpoint.model}"
+    if "does not support tools" in message:
+        message += ". Use a model that does, or ask without tools. Tools require Ollama 0.3.0 or later."
+    return endpoint.rejected(response.status_code, message, response.headers)
 
 
-def _said(content: bytes) -> str:
+def _error_message(content: bytes) -> str:
     try:
-        return a_text(a_map(orjson.loads(content)).get("error"))
+        return as_str(as_dict(orjson.loads(content)).get("error"))
     except orjson.JSONDecodeError:
         return content.decode("utf-8", "replace")
 
 
-def _message(message: Message, wire: Wire) -> dict[str, Any]:
-    """Older servers know no ids and pass over them: there a result is told by its tool and its place."""
+def _message(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
+    """Convert a message. Older servers ignore ids and match a result by tool name and position."""
     if message.role == "tool":
-        about = {"tool_name": wire.to(message.name), "tool_call_id": message.call_id}
-        return {"role": "tool", "content": message.text, **about}
+        fields = {"tool_name": codec.encode(message.name), "tool_call_id": message.call_id}
+        return {"role": "tool", "content": message.text, **fields}
     calls = [
         {
             "id": call.id,
-            "function": {"name": wire.to(call.name), "arguments": arguments_of(call.arguments_text)},
+            "function": {"name": codec.encode(call.name), "arguments": parse_arguments(call.arguments_text)},
         }
         for call in message.calls
     ]
     return {"role": message.role, "content": message.text, **({"tool_calls": calls} if calls else {})}
 
 
-def _take(piece: Mapping[str, Any], answer: Answer, endpoint: Endpoint) -> None:
-    if "error" in piece:
-        raise endpoint.stopped("unreachable", a_text(piece["error"]))
-    said = a_map(piece.get("message"))
-    answer.say(a_text(said.get("content")))
-    for call in a_list(said.get("tool_calls")):
-        function = a_map(a_map(call).get("function"))
+def _add_chunk(chunk: Mapping[str, Any], builder: ResponseBuilder, endpoint: Endpoint) -> None:
+    if "error" in chunk:
+        raise endpoint.interrupted("unreachable", as_str(chunk["error"]))
+    message = as_dict(chunk.get("message"))
+    builder.add_text(as_str(message.get("content")))
+    for call in as_list(message.get("tool_calls")):
+        function = as_dict(as_dict(call).get("function"))
         arguments = function.get("arguments") or {}
-        answer.call(
+        builder.add_call(
             object(),
-            id=a_text(a_map(call).get("id")),
-            name=a_text(function.get("name")),
+            id=as_str(as_dict(call).get("id")),
+            name=as_str(function.get("name")),
             arguments=arguments if isinstance(arguments, str) else orjson.dumps(arguments).decode(),
         )
-    if piece.get("done") is True:
-        answer.stop = STOPS.get(a_text(piece.get("done_reason")), "end")
-        answer.tokens = token_count(piece, ["prompt_eval_count"], ["eval_count"])
+    if chunk.get("done") is True:
+        builder.stop = STOPS.get(as_str(chunk.get("done_reason")), "end")
+        builder.tokens = token_count(chunk, ["prompt_eval_count"], ["eval_count"])

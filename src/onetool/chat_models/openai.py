@@ -1,24 +1,24 @@
-"""OpenAI's chat completions, and everything else that speaks them."""
+"""The OpenAI chat completions API, and compatible servers."""
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from onetool.domain.chat import Message, Stop
-from onetool.domain.providers import PROVIDERS
+from onetool.domain.chat.messages import Message, Stop
+from onetool.domain.chat.providers import PROVIDERS
 
-from .answer import Answer
-from .clients import import_extra, make_http_client
-from .reading import a_list, a_map, a_text, token_count
-from .remote import RemoteChat
-from .stainless import as_map, told_in_our_words
-from .wire import Wire, is_complete, sendable
+from .coerce import as_dict, as_list, as_str, token_count
+from .lazy_client import import_optional, make_http_client
+from .remote_model import RemoteChatModel
+from .response_builder import ResponseBuilder
+from .sdk_errors import dump_chunk, map_errors
+from .tool_names import ToolNameCodec, is_complete, sendable
 
 if TYPE_CHECKING:
     import openai
 
-PUBLIC = PROVIDERS["openai"].base_url
+PUBLIC_URL = PROVIDERS["openai"].base_url
 STOPS: Mapping[str, Stop] = {
     "stop": "end",
     "tool_calls": "calls",
@@ -28,53 +28,55 @@ STOPS: Mapping[str, Stop] = {
 }
 
 
-class OpenAIChat(RemoteChat["openai.AsyncOpenAI"]):
-    """A model behind OpenAI's API, at whatever address."""
+class OpenAIChat(RemoteChatModel["openai.AsyncOpenAI"]):
+    """A model behind the OpenAI API, at any base URL."""
 
     async def _close(self, client: "openai.AsyncOpenAI") -> None:
         await client.close()
 
-    def _make_client(self) -> "openai.AsyncOpenAI":
-        sdk = import_extra("openai", "openai")
+    def _create_client(self) -> "openai.AsyncOpenAI":
+        sdk = import_optional("openai", "openai")
         client: openai.AsyncOpenAI = sdk.AsyncOpenAI(
-            api_key=self._endpoint.sent_key(PUBLIC),
+            api_key=self._endpoint.key_to_send(PUBLIC_URL),
             base_url=self._endpoint.base_url,
             max_retries=0,
             http_client=make_http_client(),
         )
-        _ = client.chat.completions.with_raw_response  # imported here, not on the event loop
+        _ = client.chat.completions.with_raw_response  # its import would block the event loop
         return client
 
-    def _request(self, messages: Sequence[Message], wire: Wire) -> dict[str, Any]:
-        tools = wire.definitions("openai")
+    def _request(self, messages: Sequence[Message], codec: ToolNameCodec) -> dict[str, Any]:
+        tools = codec.definitions("openai")
         request = {
             "model": self.model,
-            "messages": [_message(message, wire) for message in messages],
+            "messages": [_message(message, codec) for message in messages],
             "stream": True,
             "stream_options": {"include_usage": True},
             **({"tools": tools} if tools else {}),
         }
         return sendable(request)  # type: ignore[no-any-return]
 
-    async def _attempt(self, request: Mapping[str, Any], answer: Answer) -> None:
-        async with aclosing(self._pieces(request, answer)) as pieces:
-            async for piece in pieces:
-                _take(piece, answer)
+    async def _attempt(self, request: Mapping[str, Any], builder: ResponseBuilder) -> None:
+        async with aclosing(self._chunks(request, builder)) as chunks:
+            async for chunk in chunks:
+                _add_chunk(chunk, builder)
 
-    async def _pieces(self, request: Mapping[str, Any], answer: Answer) -> AsyncGenerator[Mapping[str, Any]]:
+    async def _chunks(
+        self, request: Mapping[str, Any], builder: ResponseBuilder
+    ) -> AsyncGenerator[Mapping[str, Any]]:
         client = await self._client.get()
-        with told_in_our_words(import_extra("openai", "openai"), self._endpoint):
+        with map_errors(import_optional("openai", "openai"), self._endpoint):
             response = await client.chat.completions.with_raw_response.create(**request)
-            answer.begun = True
+            builder.has_started = True
             async with aclosing(response.http_response):
                 if response.headers.get("content-type", "").startswith("application/json"):
-                    yield a_map(json.loads(await response.http_response.aread()))
+                    yield as_dict(json.loads(await response.http_response.aread()))
                     return
-                async for piece in response.parse():
-                    yield as_map(piece)
+                async for chunk in response.parse():
+                    yield dump_chunk(chunk)
 
 
-def _message(message: Message, wire: Wire) -> dict[str, Any]:
+def _message(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
     if not message.calls:
@@ -84,39 +86,41 @@ def _message(message: Message, wire: Wire) -> dict[str, Any]:
             "id": call.id,
             "type": "function",
             "function": {
-                "name": wire.to(call.name),
+                "name": codec.encode(call.name),
                 "arguments": call.arguments_text if is_complete(call.arguments_text) else "{}",
             },
         }
         for call in message.calls
     ]
-    said = {"content": message.text} if message.text else {}
-    return {"role": "assistant", **said, "tool_calls": calls}
+    content = {"content": message.text} if message.text else {}
+    return {"role": "assistant", **content, "tool_calls": calls}
 
 
-def _take(piece: Mapping[str, Any], answer: Answer) -> None:
-    """Take a piece of a stream, or all of it from a server that does not stream."""
-    answer.tokens = token_count(piece.get("usage"), ["prompt_tokens"], ["completion_tokens"]) or answer.tokens
-    for choice in a_list(piece.get("choices"))[:1]:
-        said = a_map(a_map(choice).get("delta") or a_map(choice).get("message"))
-        answer.say(a_text(said.get("content")))
-        refusal = a_text(said.get("refusal"))
-        answer.say(refusal)
-        for at, call in enumerate(a_list(said.get("tool_calls"))):
-            _take_call(a_map(call), at, answer)
-        reason = a_text(a_map(choice).get("finish_reason"))
-        if refusal or answer.stop == "refused":
-            answer.stop = "refused"
+def _add_chunk(chunk: Mapping[str, Any], builder: ResponseBuilder) -> None:
+    """Add a chunk of a stream, or the whole response of a server that does not stream."""
+    builder.tokens = (
+        token_count(chunk.get("usage"), ["prompt_tokens"], ["completion_tokens"]) or builder.tokens
+    )
+    for choice in as_list(chunk.get("choices"))[:1]:
+        delta = as_dict(as_dict(choice).get("delta") or as_dict(choice).get("message"))
+        builder.add_text(as_str(delta.get("content")))
+        refusal = as_str(delta.get("refusal"))
+        builder.add_text(refusal)
+        for position, call in enumerate(as_list(delta.get("tool_calls"))):
+            _add_call(as_dict(call), position, builder)
+        reason = as_str(as_dict(choice).get("finish_reason"))
+        if refusal or builder.stop == "refused":
+            builder.stop = "refused"
         elif reason:
-            answer.stop = STOPS.get(reason, "end")
+            builder.stop = STOPS.get(reason, "end")
 
 
-def _take_call(call: Mapping[str, Any], at: int, answer: Answer) -> None:
-    function = a_map(call.get("function"))
+def _add_call(call: Mapping[str, Any], position: int, builder: ResponseBuilder) -> None:
+    function = as_dict(call.get("function"))
     index = call.get("index")
-    answer.call(
-        index if isinstance(index, int) else at,
-        id=a_text(call.get("id")),
-        name=a_text(function.get("name")),
-        arguments=a_text(function.get("arguments")),
+    builder.add_call(
+        index if isinstance(index, int) else position,
+        id=as_str(call.get("id")),
+        name=as_str(function.get("name")),
+        arguments=as_str(function.get("arguments")),
     )

@@ -1,121 +1,129 @@
-"""A chat model without a model: it follows a script, or calls the tool that the question is about.
+"""A chat model without a language model: it replays a script, or calls the tool that matches the question.
 
-For tests, for demonstrations, and for `ask` on a machine that has neither a key nor a network.
+For tests, demonstrations, and `ask` without an API key or network access.
 """
 
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from onetool.domain.chat import ChatFailed, Message, Offer, Reply, TokenCount, ToolCallRequest
-from onetool.domain.finding_words import words
-from onetool.domain.usage import tokens
+from onetool.domain.chat.messages import (
+    ChatModelError,
+    Message,
+    ModelResponse,
+    TokenCount,
+    ToolCallRequest,
+    ToolDefinition,
+)
+from onetool.domain.search.tokenizer import tokenize
+from onetool.domain.usage.events import estimate_tokens
 
-from .script import Turn
-from .wire import Wire
+from .script import ScriptedTurn
+from .tool_names import ToolNameCodec
 
-OVER = "The script is over."
+END_OF_SCRIPT = "The script is over."
 NO_TOOL = (
-    "I am the scripted model: no language model answers here. "
+    "This is the scripted model, not a language model. "
     "Ask for something that a tool without required arguments can do."
 )
-PIECE = re.compile(r"\S+\s*|\s+")
-"""A word with the blanks behind it: how text comes from a model."""
+CHUNK = re.compile(r"\S+\s*|\s+")
+"""A word with the whitespace after it, similar to the chunks of a real model."""
 
 
 class ScriptedChat:
-    """Says the turns of a script one after the other; without a script it follows a simple habit."""
+    """Replays the turns of a script. Without a script it calls the tool that best matches the question."""
 
     def __init__(
-        self, script: Sequence[Turn] | None = None, *, name: str = "scripted", model: str = "script"
+        self, script: Sequence[ScriptedTurn] | None = None, *, name: str = "scripted", model: str = "script"
     ) -> None:
         self.name, self.model = name, model
         self._script = script
-        self._next = 0
-        self._calls = 0
+        self._position = 0
+        self._call_count = 0
 
     async def reply(
         self,
         messages: Sequence[Message],
-        offers: Sequence[Offer],
+        tools: Sequence[ToolDefinition],
         *,
         on_text: Callable[[str], None],
         deadline: float,
-    ) -> Reply:
-        """Say the next turn."""
-        turn = _habit(messages, offers) if self._script is None else self._scripted()
-        limit = asyncio.timeout_at(deadline)
+    ) -> ModelResponse:
+        """Return the next turn of the script, or the default one."""
+        turn = _default_turn(messages, tools) if self._script is None else self._next_turn()
         try:
-            async with limit:
+            async with asyncio.timeout_at(deadline):
                 await asyncio.sleep(turn.delay_s)
         except TimeoutError:
-            raise ChatFailed("timeout", f"{self.name} did not finish its answer in time.") from None
-        _check(turn, messages)
-        for piece in PIECE.findall(turn.text):
-            on_text(piece)
-        calls = tuple(self._requests(turn, Wire(messages, offers)))
-        return Reply(
+            raise ChatModelError("timeout", f"{self.name} did not respond in time.") from None
+        _check_turn(turn, messages)
+        for chunk in CHUNK.findall(turn.text):
+            on_text(chunk)
+        calls = tuple(self._call_requests(turn, ToolNameCodec(messages, tools)))
+        return ModelResponse(
             text=turn.text, calls=calls, tokens=_tokens(messages, turn), stop="calls" if calls else "end"
         )
 
     async def aclose(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there are no connections."""
 
-    def _scripted(self) -> Turn:
+    def _next_turn(self) -> ScriptedTurn:
         script = self._script or ()
-        turn = script[self._next] if self._next < len(script) else Turn(text=OVER)
-        self._next += 1
+        turn = script[self._position] if self._position < len(script) else ScriptedTurn(text=END_OF_SCRIPT)
+        self._position += 1
         return turn
 
-    def _requests(self, turn: Turn, wire: Wire) -> Iterator[ToolCallRequest]:
+    def _call_requests(self, turn: ScriptedTurn, codec: ToolNameCodec) -> Iterator[ToolCallRequest]:
         for name, arguments in turn.calls:
-            self._calls += 1
+            self._call_count += 1
             yield ToolCallRequest(
-                id=f"call_{self._calls}", name=wire.back(name), arguments_text=arguments.strip() or "{}"
+                id=f"call_{self._call_count}",
+                name=codec.decode(name),
+                arguments_text=arguments.strip() or "{}",
             )
 
 
-def _check(turn: Turn, messages: Sequence[Message]) -> None:
+def _check_turn(turn: ScriptedTurn, messages: Sequence[Message]) -> None:
     new = "\n".join(message.text for message in _since_last_reply(messages))
     for part in turn.expect:
         if part not in new:
-            raise ChatFailed(
-                "rejected", f"The script expects {part!r} in what it is sent. It was sent: {new!r}"
+            raise ChatModelError(
+                "rejected", f"The script expects {part!r} in the new messages. They are: {new!r}"
             )
     if turn.error is not None:
-        raise ChatFailed(turn.error.kind, str(turn.error), retry_after=turn.error.retry_after)
+        raise ChatModelError(turn.error.kind, str(turn.error), retry_after=turn.error.retry_after)
 
 
-def _habit(messages: Sequence[Message], offers: Sequence[Offer]) -> Turn:
-    """Call the tool that the question names, then answer with what it returned."""
+def _default_turn(messages: Sequence[Message], tools: Sequence[ToolDefinition]) -> ScriptedTurn:
+    """Call the tool that matches the question, then answer with its result."""
     new = _since_last_reply(messages)
     results = [message.text for message in new if message.role == "tool"]
     if results:
-        return Turn(text="\n".join(results))
+        return ScriptedTurn(text="\n".join(results))
     question = "\n".join(message.text for message in new if message.role == "user")
-    chosen = _chosen(question, offers)
-    return Turn(calls=((chosen, "{}"),)) if chosen else Turn(text=NO_TOOL)
+    tool = _best_match(question, tools)
+    return ScriptedTurn(calls=((tool, "{}"),)) if tool else ScriptedTurn(text=NO_TOOL)
 
 
-def _chosen(question: str, offers: Sequence[Offer]) -> str:
-    """The tool that shares most words with the question, its name counting more; the first among equals."""
-    asked = set(words(question))
-    best, most = "", 0
-    for offer in offers:
-        name, description = asked & set(words(offer.name)), asked & set(words(offer.description))
+def _best_match(question: str, tools: Sequence[ToolDefinition]) -> str:
+    """Return the first tool with the most words in common with the question; words of the name count more."""
+    words = set(tokenize(question))
+    best, best_score = "", 0
+    for tool in tools:
+        name, description = words & set(tokenize(tool.name)), words & set(tokenize(tool.description))
         score = 3 * len(name) + len(description)
-        if score > most and not offer.schema.get("required"):
-            best, most = offer.name, score
+        if score > best_score and not tool.schema.get("required"):
+            best, best_score = tool.name, score
     return best
 
 
 def _since_last_reply(messages: Sequence[Message]) -> Sequence[Message]:
-    spoken = [at for at, message in enumerate(messages) if message.role == "assistant"]
-    return messages[spoken[-1] + 1 :] if spoken else messages
+    replies = [index for index, message in enumerate(messages) if message.role == "assistant"]
+    return messages[replies[-1] + 1 :] if replies else messages
 
 
-def _tokens(messages: Sequence[Message], turn: Turn) -> TokenCount:
-    """An estimate, as everywhere in the product."""
-    said = sum(len(message.text) for message in messages)
+def _tokens(messages: Sequence[Message], turn: ScriptedTurn) -> TokenCount:
+    """Estimate the token count."""
+    read = sum(len(message.text) for message in messages)
     written = len(turn.text) + sum(len(name) + len(arguments) for name, arguments in turn.calls)
-    return TokenCount(input=tokens(said), output=tokens(written))
+    return TokenCount(input=estimate_tokens(read), output=estimate_tokens(written))

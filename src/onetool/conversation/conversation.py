@@ -1,42 +1,54 @@
-"""A model that uses the tools: asked, given what it calls for, asked again, until it answers."""
+"""The ask loop: ask a model, run the tools that it calls, and repeat until it answers."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from onetool.domain.caller import Approve, Caller, refuse
-from onetool.domain.chat import ChatFailed, Message, Offer, Reply, TokenCount
-from onetool.domain.transcript import Record, Transcript, add_up, check_name, said
+from onetool.domain.calls.caller import ApprovalHandler, Caller, never_approve
+from onetool.domain.chat.messages import (
+    ChatModelError,
+    Message,
+    ModelResponse,
+    Stop,
+    TokenCount,
+    ToolDefinition,
+)
+from onetool.domain.chat.transcript import Record, Transcript, check_session_name, message_record, replay
 from onetool.ports import ChatModel
-from onetool.runtime import Runtime
-from onetool.settings.schema import Provider
+from onetool.runtime.runtime import Runtime
+from onetool.settings.schema import ProviderSettings
 
-from .answer import Answer, Tell, TextPiece
-from .calls import Calls, Done
-from .offering import AllTools, Choice, Offering, offer_tools
-from .prompt import system_text
+from .result import AskResult, EventHandler, TextDelta
+from .system_prompt import system_text
+from .tool_calls import CompletedCall, ToolCallRunner
+from .toolset import AllToolset, Choice, Toolset, select_toolset
 
-ROUNDS = 8
-"""Turns with tools; the one after them must be an answer."""
-NOTHING_SAID = "(The model gave no answer.)"
+MAX_TOOL_TURNS = 8
+"""Maximum number of turns with tools. In the next turn the model gets no tools and must answer."""
+NO_ANSWER: Mapping[Stop, str] = {
+    "end": "The model gave no answer.",
+    "length": "The model reached its output limit before it gave an answer.",
+    "refused": "The model refused to answer.",
+    "calls": "The model requested more tools instead of giving an answer.",
+}
 
 
-def ignore(event: Any) -> None:
-    """Take no notice of what happens."""
+def ignore_event(event: Any) -> None:
+    """Ignore an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What somebody wants to know, and what the model may use."""
+class AskRequest:
+    """A question, and the tools that the model may use."""
 
     text: str
     with_tools: bool = True
     allowed: frozenset[str] | None = None
-    """Names of the tools it may use; None: those that the session remembers, or all."""
+    """Names of the allowed tools. None: the list stored in the session, or all tools."""
     choice: Choice = "auto"
-    approve: Approve = refuse
-    tell: Tell = ignore
+    approve: ApprovalHandler = never_approve
+    on_event: EventHandler = ignore_event
 
 
 class Conversation:
@@ -50,140 +62,157 @@ class Conversation:
         *,
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._runtime, self._model, self._session = runtime, model, check_name(session)
+        self._runtime, self._model, self._session = runtime, model, check_session_name(session)
         self._now, self._in_thread = now, runtime.threads.run
 
-    async def ask(self, question: Question) -> Answer:
-        """Answer a question; whatever goes wrong, what was said and done is kept.
+    async def ask(self, request: AskRequest) -> AskResult:
+        """Answer a question. Every message and call is stored before the next step, even if a step fails.
 
-        Raises BadSession where there cannot be one of this name, and OSError where it cannot be kept.
+        Raises:
+            InvalidSession: The session cannot be used.
+            OSError: The session cannot be written.
         """
         transcript = await self._in_thread(self._read)
-        allowed = transcript.allowed if question.allowed is None else question.allowed
-        if not question.with_tools:
-            allowed = frozenset()  # a model may name a tool that it was not offered
-        caller = Caller(door="ask", session=self._session, allowed=allowed, approve=question.approve)
-        offering = await self._offering(question, caller)
-        answer, calls = self._new_answer(), Calls(self._runtime, offering, caller, question.tell)
-        asking = _Asking(self, transcript, offering, calls, answer)
-        await asking.begin(question)
+        allowed = transcript.allowed if request.allowed is None else request.allowed
+        if not request.with_tools:
+            allowed = frozenset()  # a model may call a tool that it was not given
+        caller = Caller(interface="ask", session=self._session, allowed=allowed, approve=request.approve)
+        toolset = await self._toolset(request, caller)
+        result, runner = self._new_result(), ToolCallRunner(self._runtime, toolset, caller, request.on_event)
+        loop = _AskLoop(self, transcript, toolset, runner, result)
+        await loop.start(request)
         try:
-            await asking.go_on(question.tell)
-        except ChatFailed as error:
-            answer.failure = error
-        return answer
+            await loop.run(request.on_event)
+        except ChatModelError as error:
+            result.failure = error
+        return result
 
-    def no_answer(self, failure: ChatFailed) -> Answer:
-        """An answer that says only why there is none."""
-        answer = self._new_answer()
-        answer.failure = failure
-        return answer
+    def failed_result(self, failure: ChatModelError) -> AskResult:
+        """Return a result without an answer."""
+        result = self._new_result()
+        result.failure = failure
+        return result
 
-    async def _offering(self, question: Question, caller: Caller) -> Offering:
-        if not question.with_tools:
-            return AllTools(self._runtime, ())
-        return await offer_tools(self._runtime, caller, question.choice)
+    async def _toolset(self, request: AskRequest, caller: Caller) -> Toolset:
+        if not request.with_tools:
+            return AllToolset(self._runtime, ())
+        return await select_toolset(self._runtime, caller, request.choice)
 
     def _read(self) -> Transcript:
-        return add_up(self._runtime.sessions.read(self._session))
+        return replay(self._runtime.sessions.read(self._session))
 
     @property
-    def _provider(self) -> Provider:
-        return self._runtime.configuration.settings.providers.get(self._model.name) or Provider()
+    def _provider(self) -> ProviderSettings:
+        return (
+            self._runtime.state.configuration.settings.providers.get(self._model.name) or ProviderSettings()
+        )
 
-    def _new_answer(self) -> Answer:
+    def _new_result(self) -> AskResult:
         provider, prices = self._provider, None
-        if provider.price_in is not None and provider.price_out is not None:
-            prices = (provider.price_in, provider.price_out)
-        return Answer(
+        if provider.input_price is not None and provider.output_price is not None:
+            prices = (provider.input_price, provider.output_price)
+        return AskResult(
             session=self._session, provider=self._model.name, model=self._model.model, prices=prices
         )
 
     def new_id(self) -> str:
-        """A name for one question."""
+        """Return a new id for a question."""
         return self._runtime.new_id()
 
-    async def keep(self, records: Sequence[Record]) -> None:
-        """Add to the session; on return it is on the disk."""
+    async def append_records(self, records: Sequence[Record]) -> None:
+        """Append records to the session. Durable on return."""
         await self._in_thread(self._runtime.sessions.append, self._session, records)
 
     def record(self, message: Message, ask: str, **more: Any) -> Record:
-        """A record of what was said just now."""
-        return said(message, ask, self._now(), **more)
+        """Return a record of a message, with the current time."""
+        return message_record(message, ask, self._now(), **more)
 
-    def system(self, offers: Sequence[Offer]) -> Message:
-        """What a model is told before anything else."""
-        return Message(role="system", text=system_text(self._runtime.configuration.prompts, offers))
+    def system(self, tools: Sequence[ToolDefinition]) -> Message:
+        """Return the system message."""
+        return Message(role="system", text=system_text(self._runtime.state.configuration.prompts, tools))
 
-    async def reply(self, messages: Sequence[Message], offers: Sequence[Offer], tell: Tell) -> Reply:
-        """Let the model speak."""
+    async def reply(
+        self, messages: Sequence[Message], tools: Sequence[ToolDefinition], on_event: EventHandler
+    ) -> ModelResponse:
+        """Return the next turn of the model. Its text is also sent to `on_event` as it arrives."""
         return await self._model.reply(
             messages,
-            offers,
-            on_text=lambda piece: tell(TextPiece(piece)),
+            tools,
+            on_text=lambda delta: on_event(TextDelta(delta)),
             deadline=time.monotonic() + self._provider.timeout_s,
         )
 
 
-class _Asking:
-    """One question on its way to an answer."""
+class _AskLoop:
+    """The turns of one question."""
 
     def __init__(
-        self, talk: Conversation, transcript: Transcript, offering: Offering, calls: Calls, answer: Answer
+        self,
+        conversation: Conversation,
+        transcript: Transcript,
+        toolset: Toolset,
+        runner: ToolCallRunner,
+        result: AskResult,
     ) -> None:
-        self._talk, self._transcript, self._answer = talk, transcript, answer
-        self._offers, self._calls = list(offering.offers), calls
-        self._messages = [talk.system(self._offers), *transcript.messages]
-        self._ask = talk.new_id()
+        self._conversation, self._transcript, self._result = conversation, transcript, result
+        self._tools, self._runner = list(toolset.definitions), runner
+        self._messages = [conversation.system(self._tools), *transcript.messages]
+        self._id = conversation.new_id()
 
-    async def begin(self, question: Question) -> None:
-        """Keep the question, and the list of tools if a new one was given."""
-        message = Message(role="user", text=question.text)
+    async def start(self, request: AskRequest) -> None:
+        """Store the question, and the list of allowed tools if it has changed."""
+        message = Message(role="user", text=request.text)
         records: list[Record] = []
-        if question.allowed is not None and question.allowed != self._transcript.allowed:
-            records.append(
-                {"type": "allowed", "tools": sorted(question.allowed)}
-            )  # first: it must not get lost
-        records.append(self._talk.record(message, self._ask))
+        if request.allowed is not None and request.allowed != self._transcript.allowed:
+            # First, so that a crash cannot lose the restriction.
+            records.append({"type": "allowed", "tools": sorted(request.allowed)})
+        records.append(self._conversation.record(message, self._id))
         self._messages.append(message)
-        await self._talk.keep(records)
+        await self._conversation.append_records(records)
 
-    async def go_on(self, tell: Tell) -> None:
-        """Turn by turn, to the answer.
+    async def run(self, on_event: EventHandler) -> None:
+        """Run turns until the model answers.
 
-        Raises ChatFailed.
+        Raises:
+            ChatModelError: The model gave no usable response.
         """
-        for left in range(ROUNDS, -1, -1):
-            offers = self._offers if left else []
-            reply = await self._talk.reply(self._messages, offers, tell)
-            if not offers:
-                reply = replace(reply, calls=())
-            await self._take(reply)
-            if not reply.calls:
-                self._answer.text, self._answer.stop = reply.text or NOTHING_SAID, reply.stop
+        for turns_left in range(MAX_TOOL_TURNS, -1, -1):
+            tools = self._tools if turns_left else []
+            response = await self._conversation.reply(self._messages, tools, on_event)
+            if not tools:
+                response = replace(response, calls=())
+            await self._add_response(response)
+            if not response.calls:
+                self._result.text, self._result.stop = response.text, response.stop
+                if not response.text.strip():
+                    raise ChatModelError("empty", NO_ANSWER[response.stop])
                 return
-            async for done in self._calls.make(reply.calls, self._transcript.kept):
-                await self._add(done)
+            async for completed in self._runner.run(response.calls, self._transcript.cached_results):
+                await self._add_call(completed)
 
-    async def _take(self, reply: Reply) -> None:
-        message = reply.message()
-        tokens = reply.tokens or self._estimate(reply)
-        self._answer.tokens = self._answer.tokens.plus(tokens)
+    async def _add_response(self, response: ModelResponse) -> None:
+        message = response.message()
+        tokens = response.tokens or self._estimate(response)
+        self._result.tokens = self._result.tokens.plus(tokens)
         self._messages.append(message)
-        counted = {"input": tokens.input, "output": tokens.output}
-        await self._talk.keep([self._talk.record(message, self._ask, tokens=counted)])
+        counts = {"input": tokens.input, "output": tokens.output}
+        await self._append(message, tokens=counts)
 
-    async def _add(self, done: Done) -> None:
-        self._answer.calls.append(done.call)
-        self._answer.results.append(done.result)
-        self._messages.append(done.message)
-        kept = {"key": done.key, "data": done.result.data} if done.key else {}
-        await self._talk.keep([self._talk.record(done.message, self._ask, **kept)])
+    async def _add_call(self, completed: CompletedCall) -> None:
+        self._result.calls.append(completed.call)
+        self._result.results.append(completed.result)
+        self._messages.append(completed.message)
+        cached = {"key": completed.key, "data": completed.result.data} if completed.key else {}
+        await self._append(completed.message, **cached)
 
-    def _estimate(self, reply: Reply) -> TokenCount:
-        self._answer.is_estimated = True
-        read = sum(map(_size, self._messages))
-        return TokenCount(input=read // 4, output=_size(reply.message()) // 4)
+    async def _append(self, message: Message, **fields: Any) -> None:
+        record = self._conversation.record(message, self._id, **fields)
+        await self._conversation.append_records([record])
+
+    def _estimate(self, response: ModelResponse) -> TokenCount:
+        self._result.is_estimated = True
+        input_size = sum(map(_size, self._messages))
+        return TokenCount(input=input_size // 4, output=_size(response.message()) // 4)
 
 
 def _size(message: Message) -> int:

@@ -1,10 +1,10 @@
-"""Pure values and rules: what a tool, a call and a result are."""
+"""Values and pure rules, grouped by subject; no I/O."""
 
-from .call import ErrorText, ToolCall, ToolResult
-from .caller import Caller
+from .calls.call import ErrorText, ToolCall, ToolResult
+from .calls.caller import Caller
 from .errors import ErrorCode, Reason
-from .registry import Registry
-from .tool import Tool, ToolSpec
+from .tools.registry import Registry
+from .tools.tool import Tool, ToolSpec
 
 __all__ = [
     "Caller",

@@ -1,18 +1,25 @@
-"""Error codes and reasons, and the exceptions that carry them.
+"""Error codes, reasons and the exception tree.
 
 OneToolError
-  ToolError            a call failed; becomes ToolResult(ok=False)
-    ToolNotFound       tool_not_found
-    InvalidArgs        invalid_args
-    ExecutionError     execution_error
-  InvalidTool          a definition that cannot become a tool (ValueError)
-    DuplicateTool      its name is taken already
-  SettingsError        what the operator wrote cannot be used; stops start-up
-  LoginFailed          a person could not be logged in to another server
-  NoRuntime            code that needs a running OneTool was called without one
-  ChatFailed           a chat model gave no reply (see chat.py)
-  BadSession           a conversation that cannot be used (see transcript.py)
-  BundleError          something that cannot be done with a stored bundle (see bundle.py)
+├── ToolError                a call failed; the pipeline turns it into ToolResult(ok=False)
+│   ├── ToolNotFound         code tool_not_found
+│   ├── InvalidArgs          code invalid_args
+│   └── ExecutionError       code execution_error; subclasses in pipeline/dispatch.py
+├── InvalidTool              a tool definition is invalid; also a ValueError
+│   └── DuplicateTool        the name is already registered
+├── BundleError              an operation on a stored bundle failed (bundles/bundle.py)
+│   ├── InvalidBundle        the bundle or its input is invalid; also a ValueError
+│   ├── BundleNotFound       no such bundle or tool; also a LookupError
+│   ├── ReadOnlyBundle       the bundle is not stored and cannot be edited
+│   └── BundleConflict       the current state does not allow the operation
+│       └── AlreadyExists    the slug and version are already in use
+├── InvalidProgram           code passed to `run` cannot be executed (code/program.py)
+├── InvalidSession           a chat session cannot be used (chat/transcript.py)
+├── ChatModelError           a chat model returned no response (chat/messages.py)
+├── ProviderNotSupported     no tool format for this provider; also a ValueError (tools/provider_formats.py)
+├── SettingsError            the configuration is invalid; stops start-up
+├── LoginFailed              the login to another server failed
+└── NoActiveRuntime          code that needs a runtime was called without one; also a RuntimeError
 """
 
 from collections.abc import Mapping
@@ -21,7 +28,7 @@ from types import MappingProxyType
 
 
 class ErrorCode(StrEnum):
-    """The three codes a caller can meet."""
+    """The three error codes that a caller can receive."""
 
     TOOL_NOT_FOUND = "tool_not_found"
     INVALID_ARGS = "invalid_args"
@@ -29,7 +36,10 @@ class ErrorCode(StrEnum):
 
 
 class Reason(StrEnum):
-    """Which situation lies behind a code; a closed set that every door maps to its own answer."""
+    """Why a call failed.
+
+    The set is closed: every interface maps each reason to one response.
+    """
 
     UNKNOWN = "unknown"
     DISABLED = "disabled"
@@ -53,22 +63,22 @@ class Reason(StrEnum):
 _NOT_FOUND = (Reason.UNKNOWN, Reason.DISABLED, Reason.NOT_REGISTERED, Reason.NOT_ALLOWED)
 _INVALID = (Reason.BAD_ARGS, Reason.TOO_LARGE_IN)
 
-CODE_OF: Mapping[Reason, ErrorCode] = MappingProxyType(
+CODE_BY_REASON: Mapping[Reason, ErrorCode] = MappingProxyType(
     {
         **dict.fromkeys(Reason, ErrorCode.EXECUTION_ERROR),
         **dict.fromkeys(_NOT_FOUND, ErrorCode.TOOL_NOT_FOUND),
         **dict.fromkeys(_INVALID, ErrorCode.INVALID_ARGS),
     }
 )
-"""Each reason belongs to exactly one code."""
+"""The error code of every reason."""
 
 
 class OneToolError(Exception):
-    """Base of every exception that OneTool raises on purpose."""
+    """Base class of all OneTool exceptions."""
 
 
 class ToolError(OneToolError):
-    """A call failed; the pipeline answers it with a ToolResult."""
+    """A tool call failed."""
 
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
@@ -76,37 +86,37 @@ class ToolError(OneToolError):
 
     @property
     def code(self) -> ErrorCode:
-        """The code that this error's reason belongs to."""
-        return CODE_OF[self.reason]
+        """The error code of the reason."""
+        return CODE_BY_REASON[self.reason]
 
 
 class ToolNotFound(ToolError):
-    """No such tool for this caller."""
+    """The tool does not exist, is disabled, or is not allowed for this caller."""
 
 
 class InvalidArgs(ToolError):
-    """The arguments cannot be taken."""
+    """The arguments do not match the tool's schema or are too large."""
 
 
 class ExecutionError(ToolError):
-    """The tool was found and its arguments fit, yet there is no good answer."""
+    """The tool exists and its arguments are valid, but the call did not succeed."""
 
 
 class InvalidTool(OneToolError, ValueError):
-    """A definition that cannot become a tool."""
+    """A tool definition is invalid."""
 
 
 class DuplicateTool(InvalidTool):
-    """A second tool claims a name; the first keeps it."""
+    """A tool with this name is already registered."""
 
 
 class SettingsError(OneToolError):
-    """What the operator wrote cannot be used as it stands."""
+    """The configuration is invalid."""
 
 
 class LoginFailed(OneToolError):
-    """A person could not be logged in to another server; the message says why."""
+    """The login to another server failed."""
 
 
-class NoRuntime(OneToolError, RuntimeError):
+class NoActiveRuntime(OneToolError, RuntimeError):
     """Code that needs a running OneTool was called without one."""

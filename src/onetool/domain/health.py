@@ -1,59 +1,67 @@
-"""How the parts of a running OneTool are."""
+"""The health of a running OneTool."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from onetool.domain.text.strings import pluralize
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """How the parts are, for doors and for the `ot` pack."""
+    """The state of every component, for the interfaces and the `ot` pack."""
 
     version: str
     python: str
     cwd: str
     tool_count: int
     failures: Mapping[str, str]
-    """Sources that cannot be asked, and why."""
-    left_out: Mapping[str, str]
-    """Pack files that could not be used, and why."""
-    held_back: tuple[str, ...]
-    """Files of the project that wait for `onetool trust`."""
+    """Failed sources by name, with the reason."""
+    skipped: Mapping[str, str]
+    """Packs that were not loaded, with the reason."""
+    untrusted_files: tuple[str, ...]
+    """Project files that the user has not trusted yet."""
     abandoned: int
-    """Tools that still run on their thread although nobody waits for them."""
+    """Tools that still occupy a thread after their call timed out or was cancelled."""
     servers: Mapping[str, bool]
-    """Other MCP servers that are enabled, and whether they answer."""
+    """Enabled MCP servers and whether they respond."""
 
-    def problems(self) -> list["Problem"]:
-        """What is wrong, and what a person can do about it."""
-        broken = [
-            Problem(f"{source} cannot be read: {why}", "Mend it; it is read again by itself.")
-            for source, why in self.failures.items()
+    def problems(self) -> list["HealthProblem"]:
+        """Return everything that needs attention, each with a suggested fix."""
+        failed_sources = [
+            HealthProblem(
+                f"Source {source!r} failed: {reason}", "Fix the cause. It is retried automatically."
+            )
+            for source, reason in self.failures.items()
         ]
-        unused = [
-            Problem(f"The pack {name!r} is missing: {why}", "Mend the file; it is read again by itself.")
-            for name, why in self.left_out.items()
+        skipped_packs = [
+            HealthProblem(
+                f"Pack {name!r} was not loaded: {reason}", "Fix the file. It is reloaded automatically."
+            )
+            for name, reason in self.skipped.items()
         ]
-        silent = [
-            Problem(f"The server {name!r} does not answer.", f"See why: onetool servers test {name}")
-            for name, answers in self.servers.items()
-            if not answers
+        silent_servers = [
+            HealthProblem(
+                f"Server {name!r} does not respond.", f"Find the cause with: onetool servers test {name}"
+            )
+            for name, responds in self.servers.items()
+            if not responds
         ]
-        held = [
-            Problem(f"{file} of this project is held back.", "Look at it, then: onetool trust")
-            for file in self.held_back
+        untrusted = [
+            HealthProblem(f"Project file {file} is not trusted.", "Review it, then run: onetool trust")
+            for file in self.untrusted_files
         ]
-        return [*broken, *unused, *silent, *held, *self._left_behind()]
+        return [*failed_sources, *skipped_packs, *silent_servers, *untrusted, *self._abandoned_tools()]
 
-    def _left_behind(self) -> list["Problem"]:
+    def _abandoned_tools(self) -> list["HealthProblem"]:
         if not self.abandoned:
             return []
-        what = f"{self.abandoned} tools still run although nobody waits for them."
-        return [Problem(what, "If the number grows, restart OneTool and look for a tool that never ends.")]
+        what = f"{pluralize(self.abandoned, 'abandoned tool')} still running after a timeout."
+        return [HealthProblem(what, "If the number grows, restart OneTool and fix the tool that hangs.")]
 
 
-class Problem(NamedTuple):
-    """What is wrong, and what would mend it."""
+class HealthProblem(NamedTuple):
+    """A problem and its suggested fix."""
 
     what: str
     fix: str

@@ -1,16 +1,17 @@
-"""The files of an embedding model in its directory."""
+"""The files of an embedding model."""
 
 import hashlib
 from pathlib import Path
 
 WEIGHTS, CONFIG, TOKENIZER = "model.safetensors", "config.json", "tokenizer.json"
-MISSING = "{directory!r} holds no model: {missing!r} is missing. Fetch it with: onetool search install-model"
+MISSING = "No embedding model in {directory!r}: {missing!r} is missing. Run: onetool search install-model"
 
 
 def hash_model(directory: Path) -> bytes:
-    """Return what tells this model from any other.
+    """Return a hash that identifies the model.
 
-    Raises FileNotFoundError that says how to get a model.
+    Raises:
+        FileNotFoundError: A file is missing. The message says how to install a model.
     """
     digest = hashlib.sha256()
     for name in (WEIGHTS, CONFIG, TOKENIZER):

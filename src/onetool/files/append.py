@@ -1,4 +1,4 @@
-"""Append whole lines to a file that several processes write: what was acknowledged stays, nothing is torn."""
+"""Durable appends of whole lines to a file that several processes write."""
 
 import os
 from collections.abc import Callable
@@ -7,14 +7,15 @@ from pathlib import Path
 from .atomic import PRIVATE, PRIVATE_DIR, sync_directory
 from .lock import locked
 
-CHUNK = 64 * 1024
+CHUNK_BYTES = 64 * 1024
 
 
 def append_lines(path: Path, lines: bytes, *, is_torn: Callable[[bytes], bool]) -> None:
-    """Add lines, each with its line feed; on return they are on the disk.
+    """Append lines, each with its newline. They are on disk when this function returns.
 
-    A process that was killed in the middle leaves a last line without an end. `is_torn` says whether such a
-    line is one of ours, and broken: it was never acknowledged, and is cut off. Any other just gets its end.
+    A process that is killed while writing leaves a last line without a newline. If `is_torn` returns True for
+    that line, it is incomplete and is removed; its writer never got an acknowledgment. Otherwise it gets the
+    missing newline.
     """
     path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     is_new = not path.exists()
@@ -22,7 +23,7 @@ def append_lines(path: Path, lines: bytes, *, is_torn: Callable[[bytes], bool]) 
     descriptor = os.open(path, flags, PRIVATE)
     try:
         with locked(descriptor):
-            lines = _mend(descriptor, is_torn) + lines
+            lines = _repair(descriptor, is_torn) + lines
             _write(descriptor, lines)
     finally:
         os.close(descriptor)
@@ -30,35 +31,35 @@ def append_lines(path: Path, lines: bytes, *, is_torn: Callable[[bytes], bool]) 
         sync_directory(path.parent)
 
 
-def _mend(descriptor: int, is_torn: Callable[[bytes], bool]) -> bytes:
-    """Cut off a torn last line; return what the end of the file lacks otherwise."""
+def _repair(descriptor: int, is_torn: Callable[[bytes], bool]) -> bytes:
+    """Remove a torn last line. Return the newline that an untorn last line lacks."""
     size = os.fstat(descriptor).st_size
-    last = _last_line(descriptor, size)
+    last = _unterminated_line(descriptor, size)
     if not last or not is_torn(last):
         return b"\n" if last else b""
     os.ftruncate(descriptor, size - len(last))
     return b""
 
 
-def _last_line(descriptor: int, size: int) -> bytes:
-    """What follows the last line feed: nothing, where all lines are whole."""
-    found = b""
-    while size > 0 and b"\n" not in found:
-        start = max(size - CHUNK, 0)
+def _unterminated_line(descriptor: int, size: int) -> bytes:
+    """Return what follows the last newline."""
+    tail = b""
+    while size > 0 and b"\n" not in tail:
+        start = max(size - CHUNK_BYTES, 0)
         os.lseek(descriptor, start, os.SEEK_SET)
-        found = os.read(descriptor, size - start) + found
+        tail = os.read(descriptor, size - start) + tail
         size = start
-        if found.endswith(b"\n"):
+        if tail.endswith(b"\n"):
             return b""
-    return found[found.rfind(b"\n") + 1 :]
+    return tail[tail.rfind(b"\n") + 1 :]
 
 
 def _write(descriptor: int, lines: bytes) -> None:
-    before = os.fstat(descriptor).st_size
+    size_before = os.fstat(descriptor).st_size
     try:
         while lines:
             lines = lines[os.write(descriptor, lines) :]
         os.fsync(descriptor)
-    except OSError:  # the disk is full: leave no half line
-        os.ftruncate(descriptor, before)
+    except OSError:  # probably a full disk: leave no partial line
+        os.ftruncate(descriptor, size_before)
         raise

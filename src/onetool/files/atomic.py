@@ -1,4 +1,4 @@
-"""Write a file whole or not at all, also when the power goes."""
+"""Atomic, durable file writes."""
 
 import os
 import secrets
@@ -11,15 +11,15 @@ PRIVATE_DIR = 0o700
 def write_atomic(
     path: Path, content: bytes, *, mode: int = PRIVATE, make_parents: bool = True, durable: bool = True
 ) -> None:
-    """Replace the file by `content`; a reader sees the old or the new one, never a part.
+    """Replace the content of a file. A reader sees either the old or the new content, never a part.
 
-    durable: wait for the disk; what can be made again from other files need not.
+    durable: wait until the content is on disk. Not needed for what can be rebuilt from other files.
     """
     if make_parents:
         path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _write_new(temporary, content, mode, durable)
+        _create(temporary, content, mode, durable)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -29,12 +29,12 @@ def write_atomic(
 
 
 def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
-    """Write the file only if there is none, whole or not at all; return whether it was written."""
+    """Create a file with this content, atomically. Return False if the file exists."""
     path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _write_new(temporary, content, mode)
-        os.link(temporary, path)  # fails where there is a file, and never shows a part of one
+        _create(temporary, content, mode)
+        os.link(temporary, path)  # atomic, and fails if the file exists
     except FileExistsError:
         return False
     finally:
@@ -43,7 +43,7 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     return True
 
 
-def _write_new(path: Path, content: bytes, mode: int, durable: bool = True) -> None:
+def _create(path: Path, content: bytes, mode: int, durable: bool = True) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
@@ -53,8 +53,8 @@ def _write_new(path: Path, content: bytes, mode: int, durable: bool = True) -> N
 
 
 def sync_directory(path: Path) -> None:
-    """Make the names in a directory last."""
-    if os.name == "nt":  # pragma: no cover - Windows cannot open a directory, and needs no sync of it
+    """Make created, renamed and deleted names in a directory durable."""
+    if os.name == "nt":  # pragma: no cover - Windows cannot open a directory and does not need this
         return
     descriptor = os.open(path, os.O_RDONLY)
     try:

@@ -1,4 +1,4 @@
-"""One process at a time on an open file; the system lets go when the process dies."""
+"""Exclusive locks on open files. The operating system releases them when the process ends."""
 
 import os
 import sys
@@ -6,50 +6,51 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-PATIENCE = 10.0
-FIRST_WAIT, LONGEST_WAIT = 0.0005, 0.02
+TIMEOUT_S = 10.0
+MIN_WAIT_S, MAX_WAIT_S = 0.0005, 0.02
 
-if sys.platform == "win32":  # pragma: no cover - the same promise by other means
+if sys.platform == "win32":  # pragma: no cover - the same guarantee with other system calls
     import msvcrt
 
-    FAR = 2**62
-    """Locked far behind the end: Windows would not let others read a byte that is locked."""
+    LOCK_OFFSET = 2**62
+    """Position of the locked byte, far behind the end: Windows blocks reads of a locked byte."""
 
-    def _try(descriptor: int) -> None:
-        os.lseek(descriptor, FAR, os.SEEK_SET)
+    def _try_lock(descriptor: int) -> None:
+        os.lseek(descriptor, LOCK_OFFSET, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
 
-    def _release(descriptor: int) -> None:
-        os.lseek(descriptor, FAR, os.SEEK_SET)
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, LOCK_OFFSET, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
 else:
     import fcntl
 
-    def _try(descriptor: int) -> None:
+    def _try_lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def _release(descriptor: int) -> None:
+    def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 @contextmanager
-def locked(descriptor: int, patience: float = PATIENCE) -> Iterator[None]:
-    """Hold the file for the block, against other processes and other openings of it in this one.
+def locked(descriptor: int, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
+    """Lock an open file for the block, against other processes and other descriptors in this process.
 
-    Raises TimeoutError when somebody else holds it for longer than `patience` seconds.
+    Raises:
+        TimeoutError: The lock was not released within `timeout_s` seconds.
     """
-    end, wait = time.monotonic() + patience, FIRST_WAIT
+    end, wait_s = time.monotonic() + timeout_s, MIN_WAIT_S
     while True:
         try:
-            _try(descriptor)
+            _try_lock(descriptor)
             break
         except OSError:
             if time.monotonic() > end:
-                raise TimeoutError(f"somebody else has held the file for {patience:g} s") from None
-            time.sleep(wait)
-            wait = min(wait * 2, LONGEST_WAIT)
+                raise TimeoutError(f"the file has been locked for {timeout_s:g} s") from None
+            time.sleep(wait_s)
+            wait_s = min(wait_s * 2, MAX_WAIT_S)
     try:
         yield
     finally:
-        _release(descriptor)
+        _unlock(descriptor)

@@ -1,4 +1,4 @@
-"""The guarded, pooled HTTP clients: every connection is made to an address that was checked."""
+"""Pooled HTTP clients that connect only to checked addresses."""
 
 import logging
 import threading
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class HttpClients:
-    """One client for threads and one for the event loop, each with its pool, made when first needed."""
+    """A client for threads and one for the event loop, each with its own pool, created on first use."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
@@ -20,33 +20,33 @@ class HttpClients:
         self._lock = threading.Lock()
 
     def client(self) -> "httpx2.Client":
-        """Return the client for threads: it follows redirects. Do not close it."""
+        """Return the client for threads, which follows redirects. Do not close it."""
         with self._lock:
             if self._client is None:
                 from .transports import make_client
 
-                _keep_urls_out_of_logs()
+                _disable_request_logs()
                 self._client = make_client(self._allowed)
             return self._client
 
     def async_client(self) -> "httpx2.AsyncClient":
         """Return the client of the running event loop. Do not close it.
 
-        It follows no redirects and keeps no cookies: calls of different tools share it.
+        It follows no redirects and stores no cookies, because different tools share it.
         """
         if self._async_client is None:
             from .transports import make_async_client
 
-            _keep_urls_out_of_logs()
+            _disable_request_logs()
             self._async_client = make_async_client(self.async_transport())
         return self._async_client
 
     def async_transport(self) -> "httpx2.AsyncHTTPTransport":
-        """Return the pool of the running event loop, for requests that are to be sent as they stand."""
+        """Return the transport of the running event loop, for requests to send without client defaults."""
         if self._async_transport is None:
-            from .transports import AsyncTransport
+            from .transports import AsyncGuardedTransport
 
-            self._async_transport = AsyncTransport(self._allowed)
+            self._async_transport = AsyncGuardedTransport(self._allowed)
         return self._async_transport
 
     def close(self) -> None:
@@ -57,17 +57,17 @@ class HttpClients:
             client.close()
 
     async def aclose(self) -> None:
-        """Close all connections; call it in the loop that used them."""
+        """Close all connections. Call this on the event loop that used them."""
         self.close()
         transport, self._async_client, self._async_transport = self._async_transport, None, None
         if transport is not None:
             await transport.aclose()
 
 
-def _keep_urls_out_of_logs() -> None:
-    """A line for each request would repeat its URL, and with it keys that stand in the query."""
-    logging.getLogger("httpx2").addFilter(_is_no_request)
+def _disable_request_logs() -> None:
+    """Drop httpx's log line for each request, because its URL may contain secrets in the query."""
+    logging.getLogger("httpx2").addFilter(_is_above_info)
 
 
-def _is_no_request(record: logging.LogRecord) -> bool:
+def _is_above_info(record: logging.LogRecord) -> bool:
     return record.levelno > logging.INFO

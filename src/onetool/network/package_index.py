@@ -1,4 +1,4 @@
-"""A wheel from a package index, without an installer: the index's plain pages, over the guarded client."""
+"""Download of a wheel from a package index without an installer, over the guarded client."""
 
 from collections.abc import Callable, Mapping, Sequence
 from html.parser import HTMLParser
@@ -11,63 +11,66 @@ if TYPE_CHECKING:
     import httpx2
 
 PYPI, PYPI_FILES = "https://pypi.org/simple", "files.pythonhosted.org"
-FIRST = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
-MORE = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL")
-LARGEST_PAGE, LARGEST_WHEEL = 8 * 2**20, 512 * 2**20
+INDEX_VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+EXTRA_INDEX_VARIABLES = ("PIP_EXTRA_INDEX_URL", "UV_EXTRA_INDEX_URL")
+MAX_PAGE_BYTES, MAX_WHEEL_BYTES = 8 * 2**20, 512 * 2**20
 OK = 200
 
-Report = Callable[[int, int], None]
-"""Told how many bytes are there, and of how many; 0 where that is not known."""
+DownloadProgress = Callable[[int, int], None]
+"""Receives the number of bytes downloaded and the total; the total is 0 if unknown."""
 
 
-class WheelNotFetched(ConnectionError):
-    """No index has the wheel, or none can be reached."""
+class WheelDownloadError(ConnectionError):
+    """The wheel could not be downloaded from any index."""
 
 
 def index_urls(env: Mapping[str, str]) -> list[str]:
-    """Return the indexes that pip or uv would ask over HTTP, in their order."""
-    first = next((env[name] for name in FIRST if env.get(name)), PYPI)
-    urls = [first, *(url for name in MORE for url in env.get(name, "").split())]
+    """Return the HTTP indexes that pip or uv would use, in their order."""
+    first = next((env[name] for name in INDEX_VARIABLES if env.get(name)), PYPI)
+    urls = [first, *(url for name in EXTRA_INDEX_VARIABLES for url in env.get(name, "").split())]
     return [url.rstrip("/") for url in urls if url.startswith(("https://", "http://"))]
 
 
-def fetch_wheel(indexes: Sequence[str], project: str, wheel: str, into: Path, report: Report) -> None:
-    """Write a wheel of the first index that has it to a file.
+def fetch_wheel(
+    indexes: Sequence[str], project: str, wheel: str, destination: Path, on_progress: DownloadProgress
+) -> None:
+    """Download a wheel from the first index that has it.
 
-    Raises WheelNotFetched with what each index said; never with the password that a URL may hold.
+    Raises:
+        WheelDownloadError: No index has it. The message has the error of each index, without the passwords
+            that index URLs may contain.
     """
     import httpx2
 
-    said = []
+    problems = []
     for index in indexes:
         try:
             page = httpx2.URL(f"{index}/{project}/")
-        except httpx2.InvalidURL:  # it would repeat what stands in the place of the port
-            said.append("a URL that cannot be read")
+        except httpx2.InvalidURL:  # the error may quote a password
+            problems.append("invalid URL")
             continue
         try:
-            _fetch_from(page, wheel, into, report)
+            _fetch_from(page, wheel, destination, on_progress)
             return
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:
-            said.append(f"{page.host}: {error or type(error).__name__}")
-    raise WheelNotFetched(
-        f"{wheel!r} cannot be fetched. {'; '.join(said) or 'No index is reached over HTTP.'}"
+            problems.append(f"{page.host}: {error or type(error).__name__}".rstrip("."))
+    raise WheelDownloadError(
+        f"Cannot download {wheel!r}: {'; '.join(problems) or 'no HTTP index configured'}."
     )
 
 
-def _fetch_from(page: "httpx2.URL", wheel: str, into: Path, report: Report) -> None:
-    """The operator has chosen this index: it may be a private one."""
-    clients = HttpClients([page.host, PYPI_FILES])
+def _fetch_from(page: "httpx2.URL", wheel: str, destination: Path, on_progress: DownloadProgress) -> None:
+    clients = HttpClients([page.host, PYPI_FILES])  # the operator chose this index, so it may be private
     try:
         client = clients.client()
         listing = bytearray()
-        _download(client, page, listing.extend, LARGEST_PAGE)
-        links = _Links(listing.decode("utf-8", "replace"))
-        link = next((one for one in links.found if _file_name(one) == wheel), None)
+        _download(client, page, listing.extend, MAX_PAGE_BYTES)
+        links = _LinkParser(listing.decode("utf-8", "replace")).links
+        link = next((link for link in links if _file_name(link) == wheel), None)
         if link is None:
-            raise WheelNotFetched("it is not listed there.")
-        with into.open("wb") as file:
-            _download(client, _joined(page, link), file.write, LARGEST_WHEEL, report)
+            raise WheelDownloadError("not in the index")
+        with destination.open("wb") as file:
+            _download(client, _absolute_url(page, link), file.write, MAX_WHEEL_BYTES, on_progress)
     finally:
         clients.close()
 
@@ -76,23 +79,23 @@ def _download(
     client: "httpx2.Client",
     url: "httpx2.URL",
     write: Callable[[bytes], object],
-    most: int,
-    report: Report = lambda done, total: None,
+    max_bytes: int,
+    on_progress: DownloadProgress = lambda done, total: None,
 ) -> None:
-    with client.stream("GET", url, headers={"Accept": "text/html, */*;q=0.1"}) as answer:
-        if answer.status_code != OK:
-            raise WheelNotFetched(f"status {answer.status_code}")
-        done, total = 0, int(answer.headers.get("Content-Length") or 0)
-        for block in answer.iter_bytes():
+    with client.stream("GET", url, headers={"Accept": "text/html, */*;q=0.1"}) as response:
+        if response.status_code != OK:
+            raise WheelDownloadError(f"status {response.status_code}")
+        done, total = 0, int(response.headers.get("Content-Length") or 0)
+        for block in response.iter_bytes():
             done += len(block)
-            if done > most:
-                raise WheelNotFetched(f"the answer is larger than {most} bytes.")
+            if done > max_bytes:
+                raise WheelDownloadError(f"the response is larger than {max_bytes} bytes")
             write(block)
-            report(done, total)
+            on_progress(done, total)
 
 
-def _joined(page: "httpx2.URL", link: str) -> "httpx2.URL":
-    """Where a link leads; what the index was asked with goes to the same server only."""
+def _absolute_url(page: "httpx2.URL", link: str) -> "httpx2.URL":
+    """Return the absolute URL of a link, with the credentials of the index only on the same origin."""
     url = page.join(link)
     if (url.scheme, url.host, url.port) == (page.scheme, page.host, page.port):
         return url.copy_with(username=page.username or None, password=page.password or None)
@@ -103,11 +106,11 @@ def _file_name(link: str) -> str:
     return link.partition("#")[0].partition("?")[0].rpartition("/")[2]
 
 
-class _Links(HTMLParser):
+class _LinkParser(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[str] = []
+        self.links: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [value for name, value in attrs if tag == "a" and name == "href" and value]
+        self.links += [value for name, value in attrs if tag == "a" and name == "href" and value]

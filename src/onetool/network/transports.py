@@ -1,4 +1,4 @@
-"""The clients themselves, over connections that resolve once and dial what was checked."""
+"""HTTP transports that resolve a host once, check its addresses and connect to exactly those."""
 
 import asyncio
 import ssl
@@ -14,13 +14,13 @@ import httpx2
 
 from .resolution import HostNotAllowed, resolve
 
-TIMEOUT = 10.0
-CONNECTIONS, IDLE, IDLE_SECONDS = 100, 20, 5.0
-NO_SOCKETS = "Unix sockets are not reached from here."
+TIMEOUT_S = 10.0
+MAX_CONNECTIONS, MAX_IDLE_CONNECTIONS, IDLE_TIMEOUT_S = 100, 20, 5.0
+NO_UNIX_SOCKETS = "Unix sockets are not allowed."
 
 
-class Backend(httpcore2.SyncBackend):
-    """Connects threads."""
+class GuardedBackend(httpcore2.SyncBackend):
+    """Opens checked connections for threads."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
@@ -33,7 +33,7 @@ class Backend(httpcore2.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Connect to the first address of a host that answers."""
+        """Connect to the first address of a host that accepts the connection."""
         failure: Exception = OSError(f"{host!r} has no address")
         for address in resolve(host, port, self._allowed):
             try:
@@ -43,12 +43,12 @@ class Backend(httpcore2.SyncBackend):
         raise failure
 
     def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore2.NetworkStream:
-        """Refuse."""
-        raise HostNotAllowed(NO_SOCKETS)
+        """Reject the connection."""
+        raise HostNotAllowed(NO_UNIX_SOCKETS)
 
 
-class Stream(httpcore2.AsyncNetworkStream):
-    """A connection that is closed also when its call is given up in the middle of the TLS handshake."""
+class GuardedStream(httpcore2.AsyncNetworkStream):
+    """A connection that is also closed when its task is cancelled during the TLS handshake."""
 
     def __init__(self, stream: httpcore2.AsyncNetworkStream) -> None:
         self._stream = stream
@@ -58,7 +58,7 @@ class Stream(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        """Go on encrypted."""
+        """Start TLS."""
         try:
             return await self._stream.start_tls(ssl_context, server_hostname, timeout)
         except asyncio.CancelledError:
@@ -66,8 +66,8 @@ class Stream(httpcore2.AsyncNetworkStream):
             raise
 
 
-class AsyncBackend(httpcore2.AnyIOBackend):
-    """Connects the event loop."""
+class AsyncGuardedBackend(httpcore2.AnyIOBackend):
+    """Opens checked connections for the event loop."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._allowed = allowed
@@ -80,11 +80,11 @@ class AsyncBackend(httpcore2.AnyIOBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """Connect to the first address of a host that answers."""
+        """Connect to the first address of a host that accepts the connection."""
         failure: Exception = httpcore2.ConnectError(f"{host!r} has no address")
         for address in await _resolve(host, port, self._allowed, timeout):
             try:
-                return Stream(
+                return GuardedStream(
                     await super().connect_tcp(address, port, timeout, local_address, socket_options)
                 )
             except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
@@ -92,42 +92,44 @@ class AsyncBackend(httpcore2.AnyIOBackend):
         raise failure
 
     async def connect_unix_socket(self, *args: Any, **kwargs: Any) -> httpcore2.AsyncNetworkStream:
-        """Refuse."""
-        raise HostNotAllowed(NO_SOCKETS)
+        """Reject the connection."""
+        raise HostNotAllowed(NO_UNIX_SOCKETS)
 
 
-class Transport(httpx2.HTTPTransport):
-    """A pool for threads."""
+class GuardedTransport(httpx2.HTTPTransport):
+    """A connection pool for threads."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
-        self._pool = httpcore2.ConnectionPool(ssl_context=_ssl_context(), network_backend=Backend(allowed))
+        self._pool = httpcore2.ConnectionPool(
+            ssl_context=_ssl_context(), network_backend=GuardedBackend(allowed)
+        )
 
 
-class AsyncTransport(httpx2.AsyncHTTPTransport):
-    """A pool for the event loop."""
+class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
+    """A connection pool for the event loop."""
 
     def __init__(self, allowed: Sequence[str]) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=_ssl_context(),
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=IDLE,
-            keepalive_expiry=IDLE_SECONDS,
-            network_backend=AsyncBackend(allowed),
+            max_connections=MAX_CONNECTIONS,
+            max_keepalive_connections=MAX_IDLE_CONNECTIONS,
+            keepalive_expiry=IDLE_TIMEOUT_S,
+            network_backend=AsyncGuardedBackend(allowed),
         )
 
 
 def make_client(allowed: Sequence[str]) -> httpx2.Client:
-    """Make the client for threads."""
+    """Create the client for threads."""
     return httpx2.Client(
-        transport=Transport(allowed), timeout=TIMEOUT, follow_redirects=True, trust_env=False
+        transport=GuardedTransport(allowed), timeout=TIMEOUT_S, follow_redirects=True, trust_env=False
     )
 
 
 def make_async_client(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClient:
-    """Make the client for the event loop."""
+    """Create the client for the event loop."""
     return httpx2.AsyncClient(
         transport=transport,
-        timeout=TIMEOUT,
+        timeout=TIMEOUT_S,
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         follow_redirects=False,
         trust_env=False,
@@ -136,14 +138,14 @@ def make_async_client(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClien
 
 @cache
 def _ssl_context() -> ssl.SSLContext:
-    """One for all pools: to read the certificates takes longer than most requests."""
+    """Return one context for all pools: reading the certificates takes longer than most requests."""
     return httpx2.create_ssl_context(trust_env=False)
 
 
 async def _resolve(host: str, port: int, allowed: Sequence[str], timeout: float | None) -> list[str]:
-    """Resolve on a thread of its own: a slow name server holds up neither the loop nor the exit."""
+    """Resolve on a daemon thread, so that a slow name server blocks neither the loop nor the exit."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[list[str] | Exception] = loop.create_future()
+    future: asyncio.Future[list[str] | Exception] = loop.create_future()
 
     def work() -> None:
         outcome: list[str] | Exception
@@ -151,22 +153,22 @@ async def _resolve(host: str, port: int, allowed: Sequence[str], timeout: float 
             outcome = resolve(host, port, allowed)
         except (OSError, UnicodeError) as error:
             outcome = error
-        with suppress(RuntimeError):  # the loop is closed: nobody waits
-            loop.call_soon_threadsafe(_settle, found, outcome)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(_set_result, future, outcome)
 
     threading.Thread(target=work, name="onetool-resolve", daemon=True).start()
     try:
         async with asyncio.timeout(timeout):
-            outcome = await found
+            outcome = await future
     except TimeoutError as error:
-        raise httpcore2.ConnectTimeout(f"{host!r} was not resolved in time") from error
+        raise httpcore2.ConnectTimeout(f"resolving {host!r} timed out") from error
     if isinstance(outcome, HostNotAllowed):
         raise outcome
     if isinstance(outcome, Exception):
-        raise httpcore2.ConnectError(f"{host!r} was not resolved: {outcome}") from outcome
+        raise httpcore2.ConnectError(f"cannot resolve {host!r}: {outcome}") from outcome
     return outcome
 
 
-def _settle(found: "asyncio.Future[list[str] | Exception]", outcome: list[str] | Exception) -> None:
-    if not found.done():
-        found.set_result(outcome)
+def _set_result(future: "asyncio.Future[list[str] | Exception]", outcome: list[str] | Exception) -> None:
+    if not future.done():
+        future.set_result(outcome)

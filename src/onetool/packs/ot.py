@@ -1,4 +1,4 @@
-"""ot: what OneTool knows of itself, and of its own state."""
+"""ot: the configuration, health and state of OneTool."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from onetool.sdk import ErrorText, LogSpan, YamlList, YamlMap, get_config, publi
 from onetool.sdk import check_deps as check_dependencies
 from onetool.sdk import health as check_health
 from onetool.sdk import reload as reload_configuration
+from onetool.sdk import version as get_version
 
 pack = "ot"
 
@@ -13,7 +14,7 @@ CONNECTED = {True: "connected", False: "disconnected"}
 
 
 def config() -> dict[str, Any]:
-    """Show the aliases, snippets and servers that are configured.
+    """Show the configured aliases, snippets and servers.
 
     Returns:
         aliases (name and target), snippets (name and description), servers (names).
@@ -24,13 +25,13 @@ def config() -> dict[str, Any]:
     snippets = get_config("snippets")
     return YamlMap(
         aliases=get_config("aliases"),
-        snippets={name: {"description": known["description"]} for name, known in snippets.items()},
+        snippets={name: {"description": snippet["description"]} for name, snippet in snippets.items()},
         servers=list(get_config("servers")),
     )
 
 
 def health() -> dict[str, Any]:
-    """Check the parts of OneTool, and whether other MCP servers answer.
+    """Check the health of OneTool and of the configured MCP servers.
 
     Returns:
         version, python, cwd, registry (status and number of tools), proxy (status of each server).
@@ -38,15 +39,15 @@ def health() -> dict[str, Any]:
     Example:
         ot.health()
     """
-    found = check_health()
-    servers = {name: CONNECTED[answers] for name, answers in found.servers.items()}
+    report = check_health()
+    servers = {name: CONNECTED[is_connected] for name, is_connected in report.servers.items()}
     return YamlMap(
-        version=found.version,
-        python=found.python,
-        cwd=found.cwd,
-        registry={"status": "degraded" if found.failures else "ok", "tool_count": found.tool_count},
+        version=report.version,
+        python=report.python,
+        cwd=report.cwd,
+        registry={"status": "degraded" if report.failures else "ok", "tool_count": report.tool_count},
         proxy={
-            "status": "ok" if all(found.servers.values()) else "degraded",
+            "status": "ok" if all(report.servers.values()) else "degraded",
             "server_count": len(servers),
             "servers": servers,
         },
@@ -54,10 +55,10 @@ def health() -> dict[str, Any]:
 
 
 def reload() -> str:
-    """Read all settings, secrets, prompts and packs again; a broken file leaves everything as it was.
+    """Reload settings, secrets, prompts and packs. If a file is invalid, nothing changes.
 
     Returns:
-        `OK: Configuration reloaded`, or an error that names the file and line.
+        `OK: Configuration reloaded`, or an error with the file and line.
 
     Example:
         ot.reload()
@@ -70,11 +71,11 @@ def reload() -> str:
 
 
 def notify(topic: str, message: str) -> str:
-    """Leave a message for a person: it is appended to the file that is configured for the topic.
+    """Leave a message for the user. It is appended to the file configured for the topic.
 
     Args:
-        topic: What it is about, such as `notes`; the first configured pattern that matches decides.
-        message: The text.
+        topic: The topic, such as `notes`. The first configured pattern that matches selects the file.
+        message: The message text.
 
     Returns:
         `OK: <topic> -> <file>`, or `SKIP: no matching topic`.
@@ -85,7 +86,7 @@ def notify(topic: str, message: str) -> str:
     try:
         file = publish(topic, message)
     except OSError as error:
-        return ErrorText(f"Error: Cannot write the note: {error.strerror or error}")
+        return ErrorText(f"Error: Cannot write the message: {error.strerror or error}")
     return f"OK: {topic} -> {file}" if file else "SKIP: no matching topic"
 
 
@@ -93,10 +94,10 @@ def check(tool: str | None = None) -> list[dict[str, Any]]:
     """Check the programs, libraries and secrets that tools need.
 
     Args:
-        tool: A pack or a tool, for only that one.
+        tool: Check only this pack or tool.
 
     Returns:
-        For each need: tool, kind (cli, lib or secret), name, status (ok or missing), version, install.
+        For each requirement: tool, kind (cli, lib or secret), name, status (ok or missing), version, install.
 
     Example:
         ot.check(tool="ripgrep")
@@ -113,15 +114,15 @@ def result(
     fuzzy: bool = False,
     path: str | None = None,
 ) -> Any:
-    """Read lines of a large output that was stored aside.
+    """Read lines of a stored large output.
 
     Args:
-        handle: The handle that the summary named.
-        offset: The first line to return, from 1 on.
-        limit: How many lines to return at most.
-        search: Only lines that match this regular expression; offset and limit count these.
-        fuzzy: Take search as words that may be misspelt, best matches first.
-        path: For JSON, the part to read, such as items.0.name.
+        handle: The handle from the summary.
+        offset: First line to return, counted from 1.
+        limit: Maximum number of lines.
+        search: Return only lines that match this regular expression; offset and limit count matches.
+        fuzzy: Treat search as words with possible typos; best matches first.
+        path: For JSON, the path of the part to read, such as items.0.name.
 
     Returns:
         lines, total_lines (of the whole output), returned, offset, has_more.
@@ -129,23 +130,23 @@ def result(
     Example:
         ot.result(handle="abc123", search="error", limit=20)
     """
-    asked = {"handle": handle, "offset": offset, "limit": limit} | ({"search": search} if search else {})
-    with LogSpan("ot.result", **asked):
+    inputs = {"handle": handle, "offset": offset, "limit": limit} | ({"search": search} if search else {})
+    with LogSpan("ot.result", **inputs):
         if offset < 1:
             raise ValueError(f"offset must be >= 1 (1-indexed), got {offset}")
         if limit < 1:
             raise ValueError(f"limit must be >= 1, got {limit}")
         try:
-            found = query_result(handle, offset=offset, limit=limit, search=search, fuzzy=fuzzy, path=path)
-        except LookupError as error:  # a state of things, not a mistake of the caller's
-            return ErrorText(f"Error: {error.args[0]} Run the command again to get a new one.")
-    return YamlMap(found)
+            lines = query_result(handle, offset=offset, limit=limit, search=search, fuzzy=fuzzy, path=path)
+        except LookupError as error:  # an expected situation, not an error in the call
+            return ErrorText(f"Error: {error.args[0]} Run the command again to get a new handle.")
+    return YamlMap(lines)
 
 
 def version() -> str:
-    """Tell the version of OneTool.
+    """Return the OneTool version.
 
     Example:
         ot.version()
     """
-    return check_health().version
+    return get_version()

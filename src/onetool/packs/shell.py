@@ -1,4 +1,4 @@
-"""shell: where OneTool runs."""
+"""shell: the environment that OneTool runs in."""
 
 from onetool.sdk import tool, working_directory
 
@@ -7,7 +7,7 @@ pack = "shell"
 
 @tool(cacheable=True, parallel=True)
 def pwd() -> str:
-    """Tell the current working directory; relative paths start there.
+    """Return the current working directory, which relative paths are resolved against.
 
     Returns:
         The absolute path.

@@ -1,4 +1,4 @@
-"""time: what time it is."""
+"""time: the current time."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,10 +7,10 @@ pack = "time"
 
 
 def now() -> dict[str, Any]:
-    """Tell the current time.
+    """Return the current time.
 
     Returns:
-        timestamp: milliseconds since 1970-01-01 UTC. iso: the same instant as ISO 8601 in UTC.
+        timestamp: milliseconds since 1970-01-01 UTC. iso: the same time in ISO 8601 format, UTC.
 
     Example:
         time.now()["iso"]

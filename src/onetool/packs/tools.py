@@ -1,4 +1,4 @@
-"""tools: probes of the way a call takes."""
+"""tools: connection tests."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ pack = "tools"
 
 @tool(cacheable=True, parallel=True)
 def echo(message: Any) -> Any:
-    """Give the message back exactly as it came, to check that calls get through.
+    """Return the message unchanged. Use it to test the connection.
 
     Args:
         message: Any JSON value.

@@ -1,73 +1,76 @@
-"""How many calls run at once. Inner calls need no place in the house: whoever makes them holds one."""
+"""Limits on how many calls run at once and how often a tool is called."""
 
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
-from onetool.domain.caller import Caller
+from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.tool import ToolSpec
+from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import RateLimiter
 
-from .places import Places
+from .slots import Slots
 
 MAX_DEPTH = 8
-"""Tools that call tools that call tools: deeper is a circle."""
+"""Limit for tools that call tools; deeper nesting is assumed to be a loop."""
 
 
 class Admission:
-    """Lets calls in, and makes them wait, within their own time, while the house is full."""
+    """Admits calls within the limits. A call waits for a free slot until its deadline.
+
+    Nested calls need no global slot, because the outermost call already holds one.
+    """
 
     def __init__(self, max_concurrent: int, rates: RateLimiter) -> None:
         self._rates = rates
-        self._house = Places(max_concurrent)
-        self._tools: WeakValueDictionary[str, Places] = WeakValueDictionary()
+        self._global_slots = Slots(max_concurrent)
+        self._tool_slots: WeakValueDictionary[str, Slots] = WeakValueDictionary()
 
-    async def enter(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Places]:
-        """Take the places that this call needs; `leave` gives them back.
+    async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Slots]:
+        """Acquire the slots that this call needs. Pass them to `release` afterwards.
 
-        Raises ExecutionError when none becomes free in time, or when calls are nested too deeply.
+        Raises:
+            ExecutionError: The rate limit is exceeded, no slot became free in time, or calls are nested too
+                deeply.
         """
         if caller.depth > MAX_DEPTH:
             message = f"{spec.name} was not called: tools call each other more than {MAX_DEPTH} levels deep."
             raise ExecutionError(Reason.BUSY, message)
         if spec.max_calls_per_minute is not None:
             self._check_rate(spec, spec.max_calls_per_minute)
-        taken: list[Places] = []
+        acquired: list[Slots] = []
         try:
-            for places in self._needed(spec, caller):
-                if not places.take():
-                    await places.wait(deadline)
-                taken.append(places)
+            for slots in self._required_slots(spec, caller):
+                if not slots.try_acquire():
+                    await slots.wait(deadline)
+                acquired.append(slots)
         except BaseException as error:
-            self.leave(taken)
+            self.release(acquired)
             if isinstance(error, TimeoutError):
                 message = f"{spec.name} was not called: too many calls are running. Try again later."
                 raise ExecutionError(Reason.BUSY, message) from None
             raise
-        return taken
+        return acquired
+
+    def release(self, acquired: Sequence[Slots]) -> None:
+        """Release the slots that `acquire` returned."""
+        for slots in acquired:
+            slots.release()
 
     def _check_rate(self, spec: ToolSpec, per_minute: int) -> None:
-        wait = self._rates.take(spec.name, per_minute)
-        if wait > 0:
-            message = f"{spec.name} was not called: it may be called {per_minute} times a minute."
-            raise ExecutionError(Reason.RATE_LIMITED, f"{message} Try again in {wait:.0f} s.")
+        wait_s = self._rates.try_acquire(spec.name, per_minute)
+        if wait_s > 0:
+            message = f"{spec.name} was not called: it is limited to {per_minute} calls per minute."
+            raise ExecutionError(Reason.RATE_LIMITED, f"{message} Try again in {wait_s:.0f} s.")
 
-    def leave(self, taken: Sequence[Places]) -> None:
-        """Give places back."""
-        for places in taken:
-            places.give()
+    def _required_slots(self, spec: ToolSpec, caller: Caller) -> Sequence[Slots]:
+        """Return the tool's slots first: a call that waits for those must not occupy a global slot."""
+        global_slots = () if caller.depth else (self._global_slots,)
+        if spec.max_concurrent is None:
+            return global_slots
+        return (self._slots_of(spec.name, spec.max_concurrent), *global_slots)
 
-    def _needed(self, spec: ToolSpec, caller: Caller) -> Sequence[Places]:
-        """The tool's place first: who waits for that must not keep others out of the house."""
-        house = () if caller.depth else (self._house,)
-        return (
-            house
-            if spec.max_concurrent is None
-            else (self._places_of(spec.name, spec.max_concurrent), *house)
-        )
-
-    def _places_of(self, name: str, size: int) -> Places:
-        places = self._tools.get(name)
-        if places is None:
-            places = self._tools[name] = Places(size)
-        return places
+    def _slots_of(self, name: str, size: int) -> Slots:
+        slots = self._tool_slots.get(name)
+        if slots is None:
+            slots = self._tool_slots[name] = Slots(size)
+        return slots

@@ -1,82 +1,84 @@
-"""Run the tool, in time, and let no foreign exception past: the only place that touches a runner."""
+"""Runs a tool under its deadline and maps everything it raises. No other module calls a runner."""
 
 import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from onetool.domain.call import ErrorText
+from onetool.domain.calls.call import ErrorText
+from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.invocation import Invocation
-from onetool.domain.tool import Tool
+from onetool.domain.tools.tool import Tool
 
-from .leash import Leash, Timekeeper
+from .deadline import DeadlineRunner, DeadlineTimer
 
-Enter = Callable[[Invocation], Callable[[], None]]
-"""Make an invocation the current one; returns what undoes that."""
+ActivateCall = Callable[[Invocation], Callable[[], None]]
+"""Makes an invocation the current one and returns a function that undoes it."""
 
 
-class Raised(ExecutionError):
-    """The tool raised; its exception is kept for the doors inside the process."""
+class ToolRaised(ExecutionError):
+    """The tool raised an exception. In-process interfaces raise the original again."""
 
     def __init__(self, error: BaseException) -> None:
         if type(error) is RuntimeError and str(error) == "coroutine raised StopIteration":
-            error = error.__cause__ or error  # no coroutine can raise it: Python wraps it
+            error = error.__cause__ or error  # Python wraps a StopIteration that leaves a coroutine
         super().__init__(Reason.RAISED, describe(error))
         self.error = error
         self.builtin = next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
-class ReturnedError(ExecutionError):
-    """The tool returned an error text, which stays its data."""
+class ToolReturnedError(ExecutionError):
+    """The tool returned an error text. The text is also the data of the result."""
 
     def __init__(self, text: ErrorText) -> None:
         super().__init__(Reason.RETURNED_ERROR, str(text))
         self.text = text
 
 
-async def dispatch(tool: Tool, invocation: Invocation, enter: Enter, timekeeper: Timekeeper) -> Any:
-    """Return what the tool returns.
+async def dispatch(tool: Tool, invocation: Invocation, activate: ActivateCall, timer: DeadlineTimer) -> Any:
+    """Run the tool and return its output.
 
-    Raises ExecutionError, and CancelledError only when the caller's own task is cancelled.
+    Raises:
+        ExecutionError: The tool failed, timed out or cancelled itself.
+        asyncio.CancelledError: The caller's own task was cancelled.
     """
     if tool.runner is None:
-        raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has nothing that runs.")
-    leash = Leash(invocation.deadline, timekeeper)
-    leave = enter(invocation)
+        raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has no implementation.")
+    runner = DeadlineRunner(invocation.deadline, timer)
+    deactivate = activate(invocation)
     failure: ExecutionError | None = None
     cancelled: asyncio.CancelledError | None = None
     output: Any = None
     try:
-        output = await leash.walk(tool.runner(invocation.args, invocation))
+        output = await runner.run(tool.runner(invocation.args, invocation))
     except ExecutionError as error:
         failure = error
     except asyncio.CancelledError as error:
         cancelled, failure = error, ExecutionError(Reason.CANCELLED, f"{invocation.tool} was cancelled.")
-    except BaseException as error:  # noqa: BLE001 - a tool may raise anything, SystemExit too
-        failure = Raised(error)
+    except BaseException as error:  # noqa: BLE001 - a tool may raise anything, even SystemExit
+        failure = ToolRaised(error)
     finally:
-        leave()
-        invocation.over.is_up = True
-        is_callers = leash.drop()
-    if cancelled is not None and is_callers:
-        raise cancelled  # the very one that was sent: cancel scopes know theirs by its text
-    return _verdict(invocation, output, failure, expired=leash.expired)
+        deactivate()
+        invocation.cancelled.is_set = True
+        caller_was_cancelled = runner.detach()
+    if cancelled is not None and caller_was_cancelled:
+        raise cancelled  # the original: cancel scopes recognize their own by its message
+    return _outcome(invocation, output, failure, expired=runner.expired)
 
 
-def _verdict(invocation: Invocation, output: Any, failure: ExecutionError | None, *, expired: bool) -> Any:
+def _outcome(invocation: Invocation, output: Any, failure: ExecutionError | None, *, expired: bool) -> Any:
     if failure is not None and expired:
-        raise ExecutionError(Reason.TIMEOUT, f"{invocation.tool} took too long and was given up.")
+        raise ExecutionError(Reason.TIMEOUT, f"{invocation.tool} timed out.")
     if failure is not None:
         raise failure
     if isinstance(output, ErrorText):
-        raise ReturnedError(output)
+        raise ToolReturnedError(output)
     return output
 
 
 def describe(error: BaseException) -> str:
-    """The type of an exception and its text, if it has one that can be read."""
+    """Return the type of an exception and its text, if it has one."""
     try:
         text = str(error)
-    except BaseException:  # noqa: BLE001 - an exception's own text may raise anything as well
+    except BaseException:  # noqa: BLE001 - `__str__` of a foreign exception may raise anything
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

@@ -1,4 +1,4 @@
-"""The one way a call runs. Read `_steps` from top to bottom."""
+"""The pipeline: the steps that every call runs through, in the order of `Pipeline._run_steps`."""
 
 import asyncio
 import logging
@@ -7,34 +7,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from onetool.catalog.catalog import Catalog, Resolved
-from onetool.domain.call import ErrorText, Meta, ToolCall, ToolResult
-from onetool.domain.caller import Caller
+from onetool.catalog.catalog import Catalog, ResolvedTool
+from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason, ToolError
-from onetool.domain.invocation import Flag, Invocation
-from onetool.domain.redaction import Redactor
-from onetool.domain.texts import cut
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.text.strings import truncate_middle
 from onetool.ports import RateLimiter
 from onetool.threads import Threads
 
 from .admission import Admission
-from .approval import Approval
-from .checks import Checks
-from .dispatch import Enter, Raised, ReturnedError, dispatch
-from .leash import Timekeeper
-from .leaving import Leaving
-from .record import Recorder
+from .approval import ApprovalPolicy
+from .deadline import DeadlineTimer
+from .dispatch import ActivateCall, ToolRaised, ToolReturnedError, dispatch
+from .output_guard import OutputGuard
+from .recorder import Recorder
+from .validation import SchemaValidator
 
 log = logging.getLogger(__name__)
 
-LONGEST_MESSAGE = 4_000
-INSIDE = "sdk"
-"""Calls from one pack to another hand over native objects: nothing leaves the process."""
+MAX_MESSAGE_LENGTH = 4_000
+SDK = "sdk"
+"""Source of calls from one pack to another. Their output stays in the process, as native objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What the settings say of every call."""
+class CallLimits:
+    """Limits from the settings that apply to every call."""
 
     timeout: float = 8.0
     max_concurrent: int = 64
@@ -43,122 +43,127 @@ class Limits:
 
 
 class Pipeline:
-    """Answers every call, and a failed call is an answer too: `run` raises nothing but CancelledError."""
+    """Runs calls. Failures are results: `run` raises nothing but CancelledError."""
 
     def __init__(
         self,
         catalog: Catalog,
         recorder: Recorder,
-        enter: Enter,
+        activate: ActivateCall,
         *,
-        limits: Limits | None = None,
+        limits: CallLimits | None = None,
         rates: RateLimiter,
-        approval: Approval | None = None,
+        approval: ApprovalPolicy | None = None,
         redactor: Redactor | None = None,
         threads: Threads | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._limits = limits or Limits()
-        self._catalog, self._recorder, self._enter = catalog, recorder, enter
-        self._approval, self._redactor = approval or Approval(), redactor or Redactor()
-        self._leaving = Leaving(self._limits.max_output_bytes, self._redactor, threads or Threads())
-        self._checks = Checks(self._limits.max_args_bytes)
+        self._limits = limits or CallLimits()
+        self._catalog, self._recorder, self._activate = catalog, recorder, activate
+        self._approval, self._redactor = approval or ApprovalPolicy(), redactor or Redactor()
+        self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
+        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads or Threads())
         self._clock = clock
-        self._timekeeper = Timekeeper()
+        self._timer = DeadlineTimer()
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
-        """Walk a call through all steps; answer, and remember the answer."""
-        walk = _Walk(call, caller, self._clock())
+        """Run a call through all steps, record it and return its result."""
+        state = _CallState(call, caller, self._clock())
         try:
-            result = ToolResult(ok=True, data=await self._steps(walk), meta=self._meta(walk))
+            result = ToolResult(ok=True, data=await self._run_steps(state), meta=self._meta(state))
         except ToolError as error:
-            result = self._failure(walk, error)
-        except Exception as error:  # the last wall: whatever it was, the caller gets an answer
-            log.exception("a call of %r could not be answered", call.name)
-            why = f"{call.name!r} could not be called: {type(error).__name__}."
-            result = self._failure(walk, ExecutionError(Reason.RAISED, why))
+            result = self._failure(state, error)
+        except Exception as error:  # a bug of ours must not reach the caller as an exception
+            log.exception("internal error in a call of %r", call.name)
+            message = f"Internal error in a call of {call.name!r}: {type(error).__name__}."
+            result = self._failure(state, ExecutionError(Reason.RAISED, message))
         except asyncio.CancelledError:
-            left = ExecutionError(Reason.CANCELLED, "The caller left.")
-            self._recorder.add(call, caller, self._meta(walk, left.reason), walk.sizes, walk.tool_id)
+            self._record(state, self._meta(state, Reason.CANCELLED))
             raise
-        self._recorder.add(call, caller, result.meta, walk.sizes, walk.tool_id)
+        self._record(state, result.meta)
         return result
 
-    async def _steps(self, walk: "_Walk") -> Any:
-        call, caller = walk.call, walk.caller
-        walk.resolved = resolved = await self._catalog.resolve(call.name, caller)
-        walk.bytes_in = self._checks.check_args(resolved, call.args)
+    async def _run_steps(self, state: "_CallState") -> Any:
+        """Resolve, validate, admit, approve, run, validate the output. Return the output."""
+        call, caller = state.call, state.caller
+        state.resolved = resolved = await self._catalog.resolve(call.name, caller)
+        state.bytes_in = self._validator.validate_args(resolved, call.args)
         deadline = self._deadline(resolved, caller)
-        places = await self._admission.enter(resolved.tool.spec, caller, deadline)
+        slots = await self._admission.acquire(resolved.tool.spec, caller, deadline)
         try:
             if await self._approval.check(resolved, call.args, caller):
-                deadline = self._deadline(resolved, caller)  # a person's thinking is not the tool's time
-            output = await self._run(walk, resolved, deadline)
+                deadline = self._deadline(resolved, caller)  # waiting for the user does not count
+            output = await self._run_tool(state, resolved, deadline)
         finally:
-            self._admission.leave(places)
-        self._checks.check_output(resolved, output)
-        if call.source == INSIDE:
+            self._admission.release(slots)
+        self._validator.validate_output(resolved, output)
+        if call.source == SDK:
             return output
-        output, walk.bytes_out = await self._leaving.check(call.name, output)
+        output, state.bytes_out = await self._output_guard.check(call.name, output)
         return output
 
-    async def _run(self, walk: "_Walk", resolved: Resolved, deadline: float) -> Any:
+    async def _run_tool(self, state: "_CallState", resolved: ResolvedTool, deadline: float) -> Any:
         name = resolved.tool.spec.name
         if deadline <= self._clock():
-            raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time is left.")
-        invocation = Invocation(walk.call.id, name, walk.call.args, walk.caller, deadline, Flag())
-        output = await dispatch(resolved.worker, invocation, self._enter, self._timekeeper)
+            raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time left.")
+        invocation = Invocation(state.call.id, name, state.call.args, state.caller, deadline, CancelFlag())
+        output = await dispatch(resolved.implementation, invocation, self._activate, self._timer)
         if self._clock() > deadline:
-            log.warning("%s held the event loop past its deadline: an async tool must not block", name)
+            log.warning("%s blocked the event loop past its deadline; async tools must not block", name)
         return output
 
-    def _deadline(self, resolved: Resolved, caller: Caller) -> float:
-        """When the tool's own time is over, or the caller's, if that is sooner."""
-        timeout = resolved.tool.spec.timeout or resolved.worker.spec.timeout or self._limits.timeout
+    def _deadline(self, resolved: ResolvedTool, caller: Caller) -> float:
+        """Return the end of the tool's own timeout or the caller's deadline, whichever is earlier."""
+        timeout = resolved.tool.spec.timeout or resolved.implementation.spec.timeout or self._limits.timeout
         deadline = self._clock() + timeout
         return deadline if caller.deadline is None else min(deadline, caller.deadline)
 
-    async def leaving(self, name: str, output: Any) -> tuple[Any, int]:
-        """Check what leaves the house, and mask the secrets in it; return it with its size.
+    async def check_output(self, name: str, output: Any) -> tuple[Any, int]:
+        """Apply the output checks to a value. Return it with secrets masked, and its size in bytes.
 
-        Raises ExecutionError.
+        Raises:
+            ExecutionError: The value is too large or cannot be serialized.
         """
-        return await self._leaving.check(name, output)
+        return await self._output_guard.check(name, output)
 
-    def _error_text(self, text: ErrorText) -> ErrorText:
-        return ErrorText(cut(self._redactor.redact(text), self._limits.max_output_bytes))
-
-    def masked(self, text: str) -> str:
-        """Return a text without secrets."""
+    def mask(self, text: str) -> str:
+        """Return a text with secrets masked."""
         return self._redactor.redact(text)
 
-    def _meta(self, walk: "_Walk", reason: Reason | None = None, exception: str = "") -> Meta:
-        took = round((self._clock() - walk.start) * 1000, 3)
-        if walk.resolved is None:
-            return Meta(walk.call.name, walk.call.id, took, reason=reason)
-        spec = walk.resolved.tool.spec
-        return Meta(spec.name, walk.call.id, took, spec.version, reason, exception, spec.impl == "mock")
+    def _record(self, state: "_CallState", meta: CallMeta) -> None:
+        self._recorder.add(state.call, state.caller, meta, state.sizes, state.tool_id)
 
-    def _failure(self, walk: "_Walk", error: ToolError) -> ToolResult:
-        meta = self._meta(walk, error.reason, error.builtin if isinstance(error, Raised) else "")
+    def _meta(self, state: "_CallState", reason: Reason | None = None, exception: str = "") -> CallMeta:
+        duration_ms = round((self._clock() - state.start) * 1000, 3)
+        if state.resolved is None:
+            return CallMeta(state.call.name, state.call.id, duration_ms, reason=reason)
+        spec = state.resolved.tool.spec
+        is_mock = spec.impl == "mock"
+        return CallMeta(spec.name, state.call.id, duration_ms, spec.version, reason, exception, is_mock)
+
+    def _failure(self, state: "_CallState", error: ToolError) -> ToolResult:
+        meta = self._meta(state, error.reason, error.builtin if isinstance(error, ToolRaised) else "")
         return ToolResult.failure(
             meta,
             error.reason,
-            cut(self._redactor.redact(str(error)), LONGEST_MESSAGE),
-            data=self._error_text(error.text) if isinstance(error, ReturnedError) else None,
-            raised=error.error if isinstance(error, Raised) else error,
+            truncate_middle(self._redactor.redact(str(error)), MAX_MESSAGE_LENGTH),
+            data=self._error_text(error.text) if isinstance(error, ToolReturnedError) else None,
+            raised=error.error if isinstance(error, ToolRaised) else error,
         )
+
+    def _error_text(self, text: ErrorText) -> ErrorText:
+        return ErrorText(truncate_middle(self._redactor.redact(text), self._limits.max_output_bytes))
 
 
 @dataclass(slots=True)
-class _Walk:
-    """What is known of one call on its way."""
+class _CallState:
+    """The data that the steps collect about one call."""
 
     call: ToolCall
     caller: Caller
     start: float
-    resolved: Resolved | None = None
+    resolved: ResolvedTool | None = None
     bytes_in: int = 0
     bytes_out: int = 0
 

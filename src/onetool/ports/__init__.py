@@ -1,7 +1,10 @@
-"""Every outside thing that the core needs, as a Protocol."""
+"""Protocols of everything outside the core: sources, stores, the sandbox, chat models, embeddings."""
 
-from .bundles import BundleStore, SwitchStore
-from .engines import ChatModel, ChatModels, Meanings, Nearest, Sandbox
+from .bundles import BundleStore, ToggleStore
+from .chat_models import ChatModel, ChatModels
+from .embeddings import Embedder, EmbeddingIndex
+from .sandbox import Sandbox
+from .sources import LOCAL, READY, ServerSource, SourceCapabilities, SourceStatus, ToolSource
 from .stores import (
     CounterStore,
     ManifestStore,
@@ -11,22 +14,25 @@ from .stores import (
     TokenStore,
     UsageStore,
 )
-from .tools import ServerSource, ToolSource
 
 __all__ = [
+    "LOCAL",
+    "READY",
     "BundleStore",
     "ChatModel",
     "ChatModels",
     "CounterStore",
+    "Embedder",
+    "EmbeddingIndex",
     "ManifestStore",
-    "Meanings",
-    "Nearest",
     "RateLimiter",
     "ResultStore",
     "Sandbox",
     "ServerSource",
     "SessionStore",
-    "SwitchStore",
+    "SourceCapabilities",
+    "SourceStatus",
+    "ToggleStore",
     "TokenStore",
     "ToolSource",
     "UsageStore",

@@ -1,111 +1,131 @@
-"""Where stored tools are kept, and what was switched off."""
+"""Ports of stored bundles, and of the enabled flags of tools that are stored elsewhere."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Protocol
 
-from onetool.domain.bundle import Bundle, Filter, Listed, Pair, ToolVersion
-from onetool.domain.paging import Page
+from onetool.domain.bundles.bundle import Bundle, BundleFilter, StoredTool, ToolKey, ToolVersion
+from onetool.domain.page import Page
 
 
 class BundleStore(Protocol):
-    """Keeps bundles and versions of tools. Called on a thread: it may block.
+    """Stores bundles and the versions of their tools.
 
-    A function that is given to a method decides on what it is shown, and nobody else changes that meanwhile;
-    what it raises is raised. On return everything is durable. Nothing here returns all there is.
+    Every method except `generation` may block and is called on a thread. Several threads and processes may
+    use one store at a time. A change is atomic, and durable when the method returns.
+
+    A callback receives the current records and decides about the change. The store holds the bundle locked
+    meanwhile. It may call the callback more than once, so the callback must have no side effects. If the
+    callback raises, nothing changes and the exception propagates.
     """
 
     @property
     def problems(self) -> Sequence[str]:
-        """What was found damaged and set aside."""
+        """Messages about corrupt files that were moved, and about bundles that cannot be indexed."""
         ...
 
     def generation(self) -> Hashable:
-        """A value that moves with every change; cheap enough to ask before every call."""
+        """Return a value that changes with every write of any process.
+
+        It is compared before every call, so it must be cheap: a value in memory or one stat.
+        """
         ...
 
     def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
-        """Create or replace a bundle by what the function makes of it."""
+        """Create a bundle or replace it with what `change` returns. Deleting sets `soft_deleted_at`."""
         ...
 
     def bundle(self, bundle_id: str) -> Bundle | None:
-        """Return a bundle, a deleted one too."""
+        """Return a bundle, even if it is marked as deleted."""
         ...
 
-    def bundles(self, wanted: Filter, cursor: str | None, limit: int) -> Page[Bundle]:
-        """Return bundles from an opaque cursor on."""
+    def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
+        """Return up to `limit` bundles after an opaque cursor, in a stable order."""
         ...
 
-    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> Listed:
-        """Keep a new version, if the check of its bundle lets it pass.
+    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
+        """Store a new tool version, unless `check` raises for its bundle.
 
-        Raises Taken when its slug and version are there already: the store's promise, over all processes.
+        Raises:
+            AlreadyExists: The slug and version exist in this bundle, no matter which process added them.
         """
         ...
 
     def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
-        """Keep a bundle with all its tools, or nothing.
+        """Store a bundle with all its tools, or nothing.
 
-        Raises Taken when the bundle is there and not deleted, or when a tool's id or pair is another's.
+        Raises:
+            AlreadyExists: The bundle exists and is not deleted, or the id or key of a tool exists.
         """
         ...
 
     def change_tool(
-        self, pair: Pair, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
-    ) -> Listed:
-        """Replace a version by what the function makes of it."""
+        self, key: ToolKey, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
+    ) -> StoredTool:
+        """Replace a tool version with what `change` returns for the bundle and the version."""
         ...
 
-    def delete_tool(self, pair: Pair) -> bool:
-        """Remove a version for good; return whether it was there."""
+    def delete_tool(self, key: ToolKey) -> bool:
+        """Delete a tool version permanently. Return False if there is none."""
         ...
 
-    def tool(self, pair: Pair) -> Listed | None:
-        """Return a version, also from a bundle that is deleted."""
+    def tool(self, key: ToolKey) -> StoredTool | None:
+        """Return a tool version, even if its bundle is marked as deleted."""
         ...
 
-    def find(self, name: str) -> Sequence[Listed]:
-        """Return all versions of the tool that code calls by this name, the newest first."""
+    def find(self, name: str) -> Sequence[StoredTool]:
+        """Return all versions of the tool with this name in code (`pack.function`), newest first."""
         ...
 
-    def tools(self, wanted: Filter, cursor: str | None, limit: int) -> Page[Listed]:
-        """Return versions from an opaque cursor on."""
+    def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
+        """Return up to `limit` tool versions after an opaque cursor, in a stable order."""
         ...
 
     def packs(self) -> Sequence[str]:
-        """Return the names by which code calls the bundles that hold a tool."""
+        """Return the names in code of the bundles that contain a tool."""
         ...
 
-    def pack(self, name: str) -> Sequence[Listed]:
-        """Return the active versions of one bundle, by the name that code calls it."""
+    def pack(self, name: str) -> Sequence[StoredTool]:
+        """Return the active version of each tool in the bundle with this name in code."""
         ...
 
-    def matching(self, query: str, wanted: Filter, limit: int) -> Sequence[Listed]:
-        """Return versions that may be meant, in no order: whoever asks ranks them.
+    def search(self, query: str, filter: BundleFilter, limit: int) -> Sequence[StoredTool]:
+        """Return candidates for a query in no particular order; the caller ranks them.
 
-        Up to `limit` that begin so, as many that have the words, as many that look like it.
+        Returns up to `limit` tools of each kind: names that start with the query, texts that contain its
+        words, and slugs that are similar to it.
         """
         ...
 
     def count(self) -> int:
-        """Return how many versions there are."""
+        """Return the number of tool versions."""
         ...
 
     def reap(self, before: str) -> Sequence[str]:
-        """Remove bundles that were deleted before this moment and hold no tool; return their ids."""
+        """Remove empty bundles that were marked as deleted before this time. Return their ids.
+
+        before: an RFC 3339 timestamp.
+        """
         ...
 
 
-class SwitchStore(Protocol):
-    """Remembers what was switched off, or on again, of things that are not stored here. It may block."""
+class ToggleStore(Protocol):
+    """Stores the enabled flags of packs and tools that are not stored as bundles.
+
+    Every method except `generation` may block and is called on a thread.
+    """
 
     def generation(self) -> Hashable:
-        """A value that moves with every change; cheap enough to ask before every call."""
+        """Return a value that changes with every write of any process. Costs at most one stat."""
         ...
 
     def read(self) -> Mapping[str, bool]:
-        """Return every switch that was ever touched, by the id of what it switches."""
+        """Return every flag that was ever set, by the id of the bundle or tool.
+
+        Raises:
+            ValueError: The stored flags are corrupt. Ignoring them would enable what the user disabled.
+        """
         ...
 
     def set(self, id: str, is_enabled: bool) -> None:
-        """Set a switch; on return it is durable."""
+        """Set a flag, atomically across processes. Durable on return."""
         ...

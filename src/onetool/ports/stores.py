@@ -1,114 +1,128 @@
-"""Where everything else is kept."""
+"""Ports of the stores: rate limits, server manifests, tokens, usage, results, sessions.
+
+Except for RateLimiter and `generation`, every method may block and is called on a thread. Several threads and
+processes may use one store at a time. A write is atomic, and durable when the method returns.
+"""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
-from onetool.domain.manifest import Manifest
-from onetool.domain.paging import Page
-from onetool.domain.stored import Stored
-from onetool.domain.transcript import Head, Record
-from onetool.domain.usage import CallEvent, Counter, Event, Tally
+from onetool.domain.chat.transcript import Record, SessionSummary
+from onetool.domain.page import Page
+from onetool.domain.results.stored_result import StoredResult
+from onetool.domain.servers.manifest import ServerManifest
+from onetool.domain.usage.events import CallCounter, CallEvent, Event, UsageSummary
 
 
 class RateLimiter(Protocol):
-    """Counts calls against a rate. Called on the event loop: it must not block."""
+    """Limits the rate of calls. Called on the event loop, so it must not block."""
 
-    def take(self, key: str, per_minute: int) -> float:
-        """Take one call if the rate has room; return 0, or the seconds until it has."""
+    def try_acquire(self, key: str, per_minute: int) -> float:
+        """Count one call and return 0 if the rate permits it; otherwise return the seconds to wait."""
         ...
 
 
 class ManifestStore(Protocol):
-    """Remembers what servers have listed. Called on a thread: it may block."""
+    """Stores the last listing of each MCP server, so that its tools are known before it starts."""
 
     def generation(self, server: str) -> Hashable:
-        """A value that moves with every change; cheap enough to ask before every call."""
+        """Return a value that changes with every write of any process.
+
+        It is compared before every call, on the event loop: a value in memory or one stat.
+        """
         ...
 
-    def read(self, server: str) -> Manifest | None:
-        """Return what is known of a server."""
+    def read(self, server: str) -> ServerManifest | None:
+        """Return the manifest of a server, or None if it was never listed."""
         ...
 
-    def change(self, server: str, change: Callable[[Manifest | None], Manifest]) -> Manifest:
-        """Replace what is known by what the function makes of it; on return it is durable."""
+    def change(
+        self, server: str, change: Callable[[ServerManifest | None], ServerManifest]
+    ) -> ServerManifest:
+        """Replace a manifest with what `change` returns, under a lock that all processes respect."""
         ...
 
 
 class TokenStore(Protocol):
-    """Keeps what logging in to servers has brought, a JSON text each. Called on a thread: it may block."""
+    """Stores the OAuth tokens of each server as one JSON text. Only the owner may read it."""
 
     def read(self, server: str) -> str | None:
-        """Return what is kept of a server."""
+        """Return the stored text of a server, or None."""
         ...
 
     def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
-        """Replace what is kept by what the function makes of it, None for nothing; on return it is durable.
+        """Replace the stored text with what `change` returns; None deletes it.
 
-        Nobody else changes it meanwhile, in whichever process: the function may ask a server.
-        Raises TimeoutError when somebody else takes too long.
+        All processes are locked out meanwhile, so `change` may refresh the tokens over the network.
+
+        Raises:
+            TimeoutError: Another process holds the lock for too long.
         """
         ...
 
 
 class UsageStore(Protocol):
-    """Remembers finished calls. Called on a thread: it may block."""
+    """Stores usage events for statistics."""
 
     def add(self, events: Sequence[Event]) -> None:
-        """Keep these events; on return they are durable."""
+        """Store events."""
         ...
 
-    def tally(self, since: float | None) -> Tally:
-        """Add up all events from this moment on, or all."""
+    def summarize(self, since: float | None) -> UsageSummary:
+        """Summarize the events since a time in seconds since the epoch, or all events."""
         ...
 
 
 class CounterStore(Protocol):
-    """Counts the calls of each tool, for good. Called on a thread: it may block."""
+    """Counts the calls of each tool. Counters never expire."""
 
     def add(self, events: Sequence[CallEvent]) -> None:
-        """Count these calls; on return they are durable."""
+        """Add calls to the counters of their tools."""
         ...
 
-    def find(self, tool_ids: Collection[str]) -> Mapping[str, Counter]:
-        """Return the counters of those tools that were ever called."""
+    def find(self, tool_ids: Collection[str]) -> Mapping[str, CallCounter]:
+        """Return the counters of the tools that were called at least once."""
         ...
 
 
 class ResultStore(Protocol):
-    """Keeps large outputs for a while. Called on a thread: it may block."""
+    """Stores large results until they expire."""
 
-    def put(self, text: str, tool: str) -> Stored:
-        """Keep a text; on return it is durable."""
+    def put(self, text: str, tool: str) -> StoredResult:
+        """Store a text under a new handle."""
         ...
 
-    def find(self, handle: str) -> Stored | None:
-        """Return what is known of a handle, also after its text has expired; None if it never was."""
+    def find(self, handle: str) -> StoredResult | None:
+        """Return the metadata of a handle, for some time after expiry too; None if it is unknown."""
         ...
 
     def text(self, handle: str) -> str | None:
-        """Return the text, or None when it has expired or never was."""
+        """Return the text of a handle, or None if it expired or is unknown."""
         ...
 
 
 class SessionStore(Protocol):
-    """Keeps conversations, each as a list of records that only grows. Called on a thread: it may block."""
+    """Stores conversations as append-only lists of records."""
 
     def append(self, session: str, records: Sequence[Record]) -> None:
-        """Add records to a session, which begins with its first; on return they are durable."""
+        """Append records to a session. The first record creates it."""
         ...
 
     def read(self, session: str) -> Sequence[Record]:
-        """Return all records of a session; none where there is none of this name."""
+        """Return all records of a session in order; none if it does not exist."""
         ...
 
-    def page(self, cursor: str | None, limit: int) -> Page[Head]:
-        """Return sessions from an opaque cursor on, the one that was last added to first."""
+    def page(self, cursor: str | None, limit: int) -> Page[SessionSummary]:
+        """Return up to `limit` sessions after an opaque cursor, most recently changed first."""
         ...
 
     def delete(self, session: str) -> bool:
-        """Remove a session for good; return whether it was there."""
+        """Delete a session. Return False if there is none."""
         ...
 
-    def reap(self, before: float, but: str | None = None) -> int:
-        """Remove sessions that nothing was added to since this moment, but one; return how many."""
+    def reap(self, before: float, keep: str | None = None) -> int:
+        """Delete sessions last changed before a time, except `keep`. Return how many were deleted.
+
+        before: seconds since the epoch.
+        """
         ...

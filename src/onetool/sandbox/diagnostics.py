@@ -1,14 +1,14 @@
-"""What was wrong with code, in its author's names: the nearest tool, the signature, what there is instead."""
+"""Error messages for sandboxed code, with suggestions and signatures."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from onetool.domain.nearest import did_you_mean
-from onetool.domain.sandbox import SandboxJob
+from onetool.domain.code.sandbox import SandboxJob
+from onetool.domain.text.suggestions import did_you_mean
 
 MODULE = "pack_{}"
-"""Name of a pack's module inside: the plain one may be a module of the interpreter's own."""
+"""Name of a pack's module in the sandbox. The plain name could be a module of the interpreter."""
 DIAGNOSTIC = re.compile(r"^\S+?:(?P<line>\d+):\d+: error\[[\w-]+\] (?P<message>.*)$", re.M)
 MISSING_TOOL = re.compile(r"Module `(\w+)` has no member `(\w+)`")
 UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
@@ -16,59 +16,64 @@ UNKNOWN_MODULE = re.compile(r"Cannot resolve imported module `([\w.]+)`")
 UNKNOWN_PARAMETER = re.compile(r"Argument `(\w+)` does not match any known parameter")
 FUNCTION = re.compile(r"function `(\w+)`")
 TOOL = re.compile(MODULE.format(r"(\w+)\.(\w+)"))
-MOST_DIAGNOSTICS = 5
-LACKS = "Not available: class inheritance, yield, del, property, async with, files, network, most modules."
+MAX_DIAGNOSTICS = 5
+UNAVAILABLE = (
+    "Not available: class inheritance, yield, del, property, async with, files, network, most modules."
+)
 
 
 def explain_check(text: str, job: SandboxJob) -> str:
-    """What the checker found before the code ran."""
-    found = [_diagnostic(match, job) for match in DIAGNOSTIC.finditer(text)]
-    return "\n".join(dict.fromkeys(found[:MOST_DIAGNOSTICS])) or text
+    """Rewrite the output of the type checker for the author of the code."""
+    messages = [_explain(match, job) for match in DIAGNOSTIC.finditer(text)]
+    return "\n".join(dict.fromkeys(messages[:MAX_DIAGNOSTICS])) or text
 
 
 def explain_tool(output: Any, job: SandboxJob) -> str:
-    """What is wrong with code whose result is a tool, not what the tool returns; nothing otherwise."""
-    found = TOOL.fullmatch(output) if isinstance(output, str) else None
-    signature = found and _signatures(job.modules.get(found[1], "")).get(found[2])
-    if not found or signature is None:
+    """Return an error message if the result of the code is a tool instead of a call, else an empty string."""
+    match = TOOL.fullmatch(output) if isinstance(output, str) else None
+    signature = match and _signatures(job.modules.get(match[1], "")).get(match[2])
+    if not match or signature is None:
         return ""
-    return f"The result is the tool itself. Call it: {found[1]}.{found[2]}({signature})"
+    return f"The result is the tool itself. Call it: {match[1]}.{match[2]}({signature})"
 
 
-def _diagnostic(match: "re.Match[str]", job: SandboxJob) -> str:
+def _explain(match: "re.Match[str]", job: SandboxJob) -> str:
     line, message = f"line {match['line']}", match["message"].replace("`pack_", "`")
     if undefined := UNDEFINED.search(message):
         name = undefined[1]
-        if why := job.known.get(name):
-            return f"{line}: {name!r} cannot be used: {why}"
-        return f"{line}: {name!r} is not defined.{did_you_mean(name, job.known)}"
+        if reason := job.known_names.get(name):
+            return f"{line}: {name!r} is unavailable: {reason}"
+        return f"{line}: {name!r} is not defined.{did_you_mean(name, job.known_names)}"
     if unknown := UNKNOWN_MODULE.search(message):
-        return f"{line}: {unknown[1]!r} cannot be imported here. {LACKS}"
+        return f"{line}: {unknown[1]!r} cannot be imported here. {UNAVAILABLE}"
     if missing := MISSING_TOOL.search(message):
         pack, name = missing.groups()
-        known = [f"{pack}.{one}" for one in _signatures(job.modules.get(pack, ""))]
-        return f"{line}: there is no tool {pack}.{name}.{did_you_mean(f'{pack}.{name}', known)}"
+        tools = [f"{pack}.{function}" for function in _signatures(job.modules.get(pack, ""))]
+        return f"{line}: there is no tool {pack}.{name}.{did_you_mean(f'{pack}.{name}', tools)}"
     if function := FUNCTION.search(message):
-        message = _about_call(message, _meant(function[1], int(match["line"]), job))
+        message = _add_signatures(message, _candidates(function[1], int(match["line"]), job))
     return f"{line}: {message}"
 
 
-def _meant(name: str, line: int, job: SandboxJob) -> dict[str, str]:
-    """Signatures of the tools that a complaint may be about: those on its line, if it names any."""
+def _candidates(name: str, line: int, job: SandboxJob) -> dict[str, str]:
+    """Return the signatures of the tools with this function name; only those called on the line, if any."""
     packs = {pack: _signatures(stubs) for pack, stubs in job.modules.items()}
-    found = {f"{pack}.{name}": known[name] for pack, known in packs.items() if name in known}
-    written = "".join(job.program.source.splitlines()[line - 1 : line])
-    return {tool: signature for tool, signature in found.items() if f"{tool}(" in written} or found
+    candidates = {
+        f"{pack}.{name}": signatures[name] for pack, signatures in packs.items() if name in signatures
+    }
+    source = "".join(job.program.source.splitlines()[line - 1 : line])
+    called = {tool: signature for tool, signature in candidates.items() if f"{tool}(" in source}
+    return called or candidates
 
 
-def _about_call(message: str, meant: Mapping[str, str]) -> str:
-    if not meant:
+def _add_signatures(message: str, candidates: Mapping[str, str]) -> str:
+    if not candidates:
         return message
     unknown = UNKNOWN_PARAMETER.search(message)
-    parameters = re.findall(r"(\w+):", " ".join(meant.values()))
-    nearest = did_you_mean(unknown[1], parameters) if unknown else ""
-    signatures = " or ".join(f"{tool}({signature})" for tool, signature in meant.items())
-    return f"{message}.{nearest} Signature: {signatures}"
+    parameters = re.findall(r"(\w+):", " ".join(candidates.values()))
+    suggestion = did_you_mean(unknown[1], parameters) if unknown else ""
+    signatures = " or ".join(f"{tool}({signature})" for tool, signature in candidates.items())
+    return f"{message}.{suggestion} Signature: {signatures}"
 
 
 def _signatures(stubs: str) -> dict[str, str]:

@@ -1,40 +1,46 @@
-"""Runs code in pooled workers of the Monty interpreter: no files, no network, no imports but packs."""
+"""The sandbox: a pool of Monty interpreter processes without files, network or imports except packs."""
 
 import os
 import re
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, get_args
 
-from onetool.domain.sandbox import Answer, Outcome, SandboxJob, SandboxLimits
+from onetool.domain.code.sandbox import CallOutcome, SandboxJob, SandboxLimits, SandboxResult
 from onetool.threads import Threads
 
-from .diagnostics import LACKS, MODULE, explain_check, explain_tool
-from .launcher import Launcher
+from .diagnostics import MODULE, UNAVAILABLE, explain_check, explain_tool
+from .launcher import Launcher, active_restrictions
 
 
 class MontySandbox:
-    """A pool that is started by the first run; each run has a worker of its own while it lasts."""
+    """A pool of workers that the first run starts. Each run has a worker of its own."""
 
-    def __init__(self, threads: Threads, max_processes: int) -> None:
-        self._threads, self._max_processes = threads, max_processes
+    def __init__(self, threads: Threads, max_processes: int, memory_bytes: int) -> None:
+        self._threads, self._max_processes, self._memory_bytes = threads, max_processes, memory_bytes
         self._pool: Any = None
         self._launcher: Launcher | None = None
         self._lock = threading.Lock()
 
-    async def run(self, job: SandboxJob) -> Outcome:
-        """Run the code on a thread; cancelling the wait kills its worker."""
-        run = _Run(job)
+    async def run(self, job: SandboxJob) -> SandboxResult:
+        """Run the code, driven by a thread. Cancelling kills the worker."""
+        run = _SandboxRun(job)
         try:
-            return await self._threads.run(lambda: run(self._started_pool()))
+            return await self._threads.run(lambda: run(self._start_pool()))
         finally:
-            run.end()
+            run.stop()
+
+    async def restrictions(self) -> Mapping[str, bool]:
+        """Return the restrictions of the jail, and whether this system supports each; none outside Linux."""
+        from pydantic_monty._binary import find_monty_binary
+
+        return await self._threads.run(active_restrictions, str(find_monty_binary()))
 
     def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         with self._lock:
             pool, self._pool = self._pool, None
         if pool is not None:
@@ -42,13 +48,13 @@ class MontySandbox:
         if self._launcher is not None:
             self._launcher.close()
 
-    def _started_pool(self) -> Any:
+    def _start_pool(self) -> Any:
         from pydantic_monty import Monty
         from pydantic_monty._binary import find_monty_binary
 
         with self._lock:
             if self._pool is None:
-                self._launcher = Launcher(find_monty_binary())
+                self._launcher = Launcher(str(find_monty_binary()), self._memory_bytes)
                 pool = Monty(
                     binary_path=self._launcher.program, min_processes=1, max_processes=self._max_processes
                 )
@@ -56,19 +62,19 @@ class MontySandbox:
             return self._pool
 
 
-class _Run:
-    """One program in one worker, driven from call to call."""
+class _SandboxRun:
+    """One program in one worker. Runs its calls on the host."""
 
     def __init__(self, job: SandboxJob) -> None:
         self._job = job
-        self._pending: dict[int, Future[Answer]] = {}
+        self._pending: dict[int, Future[CallOutcome]] = {}
         self._worker: int | None = None
         self._printed: list[str] = []
         self._printed_bytes = 0
-        self._is_over = False
-        self._turn = threading.Lock()
+        self._is_stopped = False
+        self._worker_lock = threading.Lock()
 
-    def __call__(self, pool: Any) -> Outcome:
+    def __call__(self, pool: Any) -> SandboxResult:
         import pydantic_monty as monty
 
         modules = {MODULE.format(name): _module(monty, stubs) for name, stubs in self._job.modules.items()}
@@ -79,37 +85,37 @@ class _Run:
             external_modules=modules,
         )
         try:
-            with session as worker, self._owning(worker.worker_pid) as is_wanted:
-                output = self._drive(monty, worker) if is_wanted else None
+            with session as worker, self._own(worker.worker_pid) as is_active:
+                output = self._drive(monty, worker) if is_active else None
                 problem = explain_tool(output, self._job)
-                return Outcome(
+                return SandboxResult(
                     None if problem else output, "".join(self._printed), problem, problem and "TypeError"
                 )
         except monty.MontyError as error:
-            return Outcome(None, "".join(self._printed), *self._explain(monty, error))
+            return SandboxResult(None, "".join(self._printed), *self._explain(monty, error))
 
     @contextmanager
-    def _owning(self, worker: int) -> Iterator[bool]:
-        """Let `end` kill this worker, but not when it is back with the others: another run may have it then.
+    def _own(self, worker: int) -> Iterator[bool]:
+        """Allow `stop` to kill this worker until it returns to the pool, where another run may use it.
 
-        Yields False where the run was cancelled while it waited for a worker.
+        Yields False if the run was cancelled while it was waiting for a worker.
         """
-        with self._turn:
+        with self._worker_lock:
             self._worker = worker
         try:
-            yield not self._is_over
+            yield not self._is_stopped
         finally:
-            with self._turn:
+            with self._worker_lock:
                 self._worker = None
 
-    def end(self) -> None:
-        """Stop whatever still runs: nobody waits for it."""
-        with self._turn:
-            self._is_over = True
+    def stop(self) -> None:
+        """Kill the worker and cancel pending calls, if the run is still in progress."""
+        with self._worker_lock:
+            self._is_stopped = True
             if self._worker is not None:
                 with suppress(OSError):
                     os.kill(self._worker, getattr(signal, "SIGKILL", signal.SIGTERM))
-        for call in list(self._pending.values()):  # whose own thread may be at it
+        for call in list(self._pending.values()):  # a copy, because the thread of the run may change it
             call.cancel()
 
     def _drive(self, monty: Any, worker: Any) -> Any:
@@ -118,12 +124,12 @@ class _Run:
         worker.feed_run("\n".join(prelude))
         step = worker.feed_start(self._job.program.source, print_callback=self._print)
         while not isinstance(step, monty.MontyComplete):
-            step = self._answer(monty, step)
+            step = self._advance(monty, step)
         return step.output
 
-    def _answer(self, monty: Any, step: Any) -> Any:
+    def _advance(self, monty: Any, step: Any) -> Any:
         if isinstance(step, monty.FutureSnapshot):
-            return step.resume(self._finished(step.pending_call_ids))
+            return step.resume(self._wait_for_any(step.pending_call_ids))
         if not isinstance(step, monty.FunctionSnapshot):
             return step.resume_auto()
         if step.function_name == "system.async_sleep":
@@ -140,51 +146,51 @@ class _Run:
             message = f"{name}() takes keyword arguments only, such as {name}(query='x')"
             return step.resume({"exc_type": "TypeError", "message": message})
         self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
-        if (step.position.start, step.position.end) in self._job.program.waits:
+        if (step.position.start, step.position.end) in self._job.program.awaited_calls:
             return step.resume({"future": ...})
-        answer = _result(self._pending[step.call_id].result())
-        del self._pending[step.call_id]  # not before it is there: `end` cancels what is pending
-        return step.resume(answer)
+        result = _to_monty(self._pending[step.call_id].result())
+        del self._pending[step.call_id]  # only now, because `stop` cancels pending calls
+        return step.resume(result)
 
-    def _finished(self, ids: list[int]) -> dict[int, Any]:
-        """Wait for at least one of these calls, and return those that are done."""
+    def _wait_for_any(self, ids: list[int]) -> dict[int, Any]:
+        """Wait until at least one of these calls is done, and return the results of those that are."""
         calls = {call_id: self._pending[call_id] for call_id in ids}
         wait(calls.values(), return_when=FIRST_COMPLETED)
         return {
-            call_id: _result(self._pending.pop(call_id).result())
+            call_id: _to_monty(self._pending.pop(call_id).result())
             for call_id, call in calls.items()
             if call.done()
         }
 
     def _print(self, stream: str, text: str) -> None:
-        room = self._job.limits.printed_bytes - self._printed_bytes
+        remaining = self._job.limits.printed_bytes - self._printed_bytes
         content = text.encode()
         self._printed_bytes += len(content)
-        if room > 0:
-            self._printed.append(content[:room].decode(errors="ignore"))
-            if len(content) > room:
-                self._printed.append("\n[more was printed than is kept]\n")
+        if remaining > 0:
+            self._printed.append(content[:remaining].decode(errors="ignore"))
+            if len(content) > remaining:
+                self._printed.append("\n[output truncated]\n")
 
     def _explain(self, monty: Any, error: Any) -> tuple[str, str]:
         if isinstance(error, monty.MontyTypingError):
             return explain_check(str(error), self._job), "TypeError"
         if isinstance(error, monty.MontyCrashedError):
-            return "The code used more memory or time than it may, and was ended.", "MemoryError"
+            return "The code exceeded its memory or time limit and was stopped.", "MemoryError"
         raised = error.exception() if hasattr(error, "exception") else error
         frames = error.traceback() if hasattr(error, "traceback") else []
-        where = f"line {frames[-1].line}: " if frames else ""
+        location = f"line {frames[-1].line}: " if frames else ""
         text = f"{type(raised).__name__}: {raised}"
-        lacks = f" {LACKS}" if isinstance(raised, NotImplementedError) else ""
-        return f"{where}{text}{lacks}", type(raised).__name__
+        hint = f" {UNAVAILABLE}" if isinstance(raised, NotImplementedError) else ""
+        return f"{location}{text}{hint}", type(raised).__name__
 
 
 def _module(monty: Any, stubs: str) -> Any:
     names = re.findall(r"^def (\w+)", stubs, re.M)
-    return monty.ExternalModule(dict.fromkeys(names, _never_called), stubs=stubs)
+    return monty.ExternalModule(dict.fromkeys(names, _placeholder), stubs=stubs)
 
 
-def _never_called(**kwargs: Any) -> None:
-    """Stand for a tool: the name is all that matters, calls are answered one by one."""
+def _placeholder(**kwargs: Any) -> None:
+    """Represent a tool. It is never called: `_SandboxRun` runs the calls itself."""
 
 
 def _limits(limits: SandboxLimits) -> dict[str, Any]:
@@ -196,10 +202,10 @@ def _limits(limits: SandboxLimits) -> dict[str, Any]:
     }
 
 
-def _result(answer: Answer) -> dict[str, Any]:
-    if not answer.exception:
-        return {"return_value": answer.value}
+def _to_monty(outcome: CallOutcome) -> dict[str, Any]:
+    if not outcome.exception:
+        return {"return_value": outcome.value}
     from pydantic_monty import ExcType
 
-    kind = answer.exception if answer.exception in get_args(ExcType) else "RuntimeError"
-    return {"exc_type": kind, "message": answer.message}
+    kind = outcome.exception if outcome.exception in get_args(ExcType) else "RuntimeError"
+    return {"exc_type": kind, "message": outcome.message}

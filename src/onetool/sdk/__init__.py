@@ -1,30 +1,30 @@
-"""What pack authors import: `from onetool.sdk import tool, call_tool`."""
+"""The public API for pack authors: `from onetool.sdk import tool, call_tool`."""
 
-from onetool.domain.call import ErrorText
-from onetool.domain.invocation import Context
-from onetool.domain.yaml_text import YamlList, YamlMap
+from onetool.domain.calls.call import ErrorText
+from onetool.domain.calls.invocation import Context
+from onetool.domain.text.yaml_text import YamlList, YamlMap
 
 from .batch import batch_execute, normalize_items
 from .calls import call_tool, call_tool_async
-from .declare import tool
+from .decorators import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
 from .discovery import find_tools, instructions, list_tools, show_snippet
-from .fetching import Fetched, fetch_url
+from .fetch import FetchedPage, fetch_url
 from .http import http_client, safe_request
+from .introspection import get_config, health, query_result, reload, usage, version
 from .markdown import html_to_markdown
 from .models import ask_model
-from .notes import publish
+from .notifications import publish
 from .packs import get_pack
 from .paths import allowed_path, open_allowed, working_directory, write_allowed
 from .progress import report_progress
 from .secrets import api_headers, get_secret, lazy_client
 from .span import LogSpan
-from .state import get_config, health, query_result, reload, usage
 
 __all__ = [
     "Context",
     "ErrorText",
-    "Fetched",
+    "FetchedPage",
     "LogSpan",
     "YamlList",
     "YamlMap",
@@ -59,6 +59,7 @@ __all__ = [
     "show_snippet",
     "tool",
     "usage",
+    "version",
     "working_directory",
     "write_allowed",
 ]

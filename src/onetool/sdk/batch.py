@@ -1,4 +1,4 @@
-"""Many items at once: `batch_execute` and the labels it shows."""
+"""Concurrent processing of many items."""
 
 import contextvars
 import inspect
@@ -9,21 +9,39 @@ from typing import Any
 from .progress import is_cancelled, report_progress
 
 Item = Any
-MOST_WORKERS = 10
+MAX_WORKERS = 10
 
 
 def normalize_items(items: Iterable[Item]) -> list[tuple[Item, str]]:
-    """Give every item a label: `("url", "Site A")` has one already, `"a"` becomes `("a", "a")`."""
-    return [item if isinstance(item, tuple) else (item, str(item)) for item in items]
+    """Return (value, label) pairs: `("url", "Site A")` is unchanged, `"a"` becomes `("a", "a")`.
+
+    Raises:
+        ValueError: An item is a tuple, but not a pair.
+    """
+    return [_normalize(item) for item in items]
+
+
+def _normalize(item: Item) -> tuple[Item, str]:
+    if not isinstance(item, tuple):
+        return item, str(item)
+    if len(item) != 2:
+        raise ValueError(f"An item is a value or a (value, label) pair, not a tuple of {len(item)}: {item!r}")
+    return item
 
 
 def batch_execute(items: Iterable[Item], func: Callable[..., Any], max_workers: int | None = None) -> str:
-    """Run `func` on every item, several at a time, and return all outputs in the order of the items.
+    """Run `func` on all items concurrently and return the outputs in the order of the items.
 
-    Items are values or (value, label) pairs. `func` gets the value, and the label too if it requires two
-    arguments. Each output stands below a line `=== label ===`; an item that fails says `Error: ...` there
-    and stops no other. `func` may call tools and read secrets, and progress is reported as items finish.
+    Items are values or (value, label) pairs. `func` receives the value, and the label as well if it requires
+    two arguments. Each output follows a line `=== label ===`. If an item fails, its output is `Error: ...`
+    and the other items still run. `func` may call tools and read secrets. Progress is reported for each
+    finished item.
+
+    Raises:
+        ValueError: `max_workers` is less than 1, or an item is a tuple, but not a pair.
     """
+    if max_workers is not None and max_workers < 1:
+        raise ValueError(f"max_workers must be >= 1, got {max_workers}")
     work = normalize_items(items)
     takes_label = _takes_label(func)
     lock = threading.Lock()
@@ -34,18 +52,22 @@ def batch_execute(items: Iterable[Item], func: Callable[..., Any], max_workers: 
         value, label = item
         try:
             output = str(func(value, label) if takes_label else func(value)) if not is_cancelled() else ""
-        except Exception as error:  # noqa: BLE001 - one item never stops the others
+        except Exception as error:  # noqa: BLE001 - an item that fails must not stop the others
             output = f"Error: {error}"
+        except BaseException as error:  # noqa: BLE001 - SystemExit would end the thread without an output
+            output = f"Error: {type(error).__name__}: {error}"
         with lock:
             done += 1
             report_progress(done, len(work), label)
         return f"=== {label} ===\n{output}"
 
-    return "\n\n".join(in_parallel(run, work, max_workers or MOST_WORKERS))
+    return "\n\n".join(map_concurrently(run, work, max_workers or MAX_WORKERS))
 
 
-def in_parallel(func: Callable[[Any], Any], items: list[Any], most: int = MOST_WORKERS) -> list[Any]:
-    """Return what `func` returns for each item, several at a time; it must not raise."""
+def map_concurrently(
+    func: Callable[[Any], Any], items: list[Any], max_workers: int = MAX_WORKERS
+) -> list[Any]:
+    """Return the results of `func` for all items, in order. `func` must not raise."""
     outputs: list[Any] = [None] * len(items)
     queue = iter(range(len(items)))
     lock = threading.Lock()
@@ -58,17 +80,17 @@ def in_parallel(func: Callable[[Any], Any], items: list[Any], most: int = MOST_W
                 return
             outputs[index] = func(items[index])
 
-    _run_on_threads(run, min(len(items), most))
+    _run_on_threads(run, min(len(items), max_workers))
     return outputs
 
 
-def _run_on_threads(run: Callable[[], None], number: int) -> None:
-    """Run a function on daemon threads that know the calling tool, and wait for them all."""
+def _run_on_threads(run: Callable[[], None], count: int) -> None:
+    """Run a function on daemon threads that share the context of the call, and wait for all of them."""
     threads = [
         threading.Thread(
             target=contextvars.copy_context().run, args=(run,), daemon=True, name="onetool-batch"
         )
-        for _ in range(number)
+        for _ in range(count)
     ]
     for thread in threads:
         thread.start()
@@ -82,5 +104,9 @@ def _takes_label(func: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # a builtin without a signature
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    required = [one for one in parameters if one.kind in positional and one.default is one.empty]
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in positional and parameter.default is parameter.empty
+    ]
     return len(required) == 2

@@ -1,4 +1,4 @@
-"""What tools need, and whether it is there."""
+"""Declared requirements of tools, and checks for them."""
 
 import importlib.util
 import shutil
@@ -6,21 +6,21 @@ import subprocess
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from onetool.domain.nearest import did_you_mean
-from onetool.domain.requirement import REQUIREMENTS, Requirement
-from onetool.domain.tool import ToolSpec
-from onetool.runtime import current
+from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.tools.requirement import REQUIREMENTS, Requirement
+from onetool.domain.tools.tool import ToolSpec
+from onetool.runtime.active_call import current_call
 
-from .batch import in_parallel
+from .batch import map_concurrently
 from .calls import wait_for
 
 F = TypeVar("F", bound=Callable[..., Any])
-PATIENCE = 3.0
-"""Seconds a program has to tell its version."""
+TIMEOUT_S = 3.0
+"""Limit for a program to print its version."""
 
 
 def requires_cli(name: str, version_flag: str = "", install: str = "") -> Callable[[F], F]:
-    """Declare that a tool starts this program; with `version_flag` checks show its version too."""
+    """Declare that a tool runs this program. With `version_flag`, checks report its version."""
     return _requires(Requirement(kind="cli", name=name, version_flag=version_flag, install=install))
 
 
@@ -35,22 +35,25 @@ def requires_secret(name: str) -> Callable[[F], F]:
 
 
 def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
-    """Report what tools need: tool, kind, name, status (`ok` or `missing`), version, install.
+    """Check requirements; return tool, kind, name, status (`ok` or `missing`), version and install of each.
 
-    `tool` is a pack or a qualified name, for only that one.
-    Raises ValueError when there is none of this name.
+    `tool` limits the check to one pack or tool.
+
+    Raises:
+        ValueError: There is no pack or tool with this name.
     """
-    scope = current()
-    specs = wait_for(scope, scope.runtime.catalog.specs(), "check_deps()")
-    chosen = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
-    if not chosen:
+    active = current_call()
+    specs = wait_for(active, active.runtime.state.catalog.specs(), "check_deps()")
+    selected = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
+    if not selected:
         names = {name for spec in specs for name in (spec.pack, spec.name)}
         raise ValueError(f"Tool not found: {tool!r}.{did_you_mean(str(tool), names)}")
-    needed = [(spec, need) for spec in chosen for need in spec.requires]
-    distinct = list(dict.fromkeys(need for _, need in needed))
-    secrets = set(scope.runtime.configuration.secrets)
-    found = dict(zip(distinct, in_parallel(lambda need: _look(need, secrets), distinct), strict=True))
-    return [_entry(spec, need, *found[need]) for spec, need in needed]
+    required = [(spec, requirement) for spec in selected for requirement in spec.requires]
+    distinct = list(dict.fromkeys(requirement for _, requirement in required))
+    secrets = set(active.runtime.state.configuration.secrets)
+    outcomes = map_concurrently(lambda requirement: _check(requirement, secrets), distinct)
+    checked = dict(zip(distinct, outcomes, strict=True))
+    return [_entry(spec, requirement, *checked[requirement]) for spec, requirement in required]
 
 
 def _requires(requirement: Requirement) -> Callable[[F], F]:
@@ -61,49 +64,49 @@ def _requires(requirement: Requirement) -> Callable[[F], F]:
     return declare
 
 
-def _entry(spec: ToolSpec, need: Requirement, is_there: bool, version: str) -> dict[str, Any]:
+def _entry(spec: ToolSpec, requirement: Requirement, is_present: bool, version: str) -> dict[str, Any]:
     return {
         "tool": spec.name,
-        "kind": need.kind,
-        "name": need.name,
-        "status": "ok" if is_there else "missing",
+        "kind": requirement.kind,
+        "name": requirement.name,
+        "status": "ok" if is_present else "missing",
         "version": version,
-        "install": need.install,
+        "install": requirement.install,
     }
 
 
-def _look(need: Requirement, secrets: set[str]) -> tuple[bool, str]:
-    if need.kind == "secret":
-        return need.name in secrets, ""
-    return _check_cli(need) if need.kind == "cli" else _check_lib(need)
+def _check(requirement: Requirement, secrets: set[str]) -> tuple[bool, str]:
+    if requirement.kind == "secret":
+        return requirement.name in secrets, ""
+    return _check_cli(requirement) if requirement.kind == "cli" else _check_lib(requirement)
 
 
-def _check_cli(need: Requirement) -> tuple[bool, str]:
-    path = shutil.which(need.name)
-    if path is None or not need.version_flag:
+def _check_cli(requirement: Requirement) -> tuple[bool, str]:
+    path = shutil.which(requirement.name)
+    if path is None or not requirement.version_flag:
         return path is not None, ""
     try:
-        done = subprocess.run(
-            [path, need.version_flag],
+        completed = subprocess.run(
+            [path, requirement.version_flag],
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=PATIENCE,
+            timeout=TIMEOUT_S,
             stdin=subprocess.DEVNULL,
         )
     except (OSError, subprocess.TimeoutExpired):
         return True, ""
-    return True, (done.stdout or done.stderr).strip().partition("\n")[0]
+    return True, (completed.stdout or completed.stderr).strip().partition("\n")[0]
 
 
-def _check_lib(need: Requirement) -> tuple[bool, str]:
+def _check_lib(requirement: Requirement) -> tuple[bool, str]:
     from importlib import metadata
 
     try:
-        if importlib.util.find_spec(need.name) is None:
+        if importlib.util.find_spec(requirement.name) is None:
             return False, ""
-        return True, metadata.version(need.name)
+        return True, metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
         return True, ""
-    except (ImportError, ValueError):  # its parent package is missing or broken
+    except (ImportError, ValueError):  # the parent package is missing or broken
         return False, ""

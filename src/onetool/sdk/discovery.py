@@ -1,34 +1,35 @@
-"""What there is to call: tools, what their packs are told, snippets."""
+"""Tools, pack instructions and snippets that are available to the caller."""
 
-from onetool.catalog.snippets import show_snippet as show
-from onetool.domain.tool import ToolSpec
-from onetool.runtime import current
+from onetool.catalog.snippets import describe_snippet as render_snippet
+from onetool.domain.tools.tool import ToolSpec
+from onetool.runtime.active_call import current_call
 
 from .calls import wait_for
 
 
 def list_tools() -> list[ToolSpec]:
-    """Return every tool that the caller may call."""
-    scope = current()
-    visible = scope.runtime.catalog.specs(scope.invocation.caller)
-    return wait_for(scope, visible, "list_tools()")
+    """Return all tools that the caller may call."""
+    active = current_call()
+    specs = active.runtime.state.catalog.specs(active.invocation.caller)
+    return wait_for(active, specs, "list_tools()")
 
 
 def find_tools(query: str, limit: int = 5) -> list[ToolSpec]:
-    """Return the tools that fit a question best, of those that the caller may call."""
-    scope = current()
-    found = scope.runtime.discovery.find(query, scope.invocation.caller, limit)
-    return wait_for(scope, found, "find_tools()")
+    """Return the best matches for a query among the tools that the caller may call."""
+    active = current_call()
+    matches = active.runtime.state.search.find(query, active.invocation.caller, limit)
+    return wait_for(active, matches, "find_tools()")
 
 
 def instructions(pack: str) -> str:
-    """Return what the operator has written in `prompts.yaml` of a pack; empty where there is nothing."""
-    return current().runtime.configuration.prompts.packs.get(pack, "").strip()
+    """Return the instructions for a pack from `prompts.yaml`, or an empty string."""
+    return current_call().runtime.state.configuration.prompts.packs.get(pack, "").strip()
 
 
 def show_snippet(name: str) -> str:
-    """Return a snippet for reading: definition, example, and what the example becomes.
+    """Return a description of a snippet: definition, example and the expanded example.
 
-    Raises KeyError where there is none of this name.
+    Raises:
+        KeyError: There is no snippet with this name.
     """
-    return show(name, current().runtime.configuration.settings.snippets[name])
+    return render_snippet(name, current_call().runtime.state.configuration.settings.snippets[name])

@@ -1,6 +1,6 @@
-"""HTML as a stream of tags and texts, in linear time whatever a page holds.
+"""An HTML tokenizer that runs in linear time for any input.
 
-Python's own parser takes minutes for 60 KB of tags that never end; here what is open ends with the page.
+Python's own parser takes minutes for 60 KB of unterminated tags. Here they end with the page.
 """
 
 import re
@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 RAW = frozenset({"script", "style", "textarea", "title", "iframe", "noembed", "noframes", "xmp"})
-"""Elements whose content is no markup."""
+"""Elements whose content is not markup."""
 TAG = re.compile(r"</?([a-zA-Z][^\s/>]*+)")
 ATTRIBUTE = re.compile(r"""([^\s/>=][^\s/>=]*+)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>"'][^\s>]*+)))?""")
 GAP = re.compile(r"[\s/]*+")
 
 
-class Token(NamedTuple):
-    """A text, or a tag with its attributes."""
+class HtmlToken(NamedTuple):
+    """Text, or a tag with its attributes."""
 
     kind: str
     """`text`, `open` or `close`."""
@@ -27,77 +27,77 @@ class Token(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether a browser does not show what it holds."""
+        """Whether a browser hides the element."""
         style = self.attributes.get("style", "").replace(" ", "").lower()
         is_marked = "hidden" in self.attributes or self.attributes.get("aria-hidden") == "true"
         return is_marked or "display:none" in style
 
 
-def tokens(html: str) -> Iterator[Token]:
-    """Yield what a page consists of; names in lower case, entities as the characters they mean."""
+def tokens(html: str) -> Iterator[HtmlToken]:
+    """Yield the tokens of a page, with lower-case names and decoded entities."""
     at, end = 0, len(html)
     while at < end:
         start = html.find("<", at)
         start = end if start < 0 else start
         if start > at:
-            yield Token("text", text=_plain(html[at:start]))
+            yield HtmlToken("text", text=_unescape(html[at:start]))
         if start == end:
             return
-        found = TAG.match(html, start)
-        if found is None:
-            at, text = _no_tag(html, start)
+        tag = TAG.match(html, start)
+        if tag is None:
+            at, text = _skip_non_tag(html, start)
             if text:
-                yield Token("text", text=text)
+                yield HtmlToken("text", text=text)
             continue
-        attributes, at = _attributes(html, found.end())
-        name = found[1].lower()
-        yield Token("close" if html[start + 1] == "/" else "open", name, "", attributes)
+        attributes, at = _attributes(html, tag.end())
+        name = tag[1].lower()
+        yield HtmlToken("close" if html[start + 1] == "/" else "open", name, "", attributes)
         if name in RAW and html[start + 1] != "/":
             start, at = at, _end_of_raw(html, name, at)
-            yield Token("text", text=_plain(html[start:at]))
+            yield HtmlToken("text", text=_unescape(html[start:at]))
 
 
-def _no_tag(html: str, start: int) -> tuple[int, str]:
-    """Where a comment or declaration ends; a `<` that begins neither is a text."""
+def _skip_non_tag(html: str, start: int) -> tuple[int, str]:
+    """Return the end of a comment or declaration. Any other `<` is returned as text."""
     if html.startswith("<!--", start):
-        return _after(html, "-->", start + 4), ""
+        return _position_after(html, "-->", start + 4), ""
     if html[start + 1 : start + 2] in ("!", "?", "/"):
-        return _after(html, ">", start + 2), ""
+        return _position_after(html, ">", start + 2), ""
     return start + 1, "<"
 
 
 def _attributes(html: str, at: int) -> tuple[dict[str, str], int]:
-    """The attributes of a tag, and where the tag ends."""
-    found: dict[str, str] = {}
+    """Return the attributes of a tag and the position after the tag."""
+    attributes: dict[str, str] = {}
     end = len(html)
     if html.startswith(">", at):
-        return found, at + 1
+        return attributes, at + 1
     while True:
         gap = GAP.match(html, at)
         at = gap.end() if gap else at
         if at >= end or html[at] == ">":
-            return found, min(at + 1, end)
-        one = ATTRIBUTE.match(html, at)
-        if one is None:
+            return attributes, min(at + 1, end)
+        match = ATTRIBUTE.match(html, at)
+        if match is None:
             at += 1
             continue
-        value = one[2] or one[3] or one[4] or ""
-        found.setdefault(one[1].lower(), _plain(value))
-        at = one.end()
+        value = match[2] or match[3] or match[4] or ""
+        attributes.setdefault(match[1].lower(), _unescape(value))
+        at = match.end()
 
 
 def _end_of_raw(html: str, name: str, at: int) -> int:
-    found = re.compile(f"</{name}", re.IGNORECASE).search(html, at)
-    return found.start() if found else len(html)
+    end_tag = re.compile(f"</{name}", re.IGNORECASE).search(html, at)
+    return end_tag.start() if end_tag else len(html)
 
 
-def _plain(text: str) -> str:
+def _unescape(text: str) -> str:
     try:
         return unescape(text)
-    except ValueError:  # the number of a character with more digits than Python reads
+    except ValueError:  # a character reference with more digits than int() accepts
         return text
 
 
-def _after(html: str, mark: str, at: int) -> int:
-    found = html.find(mark, at)
-    return len(html) if found < 0 else found + len(mark)
+def _position_after(html: str, mark: str, at: int) -> int:
+    position = html.find(mark, at)
+    return len(html) if position < 0 else position + len(mark)

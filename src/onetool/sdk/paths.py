@@ -1,4 +1,4 @@
-"""Files that a model may name: only those under the allowed roots, wherever links lead."""
+"""File access for tools, restricted to the allowed roots after resolving symbolic links."""
 
 import errno
 import os
@@ -8,27 +8,30 @@ from pathlib import Path
 from typing import BinaryIO
 
 from onetool.files.atomic import PRIVATE, write_atomic
-from onetool.runtime import current
-from onetool.settings.places import PROJECT_DIR
+from onetool.runtime.active_call import current_call
+from onetool.settings.paths import PROJECT_DIR
 
-HEAD = 4_096
+HEAD_BYTES = 4_096
 
 
 def allowed_path(path: str) -> Path:
-    """Return the real path that `path` means, all links followed.
+    """Return the absolute path with symbolic links resolved.
 
-    Raises PermissionError outside of `fs.roots`, and inside OneTool's own directories.
+    Raises:
+        PermissionError: The path is outside `fs.roots` or inside one of OneTool's own directories.
     """
-    configuration = current().runtime.configuration
-    real = _real(path)
-    _check(path, real, configuration.roots, configuration.places.protected)
+    configuration = current_call().runtime.state.configuration
+    real = _resolve(path)
+    _check(path, real, configuration.roots, configuration.paths.protected)
     return real
 
 
 def open_allowed(path: str) -> BinaryIO:
-    """Open a regular file for reading, if `allowed_path` lets it pass and it is still the same file then.
+    """Open a regular file for reading, subject to the checks of `allowed_path`.
 
-    Raises PermissionError, or what opening a file raises.
+    Raises:
+        PermissionError: The path is not allowed, not a regular file, or was replaced during the call.
+        OSError: The file cannot be opened.
     """
     # O_NONBLOCK: opening a named pipe must not wait for a writer
     flags = (
@@ -46,30 +49,37 @@ def open_allowed(path: str) -> BinaryIO:
 def write_allowed(
     path: str, content: bytes, *, may_replace: Callable[[bytes], bool], mode: int = PRIVATE
 ) -> Path:
-    """Write a file whole, if `allowed_path` lets it pass; return where it is.
+    """Write a file atomically, subject to the checks of `allowed_path`, and return its path.
 
-    may_replace: told how an existing file begins, says whether that may go.
-    mode: who may open a new file, less what the umask takes; one that is replaced keeps its own.
-    Raises PermissionError, or what writing a file raises.
+    Args:
+        path: The file to create or replace. Its directory must exist.
+        content: The new content.
+        may_replace: Called with the first bytes of an existing file; returns whether to replace it.
+        mode: Permissions of a new file, reduced by the umask. A replaced file retains its permissions.
+
+    Raises:
+        PermissionError: The path is not allowed, or the existing file is read-only.
+        FileExistsError: `may_replace` returned False.
+        OSError: The file cannot be written.
     """
     real = allowed_path(path)
-    kept = None
+    old_mode = None
     if real.parent.is_dir() and real.exists():
         with open_allowed(path) as file:
-            if not may_replace(file.read(HEAD)):
-                raise FileExistsError(errno.EEXIST, "a file is there that OneTool has not written")
-            kept = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if not may_replace(file.read(HEAD_BYTES)):
+                raise FileExistsError(errno.EEXIST, "the file exists and was not written by OneTool")
+            old_mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if not os.access(real, os.W_OK):
             raise PermissionError(f"{path!r} is read-only.")
-    write_atomic(real, content, mode=mode if kept is None else PRIVATE, make_parents=False)
-    if kept is not None:
-        real.chmod(kept)
+    write_atomic(real, content, mode=mode if old_mode is None else PRIVATE, make_parents=False)
+    if old_mode is not None:
+        real.chmod(old_mode)
     return real
 
 
 def working_directory() -> Path:
-    """Return the directory in which relative paths start."""
-    return current().runtime.configuration.places.cwd
+    """Return the directory that relative paths are resolved against."""
+    return current_call().runtime.state.configuration.paths.cwd
 
 
 def _check_opened(path: str, opened: os.stat_result) -> None:
@@ -78,25 +88,25 @@ def _check_opened(path: str, opened: os.stat_result) -> None:
     if not stat.S_ISREG(opened.st_mode):
         raise PermissionError(f"{path!r} is not a regular file.")
     if not os.path.samestat(opened, allowed_path(path).stat()):
-        raise PermissionError(f"{path!r} has been replaced while it was opened.")
+        raise PermissionError(f"{path!r} was replaced while it was being opened.")
 
 
-def _real(path: str) -> Path:
+def _resolve(path: str) -> Path:
     try:
         real = (working_directory() / Path(path).expanduser()).resolve()
-        is_circle = real.is_symlink()  # from Python 3.13 on, links in a circle are given back as they are
-    except (OSError, RuntimeError, ValueError) as error:  # a circle of links, a NUL, a user who is not there
-        raise PermissionError(f"{path!r} leads nowhere: {error}") from None
-    if is_circle:
-        raise PermissionError(f"{path!r} leads nowhere: its links go round in a circle.")
+        is_loop = real.is_symlink()  # since Python 3.13, resolve() returns a symbolic link loop unchanged
+    except (OSError, RuntimeError, ValueError) as error:  # a link loop, a NUL byte or an unknown ~user
+        raise PermissionError(f"Cannot resolve {path!r}: {error}") from None
+    if is_loop:
+        raise PermissionError(f"Cannot resolve {path!r}: symbolic link loop.")
     return real
 
 
 def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:
     roots = tuple(roots)
     if not any(real.is_relative_to(root) for root in roots):
-        where = ", ".join(map(str, roots)) or "none"
-        raise PermissionError(f"{path!r} is outside of the allowed directories (fs.roots: {where}).")
-    is_ours = any(part.casefold() == PROJECT_DIR for part in real.parts)
-    if is_ours or any(real.is_relative_to(own) for own in protected):
-        raise PermissionError(f"{path!r} is OneTool's own and not for tools.")
+        allowed = ", ".join(map(str, roots)) or "none"
+        raise PermissionError(f"{path!r} is outside the allowed directories (fs.roots: {allowed}).")
+    in_project_dir = any(part.casefold() == PROJECT_DIR for part in real.parts)
+    if in_project_dir or any(real.is_relative_to(directory) for directory in protected):
+        raise PermissionError(f"{path!r} is in one of OneTool's own directories, which tools cannot access.")

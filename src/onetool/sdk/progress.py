@@ -1,21 +1,21 @@
-"""Tell whoever waits how far the work is, and see whether anybody still does."""
+"""Progress reports and cancellation checks for tools."""
 
-from onetool.domain.errors import NoRuntime
-from onetool.runtime import current
+from onetool.domain.errors import NoActiveRuntime
+from onetool.runtime.active_call import current_call
 
 
 def report_progress(done: float, total: float | None = None, message: str = "") -> None:
-    """Say that so much is done, of so much if that is known; outside of a tool nobody listens."""
+    """Report progress to the caller. Does nothing outside a tool call."""
     try:
-        invocation = current().invocation
-    except NoRuntime:
+        invocation = current_call().invocation
+    except NoActiveRuntime:
         return
-    invocation.caller.progress(done, total, message)
+    invocation.caller.on_progress(done, total, message)
 
 
 def is_cancelled() -> bool:
-    """Whether nobody waits for the running tool any more; outside of a tool never."""
+    """Return whether the current call is cancelled; always False outside a tool call."""
     try:
-        return current().invocation.over.is_up
-    except NoRuntime:
+        return current_call().invocation.cancelled.is_set
+    except NoActiveRuntime:
         return False

@@ -1,4 +1,4 @@
-"""Log a piece of work as one record: what, with what, how long, how it ended."""
+"""Log records for timed operations."""
 
 import logging
 import time
@@ -9,15 +9,18 @@ log = logging.getLogger("onetool.spans")
 
 
 class LogSpan:
-    """`with LogSpan("brave.search", query=q) as span: ...; span.add(found=3)`."""
+    """A log record of an operation with its inputs, duration and status.
+
+    `with LogSpan("brave.search", query=q) as span: ...; span.add(found=3)`
+    """
 
     def __init__(self, span: str, **inputs: Any) -> None:
-        self._span, self._members = span, inputs
+        self._span, self._fields = span, inputs
         self._start = 0.0
 
-    def add(self, **members: Any) -> None:
-        """Say more in the record."""
-        self._members |= members
+    def add(self, **fields: Any) -> None:
+        """Add fields to the record."""
+        self._fields |= fields
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()
@@ -26,6 +29,8 @@ class LogSpan:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        ended = {"status": "FAILED", "error": f"{kind.__name__}: {error}"} if kind else {"status": "SUCCESS"}
+        outcome = (
+            {"status": "FAILED", "error": f"{kind.__name__}: {error}"} if kind else {"status": "SUCCESS"}
+        )
         duration = round(time.monotonic() - self._start, 6)
-        log.info("span", extra={"span": self._span, "duration": duration, **ended, "inputs": self._members})
+        log.info("span", extra={"span": self._span, "duration": duration, **outcome, "inputs": self._fields})

@@ -1,4 +1,4 @@
-"""Read what the operator wrote: the user's files, and the project's as far as it is trusted."""
+"""The configuration: the user's files, merged with the trusted files of the project."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.files.yaml_document import KeyPath, YamlDocument
 
-from .check import check
-from .document import Document, KeyPath
-from .places import Places
-from .schema import Prompts, Settings
+from .paths import Paths
+from .schema import PromptSettings, Settings
 from .secrets import Secrets, load_secrets
 from .trust import Trust, load_trust
+from .validation import validate
 
 SETTINGS_FILE = "onetool.yaml"
 SECRETS_FILE = "secrets.yaml"
 PROMPTS_FILE = "prompts.yaml"
 PACKS_DIR = "tools"
-READABLE = {
-    SETTINGS_FILE: "Settings are a map: execution:, aliases:, tools: and so on.",
-    PROMPTS_FILE: "Prompts are a map: instructions: and packs:.",
+FORMATS = {
+    SETTINGS_FILE: "Settings are a map with keys such as execution, aliases and tools.",
+    PROMPTS_FILE: "Prompts are a map with the keys instructions and packs.",
 }
 
 Read = Callable[[Path], bytes | None]
@@ -28,114 +28,118 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class PackDir:
-    """A directory of pack files, and how their content is read: trust may hold one back."""
+class PackDirectory:
+    """A directory of pack files."""
 
     path: Path
     read: Read
+    """Reads a pack file. Returns None for a file that is missing or not trusted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """A tool as written in a settings file, and where it stands."""
+class ConfiguredTool:
+    """A tool definition in a settings file, and its location there."""
 
-    place: str
+    location: str
     value: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configuration:
-    """Everything read from disk, at one moment."""
+    """Everything that was read from the configuration files, at one point in time."""
 
-    places: Places
+    paths: Paths
     settings: Settings = field(default_factory=Settings)
     secrets: Secrets = field(default_factory=Secrets)
-    prompts: Prompts = field(default_factory=Prompts)
-    definitions: tuple[Definition, ...] = ()
-    pack_dirs: tuple[PackDir, ...] = ()
+    prompts: PromptSettings = field(default_factory=PromptSettings)
+    configured_tools: tuple[ConfiguredTool, ...] = ()
+    pack_dirs: tuple[PackDirectory, ...] = ()
     roots: tuple[Path, ...] = ()
-    held_back: tuple[str, ...] = ()
-    """Files of the project that wait for `onetool trust`."""
+    untrusted_files: tuple[str, ...] = ()
+    """Files of the project that are ignored until the user runs `onetool trust`."""
     provider: str = ""
-    """The chat model that the user has chosen with `onetool auth use`."""
+    """The default provider that the user chose with `onetool auth use`, or an empty string."""
 
 
-def load_configuration(places: Places, env: Mapping[str, str]) -> Configuration:
-    """Read all files, the project's over the user's: maps merge by key, lists replace.
+def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
+    """Read the user's files and merge the project's over them: maps merge by key, lists replace.
 
-    Raises SettingsError that names file, line, key and what would be right.
+    Raises:
+        SettingsError: A file is invalid. The message has one line per problem, with file, line and key.
     """
-    trust = _trust(places)
-    documents = _settings_documents(places, trust)
-    settings = _merged(Settings, documents)
-    pack_dirs = _pack_dirs(places, trust, documents)
+    trust = _load_trust(paths)
+    documents = _settings_documents(paths, trust)
+    settings = _merge_documents(Settings, documents)
+    pack_dirs = _pack_dirs(paths, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
             trust.read(path)
     return Configuration(
-        places=places,
+        paths=paths,
         settings=settings,
-        secrets=load_secrets(places.config / SECRETS_FILE, env),
-        prompts=_merged(Prompts, _documents(places, trust, PROMPTS_FILE, Prompts)),
-        definitions=_definitions(documents),
+        secrets=load_secrets(paths.config / SECRETS_FILE, env),
+        prompts=_merge_documents(PromptSettings, _documents(paths, trust, PROMPTS_FILE, PromptSettings)),
+        configured_tools=_configured_tools(documents),
         pack_dirs=pack_dirs,
-        roots=_roots(settings, places),
-        held_back=tuple(trust.held_back) if trust else (),
-        provider=(_read_own(places.provider_file) or b"").decode("utf-8", "replace").strip(),
+        roots=_roots(settings, paths),
+        untrusted_files=tuple(trust.untrusted) if trust else (),
+        provider=(_read_file(paths.provider_file) or b"").decode("utf-8", "replace").strip(),
     )
 
 
-def load_definitions(places: Places) -> tuple[Definition, ...]:
-    """Read only the tool definitions again.
+def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
+    """Read only the tool definitions.
 
-    Raises SettingsError as `load_configuration` does.
+    Raises:
+        SettingsError: A file is invalid.
     """
-    return _definitions(_settings_documents(places, _trust(places)))
+    return _configured_tools(_settings_documents(paths, _load_trust(paths)))
 
 
-def checked(kind: type[T], value: Mapping[str, Any], place: Callable[[KeyPath], str]) -> T:
-    """Return the settings, or prompts, that a map says; `place` tells where a key stands.
+def parse_settings(kind: type[T], value: Mapping[str, Any], locate: Callable[[KeyPath], str]) -> T:
+    """Build settings or prompts from a map. `locate` returns the location of a key for error messages.
 
-    Raises SettingsError with one line for each mistake.
+    Raises:
+        SettingsError: The map is invalid. The message has one line per problem.
     """
-    found, problems = check(kind, value)
-    if found is None:
-        raise SettingsError("\n".join(f"{place(path)}: {message}" for path, message in problems))
-    return found
+    settings, problems = validate(kind, value)
+    if settings is None:
+        raise SettingsError("\n".join(f"{locate(path)}: {message}" for path, message in problems))
+    return settings
 
 
-def settings_files(places: Places, name: str = SETTINGS_FILE) -> tuple[Path, ...]:
-    """The user's file of this name and the project's, in the order in which they are merged."""
-    folders = [places.config, *([places.project] if places.project else [])]
+def settings_files(paths: Paths, name: str = SETTINGS_FILE) -> tuple[Path, ...]:
+    """Return the paths of the user's and the project's file, in merge order."""
+    folders = [paths.config, *([paths.project] if paths.project else [])]
     return tuple(folder / name for folder in folders)
 
 
-def _trust(places: Places) -> Trust | None:
-    return load_trust(places.state, places.project) if places.project else None
+def _load_trust(paths: Paths) -> Trust | None:
+    return load_trust(paths.state, paths.project) if paths.project else None
 
 
-def _settings_documents(places: Places, trust: Trust | None) -> list[Document]:
-    documents = _documents(places, trust, SETTINGS_FILE, Settings)
+def _settings_documents(paths: Paths, trust: Trust | None) -> list[YamlDocument]:
+    documents = _documents(paths, trust, SETTINGS_FILE, Settings)
     for document in documents:
-        _anchor_paths(document, places)
+        _resolve_paths(document, paths)
     return documents
 
 
-def _documents(places: Places, trust: Trust | None, name: str, kind: type) -> list[Document]:
-    readers: list[Read] = [_read_own, *([trust.read] if trust else [])]
-    files = zip(settings_files(places, name), readers, strict=True)
+def _documents(paths: Paths, trust: Trust | None, name: str, kind: type) -> list[YamlDocument]:
+    readers: list[Read] = [_read_file, *([trust.read] if trust else [])]
+    files = zip(settings_files(paths, name), readers, strict=True)
     contents = ((file, read(file)) for file, read in files)
-    return [_check(file, content, kind) for file, content in contents if content is not None]
+    return [_load_document(file, content, kind) for file, content in contents if content is not None]
 
 
-def _merged(kind: type[T], documents: Sequence[Document]) -> T:
+def _merge_documents(kind: type[T], documents: Sequence[YamlDocument]) -> T:
     merged: dict[str, Any] = {}
     for document in documents:
         merged = _merge(merged, document.value)
-    return checked(kind, merged, lambda path: documents[-1].place(path))
+    return parse_settings(kind, merged, lambda path: documents[-1].location(path))
 
 
-def _read_own(file: Path) -> bytes | None:
+def _read_file(file: Path) -> bytes | None:
     try:
         return file.read_bytes()
     except FileNotFoundError:
@@ -145,37 +149,38 @@ def _read_own(file: Path) -> bytes | None:
 
 
 def check_settings(file: Path, content: bytes) -> None:
-    """Make sure that this can be used as the user's settings.
+    """Check that the content is a valid settings file.
 
-    Raises SettingsError that names the line.
+    Raises:
+        SettingsError: It is invalid. The message names the lines.
     """
-    _check(file, content, Settings)
+    _load_document(file, content, Settings)
 
 
-def _check(file: Path, content: bytes, kind: type) -> Document:
-    """Parse and validate one file by itself, so that an error names its line."""
-    from .yaml_file import parse_yaml
+def _load_document(file: Path, content: bytes, kind: type) -> YamlDocument:
+    """Parse and validate a file on its own, so that errors name its lines."""
+    from onetool.files.safe_yaml import parse_yaml
 
     document = parse_yaml(file, content)
     if document.value is None:
-        return Document(file, {}, {})
+        return YamlDocument(file, {}, {})
     if not isinstance(document.value, dict):
-        holds = type(document.value).__name__
-        raise SettingsError(f"{file}:1: holds {holds}, not a map. {READABLE[file.name]}")
-    checked(kind, document.value, document.place)
+        actual = type(document.value).__name__
+        raise SettingsError(f"{file}:1: should be a map, not {actual}. {FORMATS[file.name]}")
+    parse_settings(kind, document.value, document.location)
     return document
 
 
-def _anchor_paths(document: Document, places: Places) -> None:
-    """Make relative paths absolute: they start where the file's own directory, or project, lies."""
-    is_project = document.file.parent == places.project
+def _resolve_paths(document: YamlDocument, paths: Paths) -> None:
+    """Make paths absolute: relative to the project, or to the directory of the user's file."""
+    is_project = document.file.parent == paths.project
     base = document.file.parent.parent if is_project else document.file.parent
 
-    def absolute(key: KeyPath, paths: Sequence[str]) -> list[str]:
+    def absolute(key: KeyPath, values: Sequence[str]) -> list[str]:
         try:
-            return [str((base / Path(path).expanduser()).resolve()) for path in paths]
+            return [str((base / Path(value).expanduser()).resolve()) for value in values]
         except (OSError, RuntimeError, ValueError) as error:
-            raise SettingsError(f"{document.place(key)}: {'.'.join(key)}: not a path: {error}") from None
+            raise SettingsError(f"{document.location(key)}: {'.'.join(key)}: not a path: {error}") from None
 
     value = document.value
     if value.get("fs", {}).get("roots") is not None:
@@ -186,39 +191,43 @@ def _anchor_paths(document: Document, places: Places) -> None:
         value["tools_dirs"] = absolute(("tools_dirs",), value["tools_dirs"])
         if is_project:
             raise SettingsError(
-                f"{document.place(('tools_dirs',))}: tools_dirs cannot be set by a project. "
-                f"Put its pack files in {document.file.parent / PACKS_DIR}, where trust covers them."
+                f"{document.location(('tools_dirs',))}: tools_dirs cannot be set by a project. "
+                f"Put its pack files into {document.file.parent / PACKS_DIR}, which `onetool trust` covers."
             )
 
 
-def _merge(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(under)
-    for key, value in over.items():
-        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merge(merged[key], value) if both else value
+def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in override.items():
+        both_maps = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merge(merged[key], value) if both_maps else value
     return merged
 
 
-def _definitions(documents: Sequence[Document]) -> tuple[Definition, ...]:
+def _configured_tools(documents: Sequence[YamlDocument]) -> tuple[ConfiguredTool, ...]:
     for document in reversed(documents):
         if "tools" in document.value:
-            listed = enumerate(document.value["tools"])
-            return tuple(Definition(document.place(("tools", index)), value) for index, value in listed)
+            return tuple(
+                ConfiguredTool(document.location(("tools", index)), value)
+                for index, value in enumerate(document.value["tools"])
+            )
     return ()
 
 
-def _pack_dirs(places: Places, trust: Trust | None, documents: Sequence[Document]) -> tuple[PackDir, ...]:
-    own = [places.config / PACKS_DIR]
-    own += [Path(path) for document in documents for path in document.value.get("tools_dirs", ())]
-    dirs = [PackDir(path, _read_own) for path in own]
+def _pack_dirs(
+    paths: Paths, trust: Trust | None, documents: Sequence[YamlDocument]
+) -> tuple[PackDirectory, ...]:
+    folders = [paths.config / PACKS_DIR]
+    folders += [Path(path) for document in documents for path in document.value.get("tools_dirs", ())]
+    dirs = [PackDirectory(path, _read_file) for path in folders]
     if trust is not None:
-        dirs.append(PackDir(trust.project / PACKS_DIR, trust.read))
+        dirs.append(PackDirectory(trust.project / PACKS_DIR, trust.read))
     return tuple(dirs)
 
 
-def _roots(settings: Settings, places: Places) -> tuple[Path, ...]:
+def _roots(settings: Settings, paths: Paths) -> tuple[Path, ...]:
     if settings.fs.roots is not None:
         return tuple(Path(root).resolve() for root in settings.fs.roots)
-    cwd = places.cwd.resolve()
-    too_wide = cwd == Path(cwd.anchor) or cwd == Path.home().resolve()
-    return () if too_wide else (cwd,)
+    cwd = paths.cwd.resolve()
+    is_too_broad = cwd == Path(cwd.anchor) or cwd == Path.home().resolve()
+    return () if is_too_broad else (cwd,)

@@ -1,174 +1,262 @@
-"""What the operator may set."""
+"""The settings in `onetool.yaml` and `prompts.yaml`. The reference documentation is generated from here."""
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
-from .check import IDENTIFIER, TOOL_NAME, setting
+from .validation import IDENTIFIER, TOOL_NAME, setting
 
 Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """Limits of every call."""
+class ExecutionSettings:
+    """Limits for tool calls and for code in `run`."""
 
-    timeout_s: float = setting(8.0, "Seconds a tool may take.", over=0, most=86_400)
-    max_concurrent: int = setting(64, "Calls from outside that run at once.", least=1, most=10_000)
-    max_tools: int = setting(1_000_000, "How many tools may be stored in bundles.", least=0)
-    max_args_bytes: int = setting(16 * 2**20, "Size of the arguments, as JSON.", least=1)
-    run_timeout_s: float = setting(
-        120.0, "Seconds that code given to `run` may take, waiting included.", over=0
+    timeout_s: float = setting(
+        8.0, "Time limit of a tool call in seconds, for tools that declare none.", gt=0, le=86_400
     )
-    run_cpu_s: float = setting(10.0, "Seconds of computing that it may use.", over=0)
-    run_memory_bytes: int = setting(256 * 2**20, "Memory that it may use.", least=2**20)
-    run_max_calls: int = setting(1000, "Tool calls that it may make.", least=1)
-    max_runs: int = setting(16, "How many such runs go on at once.", least=1, most=1000)
+    max_concurrent: int = setting(
+        64,
+        "Maximum number of concurrent calls from clients. Further calls wait, and fail as busy when their "
+        "time limit ends. Calls that tools make do not count.",
+        ge=1,
+        le=10_000,
+    )
+    max_tools: int = setting(1_000_000, "Maximum number of tool versions stored in bundles.", ge=0)
+    max_args_bytes: int = setting(16 * 2**20, "Maximum size of a call's arguments as JSON, in bytes.", ge=1)
+    run_timeout_s: float = setting(
+        120.0, "Time limit of a `run` in seconds, including the time its tool calls take.", gt=0
+    )
+    run_cpu_s: float = setting(10.0, "CPU time limit of a `run` in seconds, without its tool calls.", gt=0)
+    run_memory_bytes: int = setting(256 * 2**20, "Memory limit of a `run`, in bytes.", ge=2**20)
+    run_max_calls: int = setting(1000, "Maximum number of tool calls in a `run`.", ge=1)
+    max_concurrent_runs: int = setting(16, "Maximum number of concurrent `run` calls.", ge=1, le=1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Output:
-    """What becomes of a result."""
+class OutputSettings:
+    """Size and lifetime of results."""
 
-    max_bytes: int = setting(64 * 2**20, "Largest result, as JSON, through any door.", least=1)
-    max_inline_size: int = setting(50_000, "Largest text, in bytes, that goes to a model whole.", least=100)
-    ttl_s: float = setting(3600.0, "Seconds a stored result is kept.", over=0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fs:
-    """What the fs pack may open."""
-
-    roots: Names | None = setting(None, "Directories; none given: the working directory.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Approval:
-    """Which tools that change things run without asking."""
-
-    mcp: Literal["allow", "ask", "deny"] = setting("allow", "What MCP clients may do.")
-    allow: Names = setting((), "Patterns of tool names that never ask.")
-    deny: Names = setting((), "Patterns of tool names that never run.")
+    max_bytes: int = setting(
+        64 * 2**20, "Maximum size of a result as JSON, in bytes. A call with a larger result fails.", ge=1
+    )
+    max_inline_size: int = setting(
+        50_000,
+        "Maximum size of a result that a model receives in full, in bytes. A larger result is stored, and "
+        "the model receives a preview and a handle for `ot.result`.",
+        ge=100,
+    )
+    ttl_s: float = setting(3600.0, "How long a stored result can be read, in seconds.", gt=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
-    """Where events are written."""
+class FsSettings:
+    """File access of packs."""
+
+    roots: Names | None = setting(
+        None,
+        "Directories that the `fs` pack can access. Default: the working directory, unless it is `/` or the "
+        "home directory.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSettings:
+    """Approval of tools that are not read-only."""
+
+    mcp: Literal["allow", "ask", "deny"] = setting(
+        "allow",
+        "How calls from MCP clients are approved: `allow` approves all of them, `ask` asks the user through "
+        "the client (elicitation), `deny` rejects them.",
+    )
+    allow: Names = setting((), "Name patterns of tools that run without approval, such as `fs.*`.")
+    deny: Names = setting((), "Name patterns of tools that never run. Takes precedence over `allow`.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """Logging."""
 
     level: Literal["debug", "info", "warning", "error", "critical"] = setting(
-        "warning", "What goes to stderr."
+        "warning", "Minimum level of messages on stderr."
     )
-    file: bool = setting(True, "Whether events from info on go to a file in the state directory.")
-    max_bytes: int = setting(10 * 2**20, "Size at which the file is rotated.", least=10_000)
-    sessions_days: float = setting(90.0, "Days that a conversation is kept after its last word.", over=0)
+    file: bool = setting(
+        True, "Also write messages of level `info` and above to `onetool.jsonl` in the state directory."
+    )
+    max_bytes: int = setting(10 * 2**20, "Size at which the log file is rotated, in bytes.", ge=10_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
-    """Statistics of calls."""
+class SessionSettings:
+    """Stored conversations."""
 
-    enabled: bool = setting(True, "Whether calls are counted.")
+    retention_days: float = setting(90.0, "Days a session is stored after its last message.", gt=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsSettings:
+    """Usage statistics."""
+
+    enabled: bool = setting(True, "Store usage statistics. The call counters of tools are always stored.")
     round_trip_ms: float = setting(
-        1500.0, "Time that a model would need for each call that `run` made in its place.", least=0
+        1500.0,
+        "Estimated duration of a model round trip in milliseconds. The reported time saved is this duration "
+        "for each round trip that `run` made unnecessary.",
+        ge=0,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """How tools are found by meaning."""
+class SearchSettings:
+    """Semantic tool search."""
 
     model_dir: str | None = setting(
-        None, "Directory of the embedding model; none given: `model` in the data directory."
+        None,
+        "Directory of the embedding model, relative to the working directory. Default: `model` in the data "
+        "directory.",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SnippetParam:
-    """A value that a snippet takes."""
+    """A parameter of a snippet."""
 
-    type: str = setting("", "Its type, as shown.")
-    default: Any = setting(None, "Its value when none is given.")
-    description: str = setting("", "What it is for.")
-    required: bool = setting(False, "Whether it must be given.")
-    example: Any = setting(None, "A value to show.")
+    type: str = setting(
+        "",
+        "Type shown in the help. Unless it is `str`, numbers, `true`, `false` and `null` are converted.",
+    )
+    default: Any = setting(None, "Value used if the call passes none.")
+    description: str = setting("", "Description shown in the help.")
+    required: bool | None = setting(
+        None,
+        "Reject calls that do not pass this parameter. Default: `true` if there is no `default`. An optional "
+        "parameter without a default is `None`, and empty inside a text.",
+    )
+    example: Any = setting(None, "Example value shown in the help.")
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a call must pass this parameter."""
+        return self.default is None if self.required is None else self.required
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snippet:
-    """A named piece of code with holes."""
+    """A named code template for `run`."""
 
-    body: str
-    description: str = setting("", "What it does.")
-    params: dict[str, SnippetParam] = setting(dict, "Its holes.", keys=IDENTIFIER)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Topic:
-    """Where a note goes."""
-
-    pattern: str
-    file: str
+    body: str = setting(MISSING, "Required. The code, a Jinja template with the parameters as variables.")
+    description: str = setting("", "Description shown in the help.")
+    params: dict[str, SnippetParam] = setting(dict, "The parameters by name.", keys=IDENTIFIER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """A chat model."""
+class TopicSettings:
+    """A file that receives the notifications of matching topics."""
 
-    model: str | None = setting(None, "Name of the model.")
-    base_url: str | None = setting(None, "Where it is served.")
-    key: str | None = setting(None, "Name of the secret that holds the key.")
-    timeout_s: float = setting(120.0, "Seconds a reply may take.", over=0, most=86_400)
-    price_in: float | None = setting(None, "What a million tokens cost that it reads.", least=0)
-    price_out: float | None = setting(None, "What a million tokens cost that it writes.", least=0)
+    pattern: str = setting(MISSING, "Required. Pattern of topic names, such as `build.*`.")
+    file: str = setting(MISSING, "Required. File that the messages are appended to.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
+class ProviderSettings:
+    """A chat model provider."""
+
+    model: str | None = setting(None, "Model name. Required for providers that OneTool does not know.")
+    base_url: str | None = setting(
+        None, "Base URL of the API. Required for providers that OneTool does not know."
+    )
+    key_secret: str | None = setting(
+        None,
+        "Name of the secret that contains the API key. Default: the provider's usual name, such as "
+        "`OPENAI_API_KEY`, in `secrets.yaml` or the environment.",
+    )
+    timeout_s: float = setting(120.0, "Time limit of a model response in seconds.", gt=0, le=86_400)
+    input_price: float | None = setting(
+        None, "Price of a million input tokens. Costs are reported if both prices are set.", ge=0
+    )
+    output_price: float | None = setting(None, "Price of a million output tokens.", ge=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
     """Another MCP server: a command to start, or a URL."""
 
-    command: str | None = setting(None, "Program to start.")
-    args: Names = setting((), "Its arguments.")
-    env: dict[str, str] = setting(dict, "Its environment; ${NAME} stands for a secret.")
-    url: str | None = setting(None, "Where it is served.")
-    headers: dict[str, str] = setting(dict, "Headers to send; ${NAME} stands for a secret.")
-    enabled: bool = setting(True, "Whether it is used.")
-    include: Names | None = setting(None, "Patterns of the only tools to show.")
-    exclude: Names = setting((), "Patterns of tools to hide.")
-    timeout_s: float = setting(60.0, "Seconds a call of it may take.", over=0)
+    command: str | None = setting(
+        None, "Command that starts the server over stdio. Set either `command` or `url`."
+    )
+    args: Names = setting((), "Arguments of the command.")
+    env: dict[str, str] = setting(
+        dict, "Environment variables of the command. `${NAME}` inserts the secret `NAME`."
+    )
+    url: str | None = setting(None, "URL of a server over streamable HTTP.")
+    headers: dict[str, str] = setting(
+        dict, "Headers sent with every request. `${NAME}` inserts the secret `NAME`."
+    )
+    enabled: bool = setting(True, "Use the server. If false, its tools are not available.")
+    include: Names | None = setting(None, "Name patterns of the tools to use. Default: all tools.")
+    exclude: Names = setting((), "Name patterns of tools to hide. Takes precedence over `include`.")
+    timeout_s: float = setting(60.0, "Time limit of a call to the server in seconds.", gt=0)
 
     def problem(self) -> str:
-        """What a server lacks."""
-        return "give either command or url" if (self.command is None) == (self.url is None) else ""
+        """Return what is wrong with the combination of settings, or an empty string."""
+        return "set either command or url" if (self.command is None) == (self.url is None) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompts:
-    """Everything that `prompts.yaml` may hold: what models are told."""
+class PromptSettings:
+    """The contents of `prompts.yaml`: texts that models read."""
 
-    instructions: str = setting("", "What a model is told of this OneTool as a whole.")
-    packs: dict[str, str] = setting(dict, "What it is told of a pack.", keys=IDENTIFIER)
+    instructions: str = setting("", "Instructions for models, added to the built-in ones.")
+    packs: dict[str, str] = setting(
+        dict, "Additional instructions for a pack, by pack name.", keys=IDENTIFIER
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that `onetool.yaml` may hold."""
+    """The contents of `onetool.yaml`."""
 
-    tools: tuple[Any, ...] = setting((), "Tool definitions.")
-    tools_dirs: Names = setting((), "More directories with pack files.")
-    aliases: dict[str, str] = setting(dict, "Short names of tools.", keys=IDENTIFIER, values=TOOL_NAME)
-    snippets: dict[str, Snippet] = setting(dict, "Named pieces of code.", keys=IDENTIFIER)
-    servers: dict[str, Server] = setting(dict, "Other MCP servers.", keys=IDENTIFIER)
-    packs: dict[str, dict[str, Any]] = setting(dict, "What packs are told, by pack.", keys=IDENTIFIER)
-    topics: tuple[Topic, ...] = setting((), "Files that notes go to.")
-    stats: Stats = setting(Stats, "Statistics of calls.")
-    output: Output = setting(Output, "What becomes of a result.")
-    execution: Execution = setting(Execution, "Limits of every call.")
-    fs: Fs = setting(Fs, "What the fs pack may open.")
-    allowedHosts: Names = setting((), "Hosts that stored HTTP tools may reach.")  # noqa: N815 - as in the file
-    providers: dict[str, Provider] = setting(dict, "Chat models by name.")
-    approval: Approval = setting(Approval, "Which tools that change things run without asking.")
-    search: Search = setting(Search, "How tools are found by meaning.")
-    log: Log = setting(Log, "Where events are written.")
-    expose: Literal["run", "search", "all"] = setting("run", "How MCP clients see the tools.")
-    docs_base: str = setting(
-        "https://onetool.beycom.online/reference/tools/", "Where the documentation of packs lies."
+    tools: tuple[Any, ...] = setting((), "Definitions of additional tools.")
+    tools_dirs: Names = setting(
+        (), "Additional directories with pack files. Not available in project settings."
+    )
+    aliases: dict[str, str] = setting(
+        dict, "Short names for tools: `alias: pack.tool`.", keys=IDENTIFIER, values=TOOL_NAME
+    )
+    snippets: dict[str, Snippet] = setting(
+        dict, "Named code templates for `run`, called as `$name param=value`.", keys=IDENTIFIER
+    )
+    servers: dict[str, ServerSettings] = setting(
+        dict, "MCP servers whose tools are available as a pack with the server's name.", keys=IDENTIFIER
+    )
+    packs: dict[str, dict[str, Any]] = setting(
+        dict, "Settings of packs, by pack name. Packs read them with `get_config`.", keys=IDENTIFIER
+    )
+    topics: tuple[TopicSettings, ...] = setting(
+        (), "Files that receive notifications. The first matching topic is used."
+    )
+    stats: StatsSettings = setting(StatsSettings, "Usage statistics.")
+    output: OutputSettings = setting(OutputSettings, "Size and lifetime of results.")
+    execution: ExecutionSettings = setting(ExecutionSettings, "Limits for tool calls and for code in `run`.")
+    fs: FsSettings = setting(FsSettings, "File access of packs.")
+    allowedHosts: Names = setting(  # noqa: N815 - the key in the file
+        (),
+        "Hosts that stored HTTP tools can reach: `api.example.com`, `*.example.com` or `*`. A host with a "
+        "private address must be listed by its exact name.",
+    )
+    providers: dict[str, ProviderSettings] = setting(
+        dict, "Chat model providers by name. The first one is the default unless the user chose another."
+    )
+    approval: ApprovalSettings = setting(ApprovalSettings, "Approval of tools that are not read-only.")
+    search: SearchSettings = setting(SearchSettings, "Semantic tool search.")
+    log: LogSettings = setting(LogSettings, "Logging.")
+    sessions: SessionSettings = setting(SessionSettings, "Stored conversations.")
+    expose: Literal["run", "search", "all"] = setting(
+        "run",
+        "Tools that MCP clients see: `run` exposes one tool that runs code, `search` exposes `find_tools` "
+        "and `call_tool`, `all` exposes every tool.",
+    )
+    docs_base_url: str = setting(
+        "https://onetool.beycom.online/reference/tools/",
+        "Base URL of the pack documentation that `ot.help` links to.",
     )

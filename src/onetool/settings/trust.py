@@ -1,4 +1,4 @@
-"""Which files of a project's `.onetool` directory the user has said yes to, by their content."""
+"""Trust in the files of a project's `.onetool` directory, pinned by content hash."""
 
 import hashlib
 import os
@@ -12,19 +12,19 @@ import orjson
 from onetool.files.atomic import write_atomic
 
 MAX_BYTES = 1_000_000
-READ = ("onetool.yaml", "prompts.yaml", "tools/*.py")
-"""All that OneTool ever opens in a project's directory."""
+PROJECT_FILES = ("onetool.yaml", "prompts.yaml", "tools/*.py")
+"""Patterns of the only files that OneTool opens in a project's directory."""
 
 
 def digest(content: bytes) -> str:
-    """The hash by which a file's content is known."""
+    """Return the hash of a file's content."""
     return hashlib.sha256(content).hexdigest()
 
 
 def read_regular(file: Path) -> bytes | None:
-    """Read a file that somebody else has laid there: a regular one of a sane size, or nothing.
+    """Read an untrusted file. Return None unless it is a regular file of at most MAX_BYTES.
 
-    A link to a device or a named pipe would otherwise be read for ever.
+    A link to a device or a named pipe could otherwise block or never end.
     """
     try:
         descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -39,47 +39,47 @@ def read_regular(file: Path) -> bytes | None:
 
 @dataclass(slots=True)
 class Trust:
-    """Hands out the content of a project's files that are trusted as they are now; holds back the rest."""
+    """Reads the trusted files of a project, and collects the names of the untrusted ones."""
 
     project: Path
-    pins: Mapping[str, str]
-    held_back: list[str] = field(default_factory=list)
+    hashes: Mapping[str, str]
+    untrusted: list[str] = field(default_factory=list)
 
     def read(self, file: Path) -> bytes | None:
-        """Return the very bytes that were checked, or None for a file that is missing or not trusted."""
+        """Return exactly the bytes that were verified, or None if the file is missing or not trusted."""
         content = read_regular(file)
         if content is None:
             return None
         name = file.relative_to(self.project).as_posix()
-        if self.pins.get(name) == digest(content):
+        if self.hashes.get(name) == digest(content):
             return content
-        if name not in self.held_back:
-            self.held_back.append(name)
+        if name not in self.untrusted:
+            self.untrusted.append(name)
         return None
 
 
 def project_files(project: Path) -> list[Path]:
-    """Every file of the project that OneTool would read, in a fixed order."""
-    return [path for pattern in READ for path in sorted(project.glob(pattern)) if path.is_file()]
+    """Return every file of the project that OneTool would read, in a fixed order."""
+    return [path for pattern in PROJECT_FILES for path in sorted(project.glob(pattern)) if path.is_file()]
 
 
 def load_trust(state: Path, project: Path) -> Trust:
-    """What the user has trusted of this project; a missing or damaged record trusts nothing."""
+    """Load the trust record of a project. A missing or corrupt record trusts nothing."""
     try:
-        record = orjson.loads(_record(state, project).read_bytes())
-        pins = {str(name): str(pin) for name, pin in record["files"].items()}
+        record = orjson.loads(_record_file(state, project).read_bytes())
+        hashes = {str(name): str(hash) for name, hash in record["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pins = {}
-    return Trust(project, pins)
+        hashes = {}
+    return Trust(project, hashes)
 
 
 def save_trust(state: Path, project: Path, contents: Iterable[tuple[Path, bytes]]) -> None:
-    """Pin exactly these contents, the ones that the user was shown; everything else is not trusted."""
+    """Trust exactly these contents, which the user has reviewed. Nothing else remains trusted."""
     files = {path.relative_to(project).as_posix(): digest(content) for path, content in contents}
     record = {"project": str(project.resolve()), "files": files}
-    write_atomic(_record(state, project), orjson.dumps(record, option=orjson.OPT_INDENT_2))
+    write_atomic(_record_file(state, project), orjson.dumps(record, option=orjson.OPT_INDENT_2))
 
 
-def _record(state: Path, project: Path) -> Path:
+def _record_file(state: Path, project: Path) -> Path:
     name = digest(str(project.resolve()).encode())[:32]
     return state / "trust" / f"{name}.json"

@@ -1,48 +1,56 @@
-"""Stored tools, asked for by name: however many there are, none is loaded before it is called."""
+"""Tools stored in bundles, looked up by name. The number of stored tools does not affect start-up."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
-from onetool.domain.bundle import Filter, Listed, ToolVersion
-from onetool.domain.invocation import Invocation
-from onetool.domain.paging import Page
-from onetool.domain.shelf import BUNDLE_OFF, OFF
-from onetool.domain.tool import Runner, Tool, ToolSpec
-from onetool.ports import BundleStore
+from onetool.domain.bundles.bundle import BundleFilter, StoredTool, ToolVersion
+from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED
+from onetool.domain.calls.invocation import Invocation
+from onetool.domain.page import Page
+from onetool.domain.tools.tool import Runner, Tool, ToolSpec
+from onetool.ports import LOCAL, READY, BundleStore, SourceStatus
 from onetool.threads import Threads
 
-ACTIVE = Filter(include_disabled=True, active_only=True)
-READING = frozenset({"GET", "HEAD", "OPTIONS"})
+ACTIVE = BundleFilter(include_disabled=True, active_only=True)
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 MakeRunner = Callable[[ToolVersion], Runner]
 
 
-class BundleTools:
-    """A source over the store of bundles. A name stands for the active version; `name@version` for any."""
+class BundleToolSource:
+    """The tools of the bundle store. A name resolves to the active version, `name@version` to any version."""
 
     name = "bundles"
+    capabilities = LOCAL
 
     def __init__(self, store: BundleStore, make_runner: MakeRunner, threads: Threads) -> None:
         self._store, self._make_runner, self._threads = store, make_runner, threads
 
+    def status(self) -> SourceStatus:
+        """Return READY: the store is local."""
+        return READY
+
     def generation(self) -> Hashable:
-        """Moves with every change of a bundle."""
+        """Return a value that changes with every change of a bundle."""
         return self._store.generation()
 
     async def refresh(self) -> None:
-        """Nothing is held here that could be old."""
+        """Do nothing: this source holds no tools."""
 
     async def find(self, name: str, version: str | None = None) -> Tool | None:
-        """Return the version that is asked for, or the active one: the newest that is switched on."""
-        found = await self._threads.run(self._store.find, name)
+        """Return the requested version, or the active one: the newest enabled version.
+
+        If all versions are disabled, the newest one is returned.
+        """
+        versions = await self._threads.run(self._store.find, name)
         if version is not None:
-            found = [listed for listed in found if listed.tool.version == version]
-        enabled = [listed for listed in found if listed.tool.is_enabled]
-        return self._tool((enabled or found)[0]) if found else None
+            versions = [stored for stored in versions if stored.tool.version == version]
+        enabled = [stored for stored in versions if stored.tool.is_enabled]
+        return self._tool((enabled or versions)[0]) if versions else None
 
     async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
-        """Return active versions from an opaque cursor on."""
+        """Return active versions after an opaque cursor."""
         page = await self._threads.run(self._store.tools, ACTIVE, cursor, limit)
-        return Page([self._tool(listed) for listed in page.items], page.next)
+        return Page([self._tool(stored) for stored in page.items], page.next)
 
     async def packs(self) -> Collection[str]:
         """Return the names of all packs."""
@@ -50,37 +58,37 @@ class BundleTools:
 
     async def pack(self, name: str) -> Sequence[Tool]:
         """Return the active versions of one bundle."""
-        return [self._tool(listed) for listed in await self._threads.run(self._store.pack, name)]
+        return [self._tool(stored) for stored in await self._threads.run(self._store.pack, name)]
 
     async def count(self) -> int:
-        """Return how many versions are stored."""
+        """Return the number of stored versions."""
         return await self._threads.run(self._store.count)
 
-    def _tool(self, listed: Listed) -> Tool:
-        is_http = listed.tool.http_impl is not None
-        return Tool(spec_of(listed), _Later(self._make_runner, listed.tool).run if is_http else None)
+    def _tool(self, stored: StoredTool) -> Tool:
+        is_http = stored.tool.http_impl is not None
+        return Tool(spec_of(stored), _LazyRunner(self._make_runner, stored.tool).run if is_http else None)
 
 
-class _Later:
-    """A runner that is made when it is first called: most tools of a listing never are."""
+class _LazyRunner:
+    """Creates its runner on the first call: most tools of a listing are never called."""
 
-    def __init__(self, make: MakeRunner, tool: ToolVersion) -> None:
-        self._make, self._tool = make, tool
+    def __init__(self, make_runner: MakeRunner, tool: ToolVersion) -> None:
+        self._make_runner, self._tool = make_runner, tool
         self._runner: Runner | None = None
 
     async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
         """Run the tool."""
         if self._runner is None:
-            self._runner = self._make(self._tool)
+            self._runner = self._make_runner(self._tool)
         return await self._runner(args, invocation)
 
 
-def spec_of(listed: Listed) -> ToolSpec:
-    """A stored version as the rest of the house knows tools."""
-    tool, limits = listed.tool, listed.tool.limits or {}
-    why = "" if listed.bundle.is_enabled else BUNDLE_OFF
+def spec_of(stored: StoredTool) -> ToolSpec:
+    """Return the spec of a stored version."""
+    tool, limits = stored.tool, stored.tool.limits or {}
+    bundle_reason = "" if stored.bundle.is_enabled else BUNDLE_DISABLED
     return ToolSpec(
-        name=listed.name,
+        name=stored.name,
         id=tool.id,
         description=tool.description or tool.display_name,
         input_schema=tool.arg_schema,
@@ -89,10 +97,10 @@ def spec_of(listed: Listed) -> ToolSpec:
         impl=tool.type,
         origin="bundle",
         version=tool.version,
-        enabled=listed.is_enabled,
-        disabled_reason=why or ("" if tool.is_enabled else OFF),
+        enabled=stored.is_enabled,
+        disabled_reason=bundle_reason or ("" if tool.is_enabled else DISABLED),
         timeout=limits["timeoutMS"] / 1000 if limits.get("timeoutMS") else None,
-        changes=bool(_methods(tool) - READING),
+        read_only=not _methods(tool) - SAFE_METHODS,
         max_calls_per_minute=limits.get("maxCallsPerMinute"),
         tags=tool.tags,
     )

@@ -1,4 +1,4 @@
-"""Tools defined in the settings: checked one by one, so that a broken one harms no other."""
+"""Tools defined in the settings. Each is validated on its own; invalid ones are skipped."""
 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
@@ -6,65 +6,65 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import DuplicateTool, InvalidTool, SettingsError
-from onetool.domain.invocation import Invocation
-from onetool.domain.json_text import is_json
-from onetool.domain.nearest import did_you_mean
-from onetool.domain.registry import Registry
-from onetool.domain.schemas import compile_schema
-from onetool.domain.tool import Tool, ToolSpec
-from onetool.files.stamp import stamp
-from onetool.settings.configuration import Definition
+from onetool.domain.text.json_text import is_json
+from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.tools.json_schema import compile_schema
+from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import Tool, ToolSpec
+from onetool.files.fingerprint import fingerprint
+from onetool.settings.configuration import ConfiguredTool
 from onetool.threads import Threads
 
 log = logging.getLogger(__name__)
 
-HTTP_REFUSED = "HTTP tools not yet supported (coming in v2)"
-KNOWN = ("name", "description", "type", "handler", "parameters", "implementation")
-LONGEST_NAME = 128
+HTTP_UNSUPPORTED = "HTTP tools not yet supported (coming in v2)"
+KEYS = ("name", "description", "type", "handler", "parameters", "implementation")
+MAX_NAME_LENGTH = 128
 
 Handlers = Mapping[str, Set[str]]
-"""The functions that each implementation type may name: `builtin` packaged tools, `internal` services."""
+"""Valid handlers by implementation type: `builtin` for packaged tools, `internal` for services."""
 
 
-class ConfigTools:
-    """The `tools:` of the settings files, read again when one of them changes."""
+class ConfigToolReader:
+    """Reads the `tools:` of the settings files."""
 
     name = "config"
 
     def __init__(
         self,
-        definitions: Sequence[Definition],
+        definitions: Sequence[ConfiguredTool],
         *,
         files: Sequence[Path],
-        read: Callable[[], Sequence[Definition]],
+        read: Callable[[], Sequence[ConfiguredTool]],
         handlers: Handlers,
         threads: Threads,
     ) -> None:
-        self._definitions: Sequence[Definition] | None = definitions
-        self._files, self._read_again = [str(file) for file in files], read
+        self._definitions: Sequence[ConfiguredTool] | None = definitions
+        self._files, self._reload = [str(file) for file in files], read
         self._handlers, self._threads = handlers, threads
-        self._last = Registry()
+        self._registry = Registry()
 
     def generation(self) -> Hashable:
-        """Moves when a settings file does."""
-        return tuple([stamp(file) for file in self._files])
+        """Return a value that changes when a settings file changes."""
+        return tuple([fingerprint(file) for file in self._files])
 
     async def read(self) -> Registry:
-        """Register every valid definition; a file that became unreadable leaves the last ones standing."""
+        """Register every valid definition. If a file became invalid, return the previous tools."""
         definitions, self._definitions = self._definitions, None
         try:
             if definitions is None:
-                definitions = await self._threads.run(self._read_again)
+                definitions = await self._threads.run(self._reload)
         except SettingsError as error:
-            log.error("the tools in the settings stay as they were: %s", error)
-            return self._last
-        self._last = await self._threads.run(register, definitions, self._handlers)
-        return self._last
+            log.error("settings are invalid; previous configured tools stay active: %s", error)
+            return self._registry
+        self._registry = await self._threads.run(register, definitions, self._handlers)
+        return self._registry
 
 
-def register(definitions: Sequence[Definition], handlers: Handlers) -> Registry:
-    """Check and register definitions in order; what is invalid is logged as an error and left out."""
+def register(definitions: Sequence[ConfiguredTool], handlers: Handlers) -> Registry:
+    """Validate and register definitions in order. Log and skip the invalid ones."""
     registry = Registry()
     for definition in definitions:
         try:
@@ -73,83 +73,84 @@ def register(definitions: Sequence[Definition], handlers: Handlers) -> Registry:
         except InvalidTool as error:
             name = definition.value.get("name") if isinstance(definition.value, dict) else None
             kind = "duplicate tool" if isinstance(error, DuplicateTool) else "tool"
-            log.error("%s: %s %r is left out: %s", definition.place, kind, name, error)
-            if str(error) == HTTP_REFUSED:
-                log.error("%s: store %r as a bundle instead: that takes HTTP tools", definition.place, name)
+            log.error("%s: skipped %s %r: %s", definition.location, kind, name, error)
+            if str(error) == HTTP_UNSUPPORTED:
+                log.error("%s: store HTTP tool %r in a bundle instead", definition.location, name)
     return registry
 
 
 def make_tool(definition: Any, handlers: Handlers) -> Tool:
-    """Turn one definition into a tool.
+    """Build a tool from one definition.
 
-    Raises InvalidTool that says what is wrong, and what would be right.
+    Raises:
+        InvalidTool: The definition is invalid.
     """
     if not isinstance(definition, dict):
-        raise InvalidTool(f"a tool is a map with {', '.join(KNOWN)}, not {definition!r}")
+        raise InvalidTool(f"a tool must be a mapping with {', '.join(KEYS)}, not {definition!r}")
     implementation = definition.get("implementation")
     kind = implementation.get("type") if isinstance(implementation, dict) else None
     if kind == "http":
-        raise InvalidTool(HTTP_REFUSED)
-    _check_shape(definition)
+        raise InvalidTool(HTTP_UNSUPPORTED)
+    _check_fields(definition)
     if not isinstance(implementation, dict) or not isinstance(kind, str):
-        raise InvalidTool("implementation must be a map with a type: mock, builtin or internal")
+        raise InvalidTool("implementation must be a mapping with a type: mock, builtin or internal")
     _check_parameters(definition.get("parameters"))
     if kind == "mock":
-        return _mock(definition, implementation)
+        return _mock_tool(definition, implementation)
     if kind not in handlers:
         raise InvalidTool(f"unknown implementation type {kind!r}. Valid: mock, {', '.join(handlers)}.")
-    return _delegating(definition, kind, implementation, handlers[kind])
+    return _handler_tool(definition, kind, implementation, handlers[kind])
 
 
-def _check_shape(definition: Mapping[str, Any]) -> None:
+def _check_fields(definition: Mapping[str, Any]) -> None:
     for field in ("name", "description", "handler"):
         value = definition.get(field)
         if not isinstance(value, str) or not value.strip():
-            raise InvalidTool(f"{field} must be a text that is not empty, not {value!r}")
+            raise InvalidTool(f"{field} must be a non-empty string, not {value!r}")
     name = definition["name"]
-    if len(name) > LONGEST_NAME or not name.isprintable() or "@" in name:
-        raise InvalidTool(f"name must be printable, without @, and at most {LONGEST_NAME} characters long")
+    if len(name) > MAX_NAME_LENGTH or not name.isprintable() or "@" in name:
+        raise InvalidTool(f"name must be printable, without @, and at most {MAX_NAME_LENGTH} characters")
     if definition.get("type") != "function":
         raise InvalidTool(f"type must be 'function', not {definition.get('type')!r}")
-    if unknown := [key for key in definition if key not in KNOWN]:
-        raise InvalidTool(f"unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), KNOWN)}")
+    if unknown := [key for key in definition if key not in KEYS]:
+        raise InvalidTool(f"unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), KEYS)}")
 
 
 def _check_parameters(parameters: Any) -> None:
     if not isinstance(parameters, dict) or parameters.get("type") != "object":
         raise InvalidTool("parameters must be a JSON Schema of type 'object'")
     if not is_json(parameters):
-        raise InvalidTool("parameters hold a value that JSON lacks; put it in quotes")
+        raise InvalidTool("parameters contain a value that JSON cannot represent; quote it")
     try:
         compile_schema(parameters)
     except InvalidTool as error:
         raise InvalidTool(f"parameters are not valid JSON Schema: {error}") from None
 
 
-def _mock(definition: Mapping[str, Any], implementation: Mapping[str, Any]) -> Tool:
+def _mock_tool(definition: Mapping[str, Any], implementation: Mapping[str, Any]) -> Tool:
     if "mock_response" not in implementation:
-        raise InvalidTool("implementation of type 'mock' must have a mock_response")
+        raise InvalidTool("an implementation of type 'mock' requires mock_response")
     response = implementation["mock_response"]
     if not is_json(response):
-        raise InvalidTool("mock_response holds a value that JSON lacks (a date, .nan, a key that is no text)")
+        raise InvalidTool("mock_response contains a value that JSON cannot represent, such as a date or .nan")
 
-    async def answer(args: Mapping[str, Any], invocation: Invocation) -> Any:
+    async def run(args: Mapping[str, Any], invocation: Invocation) -> Any:
         return deepcopy(response)
 
-    return Tool(_spec(definition, "mock"), answer)
+    return Tool(_spec(definition, "mock"), run)
 
 
-def _delegating(
-    definition: Mapping[str, Any], kind: str, implementation: Mapping[str, Any], known: Set[str]
+def _handler_tool(
+    definition: Mapping[str, Any], kind: str, implementation: Mapping[str, Any], handlers: Set[str]
 ) -> Tool:
     handler = implementation.get("handler")
     if not isinstance(handler, str) or not handler:
-        raise InvalidTool(f"implementation of type {kind!r} must have a handler")
-    if handler not in known:
-        raise InvalidTool(f"unknown {kind} handler {handler!r}.{did_you_mean(handler, known)}")
+        raise InvalidTool(f"an implementation of type {kind!r} requires a handler")
+    if handler not in handlers:
+        raise InvalidTool(f"unknown {kind} handler {handler!r}.{did_you_mean(handler, handlers)}")
     if definition["handler"] != handler:
         log.warning(
-            "tool %r: implementation.handler %r is used, not handler %r",
+            "tool %r: implementation.handler %r overrides handler %r",
             definition["name"],
             handler,
             definition["handler"],

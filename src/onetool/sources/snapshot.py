@@ -1,61 +1,58 @@
-"""What small sources share: all their tools in memory, replaced whole when they have moved."""
+"""A source that holds all its tools in memory and replaces them as a whole."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Protocol
 
-from onetool.domain.paging import Page
-from onetool.domain.registry import Registry
-from onetool.domain.tool import CURRENT, Tool
+from onetool.domain.page import Page
+from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import CURRENT, Tool
+from onetool.ports import LOCAL, SourceCapabilities, SourceStatus
 
 
-class Reader(Protocol):
-    """Where a snapshot is taken of."""
+class SnapshotReader(Protocol):
+    """Reads all tools of a source at once."""
 
     @property
     def name(self) -> str:
-        """How logs and health call it."""
+        """The name of the source in logs and in health."""
         ...
 
     def generation(self) -> Hashable:
-        """A cheap value that moves when `read` would answer otherwise."""
+        """Return a cheap value that changes when `read` would return other tools."""
         ...
 
     async def read(self) -> Registry:
-        """Return all tools as they are now."""
+        """Return all current tools."""
         ...
 
 
-class Snapshot:
-    """A ToolSource that answers from a Registry."""
+class SnapshotSource:
+    """A ToolSource over the registry that a SnapshotReader returns."""
 
-    def __init__(self, reader: Reader, *, is_spare: bool = False) -> None:
+    def __init__(self, reader: SnapshotReader, capabilities: SourceCapabilities = LOCAL) -> None:
         self._reader = reader
-        self.is_spare = is_spare
-        """True: its packs give way to others of the same names."""
+        self.capabilities = capabilities
         self._registry = Registry()
         self.name = reader.name
         self.generation = reader.generation
 
-    @property
-    def left_out(self) -> Mapping[str, str]:
-        """What could not become a pack, and why."""
-        return self._registry.left_out
+    def status(self) -> SourceStatus:
+        """Return which packs were skipped."""
+        return SourceStatus(skipped=self._registry.skipped)
 
     async def refresh(self) -> None:
-        """Read everything again; whoever has found a tool keeps it."""
+        """Read all tools again. Tools that were already returned stay usable."""
         self._registry = await self._reader.read()
 
     async def find(self, name: str, version: str | None = None) -> Tool | None:
-        """Return the tool of this name; there is one version of each."""
+        """Return the tool with this name; each has one version."""
         return self._registry.get(name) if version in (None, CURRENT) else None
 
     async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
-        """Return tools in the order of their registration."""
+        """Return tools in registration order."""
         start = int(cursor or 0)
-        follows = start + limit
-        return Page(
-            self._registry.slice(start, follows), str(follows) if follows < len(self._registry) else None
-        )
+        end = start + limit
+        return Page(self._registry.slice(start, end), str(end) if end < len(self._registry) else None)
 
     async def packs(self) -> Collection[str]:
         """Return the names of all packs."""
@@ -66,21 +63,21 @@ class Snapshot:
         return self._registry.packs().get(name, ())
 
     async def count(self) -> int:
-        """Return how many tools there are."""
+        """Return the number of tools."""
         return len(self._registry)
 
 
-class Fixed:
-    """Tools that stay as they are for the life of the process."""
+class StaticReader:
+    """Tools that never change during the life of the process."""
 
     def __init__(self, name: str, registry: Registry) -> None:
         self.name = name
         self._registry = registry
 
     def generation(self) -> Hashable:
-        """Never moves."""
+        """Return a constant."""
         return 0
 
     async def read(self) -> Registry:
-        """Return the same tools every time."""
+        """Return the tools."""
         return self._registry

@@ -1,21 +1,21 @@
-"""For tests of packs: a OneTool in memory, a scripted model, an HTTP stub, an MCP server."""
+"""Test helpers for pack authors: an in-memory runtime, a scripted model, an HTTP stub, a fake MCP server."""
 
-from .http_stub import HttpStub, Reply, Request
-from .proxy_server import ProxyTool, proxy_server
-from .runtime import MemoryTools, file_source, function_source, memory_runtime
+from .fake_mcp_server import FakeMcpTool, fake_mcp_server
+from .http_stub import HttpStub, RecordedRequest, StubResponse
+from .runtime import MemoryClient, file_source, function_source, memory_runtime
 from .scripted_llm import ScriptedLLM, calls, text
 
 __all__ = [
+    "FakeMcpTool",
     "HttpStub",
-    "MemoryTools",
-    "ProxyTool",
-    "Reply",
-    "Request",
+    "MemoryClient",
+    "RecordedRequest",
     "ScriptedLLM",
+    "StubResponse",
     "calls",
+    "fake_mcp_server",
     "file_source",
     "function_source",
     "memory_runtime",
-    "proxy_server",
     "text",
 ]

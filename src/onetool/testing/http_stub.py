@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that answers as told, and remembers what it was asked."""
+"""An HTTP server on the loopback interface with predefined responses, which records its requests."""
 
 import json
 import threading
@@ -10,8 +10,8 @@ from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What a client sent."""
+class RecordedRequest:
+    """A request that the stub received."""
 
     method: str
     path: str
@@ -20,29 +20,33 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What is sent back: text as it is, anything else as JSON."""
+class StubResponse:
+    """A response of the stub. A string body is sent as text, anything else as JSON."""
 
     body: Any = ""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Answer = Reply | Callable[[Request], Reply]
+Responder = StubResponse | Callable[[RecordedRequest], StubResponse]
 
 
 class HttpStub:
-    """`with HttpStub({"/a": Reply({"x": 1})}) as stub: client.get(stub.url + "/a")`."""
+    """A server with a response for each path. Other paths are not found (404).
 
-    def __init__(self, answers: dict[str, Answer]) -> None:
-        self.requests: list[Request] = []
-        self._answers = answers
+    with HttpStub({"/a": StubResponse({"x": 1})}) as stub:
+        client.get(stub.url + "/a")
+    """
+
+    def __init__(self, responses: dict[str, Responder]) -> None:
+        self.requests: list[RecordedRequest] = []
+        self._responses = responses
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
 
     @property
     def url(self) -> str:
-        """Where it listens, without a last slash."""
+        """The base URL of the server, without a trailing slash."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
@@ -55,11 +59,11 @@ class HttpStub:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, request: Request) -> Reply:
-        """Remember a request and find its reply; a path that nobody named is a 404."""
+    def respond(self, request: RecordedRequest) -> StubResponse:
+        """Record a request and return its response."""
         self.requests.append(request)
-        found = self._answers.get(request.path.partition("?")[0], Reply("not found", 404))
-        return found(request) if callable(found) else found
+        response = self._responses.get(request.path.partition("?")[0], StubResponse("not found", 404))
+        return response(request) if callable(response) else response
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         stub = self
@@ -71,20 +75,20 @@ class HttpStub:
                     self.close_connection = True
                     return
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                self._send(stub.answer(Request(self.command, self.path, dict(self.headers), body)))
+                self._send(stub.respond(RecordedRequest(self.command, self.path, dict(self.headers), body)))
 
-            def _send(self, reply: Reply) -> None:
-                is_text = isinstance(reply.body, str)
-                content = (reply.body if is_text else json.dumps(reply.body)).encode()
+            def _send(self, response: StubResponse) -> None:
+                is_text = isinstance(response.body, str)
+                content = (response.body if is_text else json.dumps(response.body)).encode()
                 kind = "text/plain; charset=utf-8" if is_text else "application/json"
-                self.send_response(reply.status)
-                for name, value in {"Content-Type": kind, **reply.headers}.items():
+                self.send_response(response.status)
+                for name, value in {"Content-Type": kind, **response.headers}.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))
                 self.end_headers()
                 self.wfile.write(content)
 
             def log_message(self, format: str, *args: Any) -> None:
-                """Stay silent."""
+                """Log nothing."""
 
         return Handler

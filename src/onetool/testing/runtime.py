@@ -1,4 +1,4 @@
-"""A OneTool in memory: it reads no settings of the user, and keeps nothing."""
+"""A runtime in memory that ignores the user's configuration and stores nothing."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -9,35 +9,35 @@ from types import ModuleType
 from typing import Any
 
 from onetool.bootstrap import open_runtime
-from onetool.domain.call import ToolResult
-from onetool.domain.caller import Caller, grant
-from onetool.domain.registry import Registry
+from onetool.domain.calls.call import ToolResult
+from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.tools.registry import Registry
 from onetool.ports import ServerSource, ToolSource, UsageStore
-from onetool.runtime import Runtime
-from onetool.settings.configuration import Configuration, Definition, checked
-from onetool.settings.places import Places
-from onetool.settings.schema import Prompts, Settings
+from onetool.runtime.runtime import Runtime
+from onetool.settings.configuration import Configuration, ConfiguredTool, parse_settings
+from onetool.settings.paths import Paths
+from onetool.settings.schema import PromptSettings, Settings
 from onetool.settings.secrets import Secret, Secrets
-from onetool.sources.python_packs.describe import describe_function, describe_module
-from onetool.sources.python_packs.description import Description
+from onetool.sources.python_packs.description import PackDescription
+from onetool.sources.python_packs.function_specs import describe_function, describe_module
 from onetool.sources.python_packs.pack_file import PackFile, execute, make_tools
-from onetool.sources.snapshot import Fixed, Snapshot
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.threads import Threads
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryTools:
-    """A runtime to call tools on; `caller` says with which rights."""
+class MemoryClient:
+    """A client of an in-memory runtime. `caller` determines its permissions."""
 
     runtime: Runtime
-    caller: Caller = field(default_factory=lambda: Caller(door="python", approve=grant))
+    caller: Caller = field(default_factory=lambda: Caller(interface="python", approve=always_approve))
 
     async def call(self, name: str, /, **args: Any) -> ToolResult:
-        """Call a tool by its name; the arguments are keywords."""
-        return await self.runtime.call(self.runtime.new_call(name, args, "python"), self.caller)
+        """Call a tool with keyword arguments."""
+        return await self.runtime.call_tool(name, args, self.caller, "python")
 
     async def run(self, code: str) -> Any:
-        """Run code that calls tools; the result has `ok`, `data`, `printed` and `error`."""
+        """Run code that calls tools. The result has `ok`, `data`, `printed` and `error`."""
         return await self.runtime.run(code, self.caller)
 
 
@@ -54,50 +54,58 @@ async def memory_runtime(
     usage: UsageStore | None = None,
     cwd: Path | None = None,
     caller: Caller | None = None,
-) -> AsyncIterator[MemoryTools]:
-    """Start a OneTool with the shipped packs and these: `{"demo": [function, ...]}`.
+) -> AsyncIterator[MemoryClient]:
+    """Start a runtime with the built-in packs and the given ones.
 
-    files: pack files. settings, prompts: what `onetool.yaml` and `prompts.yaml` would hold.
-    secrets: names and values. servers: other MCP servers. cwd: where `fs` may look.
+    packs: functions by pack name, such as `{"demo": [function]}`.
+    files: pack files.
+    settings, prompts: the contents of `onetool.yaml` and `prompts.yaml`.
+    secrets: secret values by name.
+    sources, servers: further tool sources and MCP servers.
+    usage: the store of usage events.
+    cwd: the working directory, which is the only root of `fs`. Default: a temporary directory.
+    caller: the caller of all calls. Default: one that approves every call.
     """
     with TemporaryDirectory(prefix="onetool-") as folder:
         configuration = _configuration(Path(folder), cwd, settings or {}, secrets or {}, prompts or {})
         threads = Threads()
-        own = [function_source(pack, given, threads) for pack, given in (packs or {}).items()]
-        own += [file_source(file, threads) for file in files]
-        opened = open_runtime(
+        pack_sources = [
+            function_source(pack, functions, threads) for pack, functions in (packs or {}).items()
+        ]
+        pack_sources += [file_source(file, threads) for file in files]
+        lifespan = open_runtime(
             lambda: configuration,
-            sources=[*own, *sources],
+            sources=[*pack_sources, *sources],
             servers=servers,
             usage=usage,
             threads=threads,
             in_memory=True,
         )
-        async with opened as runtime:
-            yield MemoryTools(runtime, caller) if caller else MemoryTools(runtime)
+        async with lifespan as runtime:
+            yield MemoryClient(runtime, caller) if caller else MemoryClient(runtime)
 
 
 def function_source(
     pack: str, functions: Sequence[Callable[..., Any]], threads: Threads | None = None
 ) -> ToolSource:
-    """A source whose tools are these functions, as a pack file would offer them."""
+    """Return a source of these functions as tools, as a pack file would define them."""
     module = ModuleType(pack)
     vars(module).update({function.__name__: function for function in functions})
-    described = [describe_function(function.__name__, function) for function in functions]
+    descriptions = [describe_function(function.__name__, function) for function in functions]
     registry = Registry()
-    file, description = PackFile(lambda: module), Description(pack, described, [])
+    file, description = PackFile(lambda: module), PackDescription(pack, descriptions, [])
     for tool in make_tools(file, description, threads or Threads(), "pack"):
         registry.register(tool)
-    return Snapshot(Fixed(f"pack {pack}", registry))
+    return SnapshotSource(StaticReader(f"pack {pack}", registry))
 
 
 def file_source(file: Path, threads: Threads | None = None) -> ToolSource:
-    """A source whose tools are those of a pack file, imported right here."""
+    """Return a source of the tools in a pack file. Imports the file in this process."""
     pack = PackFile(execute(file, file.read_bytes(), "tested"))
     registry = Registry()
     for tool in make_tools(pack, describe_module(pack.module(), file.stem), threads or Threads(), "pack"):
         registry.register(tool)
-    return Snapshot(Fixed(f"pack file {file}", registry))
+    return SnapshotSource(StaticReader(f"pack file {file}", registry))
 
 
 def _configuration(
@@ -108,12 +116,12 @@ def _configuration(
     prompts: Mapping[str, Any],
 ) -> Configuration:
     home = cwd or folder
-    places = Places(config=folder / "config", data=folder / "data", state=folder / "state", cwd=home)
+    paths = Paths(config=folder / "config", data=folder / "data", state=folder / "state", cwd=home)
     return Configuration(
-        places=places,
-        settings=checked(Settings, settings, lambda path: "settings"),
-        prompts=checked(Prompts, prompts, lambda path: "prompts"),
+        paths=paths,
+        settings=parse_settings(Settings, settings, lambda path: "settings"),
+        prompts=parse_settings(PromptSettings, prompts, lambda path: "prompts"),
         secrets=Secrets({name: Secret(name=name, value=value) for name, value in secrets.items()}),
-        definitions=tuple(Definition("settings", value) for value in settings.get("tools", ())),
+        configured_tools=tuple(ConfiguredTool("settings", value) for value in settings.get("tools", ())),
         roots=(home.resolve(),),
     )

@@ -1,6 +1,6 @@
-// Calls of tools, with what they report on the way.
+// Tool calls with progress events.
 import type { Schemas } from './client';
-import { post } from './stream';
+import { streamPost } from './sse';
 
 export interface Progress {
   done: number;
@@ -8,26 +8,35 @@ export interface Progress {
   message: string;
 }
 
-export interface CallAnswer {
+export interface CallResult {
   ok: boolean;
   value?: unknown;
   error?: { tool: string; code: string; message: string };
   meta: { tool?: string; callId?: string; durationMs?: number; version?: string; reason?: string; handle?: string };
 }
 
-interface Told {
+interface CallHandlers {
   signal: AbortSignal;
   onProgress?: (progress: Progress) => void;
-  /** A request that the tool has sent, secrets masked. */
+  /** Receives each HTTP request that the tool sends, with secrets masked. */
   onRequest?: (text: string) => void;
 }
 
-/** Call something and wait for its answer. */
-export async function call(path: string, body: Schemas['InvokeBody'] | Schemas['CallBody'], told: Told): Promise<CallAnswer> {
-  for await (const { event, data } of post(path, body, told.signal)) {
-    if (event === 'progress') told.onProgress?.(data as Progress);
-    if (event === 'request') told.onRequest?.((data as { text: string }).text);
-    if (event === 'result') return data as CallAnswer;
+/** Call a tool and wait for its result. */
+export async function invoke(
+  path: string,
+  body: Schemas['InvokeBody'] | Schemas['CallBody'],
+  handlers: CallHandlers,
+): Promise<CallResult> {
+  for await (const { event, data } of streamPost(path, body, handlers.signal)) {
+    if (event === 'progress') handlers.onProgress?.(data as Progress);
+    if (event === 'request') handlers.onRequest?.((data as { text: string }).text);
+    if (event === 'result') return data as CallResult;
   }
-  throw new Error('The server ended the call without an answer.');
+  throw new Error('The server ended the call without a result.');
+}
+
+/** Wrap an error of the client as the result of a failed call. */
+export function failedCall(message: string): CallResult {
+  return { ok: false, error: { tool: '', code: '', message }, meta: {} };
 }

@@ -1,32 +1,38 @@
-// Conversations: the models, what was said, and what is being said.
+// Chat providers, stored sessions and approvals.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { answerOf, api, type Schemas } from './client';
+import { api, type Schemas, unwrap } from './client';
 
-export type Message = Schemas['MessageAnswer'];
-export type SessionHead = Schemas['SessionHead'];
+export type Message = Schemas['MessageResponse'];
+export type SessionSummary = Schemas['SessionSummaryResponse'];
 export type Decision = Schemas['DecisionBody']['decision'];
 export type ChatBody = Partial<Schemas['ChatBody']> & { text: string };
 
-export const useProviders = () => useQuery({ queryKey: ['providers'], queryFn: () => answerOf(api.GET('/providers')) });
+export const useProviders = () => useQuery({ queryKey: ['providers'], queryFn: () => unwrap(api.GET('/providers')) });
 
 export function useSessions() {
   return useInfiniteQuery({
     queryKey: ['sessions'],
-    queryFn: ({ pageParam }) => answerOf(api.GET('/sessions', { params: { query: { cursor: pageParam } } })),
+    queryFn: ({ pageParam }) => unwrap(api.GET('/sessions', { params: { query: { cursor: pageParam } } })),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => page.next ?? undefined,
   });
 }
 
-export const readSession = (id: string) => answerOf(api.GET('/sessions/{id}', { params: { path: { id } } }));
+export const fetchSession = (id: string) => unwrap(api.GET('/sessions/{id}', { params: { path: { id } } }));
 
-function useChange<Args>(change: (args: Args) => Promise<unknown>) {
+function useSessionMutation<Args>(mutationFn: (args: Args) => Promise<unknown>) {
   const queries = useQueryClient();
-  return useMutation({ mutationFn: change, onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }) });
+  return useMutation({ mutationFn, onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }) });
 }
 
-export const useRename = () => useChange(({ id, title }: { id: string; title: string }) => answerOf(api.PATCH('/sessions/{id}', { params: { path: { id } }, body: { title } })));
-export const useForget = () => useChange((id: string) => answerOf(api.DELETE('/sessions/{id}', { params: { path: { id } } })));
+export const useRenameSession = () =>
+  useSessionMutation(({ id, title }: { id: string; title: string }) =>
+    unwrap(api.PATCH('/sessions/{id}', { params: { path: { id } }, body: { title } })),
+  );
 
-/** Answer a question whether a tool may run. */
-export const decide = (id: string, decision: Decision) => answerOf(api.POST('/chat/approvals/{id}', { params: { path: { id } }, body: { decision } }));
+export const useDeleteSession = () =>
+  useSessionMutation((id: string) => unwrap(api.DELETE('/sessions/{id}', { params: { path: { id } } })));
+
+/** Approve or deny a pending tool call. */
+export const submitDecision = (id: string, decision: Decision) =>
+  unwrap(api.POST('/chat/approvals/{id}', { params: { path: { id } }, body: { decision } }));

@@ -1,38 +1,38 @@
-// Requests to the REST door: typed by its own document, with errors that a person can read.
+// The REST client, typed by the server's OpenAPI document.
 import createClient from 'openapi-fetch';
-import { away, problemOf } from './problem';
+import { throwUnreachable, toProblem } from './problem';
 import type { components, paths } from './schema';
 
 export type Schemas = components['schemas'];
 
-/** Sent with every request: a foreign page cannot set it, so the cookie alone is of no use to one. */
-export const OURS = { 'X-OneTool': '1' };
+/** Sent with every request. Other origins cannot set this header, so the cookie alone grants them nothing. */
+export const CLIENT_HEADERS = { 'X-OneTool': '1' };
 
-let signedOut: () => void = () => {};
+let handleUnauthorized: () => void = () => {};
 
-/** Be told when the server no longer knows who we are. */
-export function onSignedOut(listener: () => void): void {
-  signedOut = listener;
+/** Register the handler for responses with status 401. */
+export function onUnauthorized(handler: () => void): void {
+  handleUnauthorized = handler;
 }
 
-/** Send a request as ourselves; being unknown to the server leads to the login. */
+/** Send a request with the session cookie. */
 export async function send(request: Request | string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(request, { credentials: 'same-origin', ...init }).catch(away);
-  if (response.status === 401) signedOut();
+  const response = await fetch(request, { credentials: 'same-origin', ...init }).catch(throwUnreachable);
+  if (response.status === 401) handleUnauthorized();
   return response;
 }
 
-export const api = createClient<paths>({ baseUrl: '', headers: OURS, fetch: send });
+export const api = createClient<paths>({ baseUrl: '', headers: CLIENT_HEADERS, fetch: send });
 
-interface Answer<T> {
+interface ApiResponse<T> {
   data?: T;
   error?: unknown;
   response: Response;
 }
 
-/** Wait for an answer; throw a Problem where there is none. */
-export async function answerOf<T>(asked: Promise<Answer<T>>): Promise<T> {
-  const answer = await asked.catch(away);
-  if (!answer.response.ok) throw problemOf(answer.response.status, answer.error);
-  return answer.data as T;
+/** Return the data of a response. Throw a `Problem` if the request failed. */
+export async function unwrap<T>(request: Promise<ApiResponse<T>>): Promise<T> {
+  const { data, error, response } = await request.catch(throwUnreachable);
+  if (!response.ok) throw toProblem(response.status, error);
+  return data as T;
 }

@@ -1,5 +1,5 @@
-/** What a text says in JSON; undefined where it is none. */
-export function parsed(text: string): unknown {
+/** Parse JSON. Return undefined if the text is invalid. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -7,17 +7,17 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A value as JSON, to be read; a value nested too deeply for that says so. */
-export function written(value: unknown): string {
+/** Parse JSON. Return the text itself if it is invalid. */
+export function parseJsonOrText(text: string): unknown {
+  const value = parseJson(text);
+  return value === undefined ? text : value;
+}
+
+/** Format a value as indented JSON. Never throws: values nested too deeply are replaced by a short text. */
+export function stringify(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? 'null';
   } catch {
-    return '(too deeply nested to be shown)';
+    return '(nested too deeply to display)';
   }
-}
-
-/** What a text says in JSON; a text that is none stands for itself. */
-export function parsedOrText(text: string): unknown {
-  const value = parsed(text);
-  return value === undefined ? text : value;
 }

@@ -1,16 +1,16 @@
-// Whether the server knows this browser: a cookie that no script can read.
+// Login status and session cookie. Scripts cannot read the cookie.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { answerOf, api, onSignedOut } from './client';
+import { api, onUnauthorized, unwrap } from './client';
 
-const KEY = ['login'];
+const QUERY_KEY = ['login'];
 
-export function useLogin() {
+export function useLoginStatus() {
   const queries = useQueryClient();
-  useEffect(() => onSignedOut(() => queries.setQueryData(KEY, false)), [queries]);
+  useEffect(() => onUnauthorized(() => queries.setQueryData(QUERY_KEY, false)), [queries]);
   return useQuery({
-    queryKey: KEY,
-    queryFn: async () => (await answerOf(api.GET('/login'))).loggedIn,
+    queryKey: QUERY_KEY,
+    queryFn: async () => (await unwrap(api.GET('/login'))).loggedIn,
     staleTime: Infinity,
   });
 }
@@ -18,17 +18,17 @@ export function useLogin() {
 export function useLogIn() {
   const queries = useQueryClient();
   return useMutation({
-    mutationFn: (token: string) => answerOf(api.POST('/login', { body: { token } })),
-    onSuccess: () => queries.setQueryData(KEY, true),
+    mutationFn: (token: string) => unwrap(api.POST('/login', { body: { token } })),
+    onSuccess: () => queries.setQueryData(QUERY_KEY, true),
   });
 }
 
 export function useLogOut() {
   return useMutation({
-    mutationFn: () => answerOf(api.POST('/logout')),
+    mutationFn: () => unwrap(api.POST('/logout')),
     onSuccess: () => {
       sessionStorage.clear();
-      location.reload(); // whoever comes next finds nothing in memory either
+      location.reload(); // clears cached data from memory
     },
   });
 }

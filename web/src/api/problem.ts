@@ -1,6 +1,6 @@
-// What the server says went wrong, and which field it is about.
+// Errors of the REST API.
 
-/** An error in words for a person; `fields` holds what belongs beside an input. */
+/** An error with a message for the user. `fields` maps form fields to their messages. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -11,42 +11,48 @@ export class Problem extends Error {
   }
 }
 
-/** Tell a request that came to nothing from one that was stopped. */
-export function away(error: unknown): never {
-  throw error instanceof DOMException || error instanceof Problem ? error : new Problem(0, 'The server does not answer.');
+/** Rethrow an error of `fetch`: network errors become a `Problem` with status 0, aborts stay as they are. */
+export function throwUnreachable(error: unknown): never {
+  const isKnown = error instanceof DOMException || error instanceof Problem;
+  throw isKnown ? error : new Problem(0, 'OneTool is not responding.');
 }
 
-interface Body {
+interface ErrorBody {
   title?: unknown;
   detail?: unknown;
   error?: { message?: unknown };
 }
 
-/** Read a problem, or the error of a call, from the body of an answer. */
-export function problemOf(status: number, body: unknown): Problem {
-  const told = (typeof body === 'object' && body !== null ? body : {}) as Body;
-  const detail = [told.detail, told.error?.message, told.title, typeof body === 'string' ? body : null].find(
-    (text): text is string => typeof text === 'string' && text !== '',
-  );
-  return new Problem(status, detail ?? `HTTP ${status}`, fieldsOf(detail ?? ''));
+/** Create a `Problem` from the body of a failed response: problem details or a call result. */
+export function toProblem(status: number, body: unknown): Problem {
+  const { title, detail, error } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
+  const candidates = [detail, error?.message, title, body];
+  const message = candidates.find((text): text is string => typeof text === 'string' && text !== '');
+  return new Problem(status, message ?? `HTTP ${status}`, parseFieldErrors(message ?? ''));
 }
 
-const PATH = /^([A-Za-z][\w.-]*): (.+)$/s;
-const NAMED = /^(slug|version|urlTemplate|argSchema|outputSchema|func|displayName|tags)\b/;
+const FIELD_PATH = /^([A-Za-z][\w.-]*): (.+)$/s;
+const FIELD_NAMES = ['slug', 'version', 'urlTemplate', 'argSchema', 'outputSchema', 'func', 'displayName', 'tags'];
+const LEADING_NAME = new RegExp(`^(?:invalid )?(${FIELD_NAMES.join('|')})\\b`, 'i');
 
-/** The server tells mistakes as `path: what is wrong; path: ...`, or begins with the field's name. */
-export function fieldsOf(detail: string): Record<string, string> {
+/** Extract field errors from a message: `path: message; path: ...`, or a message that starts with a field name. */
+export function parseFieldErrors(detail: string): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const part of detail.split('; ')) {
-    const [, path, message] = PATH.exec(part) ?? [];
-    const named = NAMED.exec(message ?? part)?.[1];
-    const name = path && named && !path.endsWith(named) ? `${path}.${named}` : (path ?? named);
-    if (name) fields[name] = message ?? part;
+    const [, path, message] = FIELD_PATH.exec(part) ?? [];
+    const name = leadingFieldName(message ?? part);
+    const field = path && name && !path.endsWith(name) ? `${path}.${name}` : (path ?? name);
+    if (field) fields[field] = message ?? part;
   }
   return fields;
 }
 
-/** What to show of anything that was thrown. */
-export function messageOf(error: unknown): string {
+function leadingFieldName(message: string): string | undefined {
+  const match = LEADING_NAME.exec(message)?.[1]?.toLowerCase();
+  return FIELD_NAMES.find((name) => name.toLowerCase() === match);
+}
+
+/** Return the message to show for a thrown value. */
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -14,22 +14,22 @@ export interface paths {
         get?: never;
         /**
          * Put Bundle
-         * @description Create a bundle, or replace it: `createdAt` stays, and a deleted one comes back.
+         * @description Create or replace a bundle. `createdAt` is retained; a deleted bundle is restored.
          */
         put: operations["put_bundle_tools_bundles__bundleID__put"];
         post?: never;
         /**
          * Delete Bundle
-         * @description Delete a bundle: it vanishes at once, and is removed for good after two days if it is empty.
+         * @description Delete a bundle. An empty bundle is removed permanently after two days.
          */
         delete: operations["delete_bundle_tools_bundles__bundleID__delete"];
         options?: never;
         head?: never;
         /**
-         * Switch Bundle
-         * @description Switch a bundle on or off, with all its tools; their own switches stay as they are.
+         * Set Bundle Enabled
+         * @description Enable or disable a bundle with all its tools. `isEnabled` of the tools does not change.
          */
-        patch: operations["switch_bundle_tools_bundles__bundleID__patch"];
+        patch: operations["set_bundle_enabled_tools_bundles__bundleID__patch"];
         trace?: never;
     };
     "/tools/bundles": {
@@ -41,7 +41,7 @@ export interface paths {
         };
         /**
          * List Bundles
-         * @description List bundles, packs that are not stored here among them.
+         * @description List bundles, including packs.
          */
         get: operations["list_bundles_tools_bundles_get"];
         put?: never;
@@ -60,10 +60,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export
-         * @description Export a bundle with all its tools.
+         * Export Bundle
+         * @description Export a bundle with all its tools as a ZIP archive.
          */
-        get: operations["export_tools_bundles__bundleID__export_get"];
+        get: operations["export_bundle_tools_bundles__bundleID__export_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -83,7 +83,7 @@ export interface paths {
         put?: never;
         /**
          * Import Archive
-         * @description Import what was exported; it stays switched off until you switch it on.
+         * @description Import a bundle from a ZIP archive. The bundle is disabled.
          */
         post: operations["import_archive_tools_import_post"];
         delete?: never;
@@ -103,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Import Openapi
-         * @description Turn an OpenAPI description, as JSON or YAML, into a bundle; it stays switched off.
+         * @description Create a bundle from an OpenAPI document in JSON or YAML. The bundle is disabled.
          */
         post: operations["import_openapi_tools_import_openapi_post"];
         delete?: never;
@@ -121,27 +121,27 @@ export interface paths {
         };
         /**
          * Get Tool
-         * @description Show a version with its schemas and how often it was called.
+         * @description Return a version with its schemas and call count.
          */
         get: operations["get_tool_tools_bundles__bundleID__tools__toolSlug__version__version__get"];
         /**
          * Put Tool
-         * @description Create a version of a tool. It never changes: the same slug and version again is a conflict.
+         * @description Create a version of a tool. Versions are immutable: an existing version is a conflict.
          */
         put: operations["put_tool_tools_bundles__bundleID__tools__toolSlug__version__version__put"];
         post?: never;
         /**
          * Delete Tool
-         * @description Remove a version for good.
+         * @description Delete a version permanently.
          */
         delete: operations["delete_tool_tools_bundles__bundleID__tools__toolSlug__version__version__delete"];
         options?: never;
         head?: never;
         /**
-         * Switch Tool
-         * @description Switch a version on or off.
+         * Set Tool Enabled
+         * @description Enable or disable a version.
          */
-        patch: operations["switch_tool_tools_bundles__bundleID__tools__toolSlug__version__version__patch"];
+        patch: operations["set_tool_enabled_tools_bundles__bundleID__tools__toolSlug__version__version__patch"];
         trace?: never;
     };
     "/tools/tools": {
@@ -173,7 +173,9 @@ export interface paths {
         };
         /**
          * Search Tools
-         * @description Search tools: names that begin so, then whole words, then what looks like it; newest first.
+         * @description Search for tools: names that start with `q`, then full-text matches, then similar names.
+         *
+         *     Within each group, newest first.
          */
         get: operations["search_tools_tools_tools_search_get"];
         put?: never;
@@ -194,11 +196,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Invoke
-         * @description Call a version of a tool. `Accept: text/event-stream` streams its progress and the requests
-         *     that it sends, then the answer.
+         * Invoke Tool
+         * @description Call a version of a tool. With `Accept: text/event-stream`, streams its progress and the HTTP
+         *     requests that it sends, then the result.
          */
-        post: operations["invoke_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post"];
+        post: operations["invoke_tool_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -215,10 +217,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call
-         * @description Call any tool by its name: `pack.func`, `pack.func@version` or an alias.
+         * Call Tool
+         * @description Call any tool by name: `pack.func`, `pack.func@version` or an alias.
          */
-        post: operations["call_tools_call_post"];
+        post: operations["call_tool_tools_call_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -233,10 +235,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is Alive
-         * @description Answer as long as the process lives; no token is needed.
+         * Check Liveness
+         * @description Return status 200 while the process is running. Needs no token.
          */
-        get: operations["is_alive_healthz_get"];
+        get: operations["check_liveness_healthz_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -253,10 +255,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is Ready
-         * @description Tell whether everything works; no token is needed.
+         * Check Readiness
+         * @description Return whether all sources and servers are healthy. Needs no token.
          */
-        get: operations["is_ready_readyz_get"];
+        get: operations["check_readiness_readyz_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -273,10 +275,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Health
-         * @description Tell how every part is, what is wrong, and what would mend it; other servers are asked too.
+         * Get Health
+         * @description Return the health of all components, with problems and fixes. Connects to all servers.
          */
-        get: operations["health_health_get"];
+        get: operations["get_health_health_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -293,10 +295,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Metrics
-         * @description Tell figures in Prometheus' format.
+         * Get Metrics
+         * @description Return metrics in the Prometheus text format.
          */
-        get: operations["metrics_metrics_get"];
+        get: operations["get_metrics_metrics_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -314,7 +316,7 @@ export interface paths {
         };
         /**
          * List Servers
-         * @description List the servers, as far as they are known without starting them.
+         * @description List servers without starting them.
          */
         get: operations["list_servers_servers_get"];
         put?: never;
@@ -335,17 +337,17 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Probe
-         * @description Start a server if need be, and say what it answers.
+         * Probe Server
+         * @description Connect to a server and return the result.
          */
-        post: operations["probe_servers__name__probe_post"];
+        post: operations["probe_server_servers__name__probe_post"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/servers/{name}/held-back": {
+    "/servers/{name}/quarantine": {
         parameters: {
             query?: never;
             header?: never;
@@ -353,10 +355,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Held Back
-         * @description Show the tools that wait for somebody to look at them, and what has changed.
+         * List Quarantined Tools
+         * @description List the quarantined tools of a server and their changes.
          */
-        get: operations["held_back_servers__name__held_back_get"];
+        get: operations["list_quarantined_tools_servers__name__quarantine_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -375,10 +377,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve
-         * @description Let held back tools be used: as they are listed now, or only as they were seen.
+         * Approve Tools
+         * @description Approve quarantined tools. Without a body, approve all of them.
          */
-        post: operations["approve_servers__name__approve_post"];
+        post: operations["approve_tools_servers__name__approve_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -393,10 +395,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show Log
-         * @description Show what was logged about a server, the newest at the end.
+         * Get Server Log
+         * @description Return the last log entries about a server, oldest first.
          */
-        get: operations["show_log_servers__name__log_get"];
+        get: operations["get_server_log_servers__name__log_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -415,10 +417,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run
-         * @description Run Python in which every pack is there: its last line is the result.
+         * Run Code
+         * @description Run Python code that can call the tools of every pack. The last line is the result.
          */
-        post: operations["run_run_post"];
+        post: operations["run_code_run_post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -434,7 +436,7 @@ export interface paths {
         };
         /**
          * List Signatures
-         * @description List the functions that code may call, as far as they are known without starting a server.
+         * @description List the functions that code can call, without starting servers.
          */
         get: operations["list_signatures_signatures_get"];
         put?: never;
@@ -453,10 +455,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Usage
-         * @description Show the statistics of the last 24 hours, 7 days, 30 days, or of all time.
+         * Get Usage
+         * @description Return the statistics of the last 24 hours, 7 days, 30 days, or of all time.
          */
-        get: operations["usage_usage_get"];
+        get: operations["get_usage_usage_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -474,7 +476,7 @@ export interface paths {
         };
         /**
          * List Providers
-         * @description List the chat models, and where the key of each comes from; never the key.
+         * @description List the providers of chat models and the locations of their keys.
          */
         get: operations["list_providers_providers_get"];
         put?: never;
@@ -496,9 +498,10 @@ export interface paths {
         put?: never;
         /**
          * Chat
-         * @description Ask a question. Who leaves before the end cancels the rest; what was said is kept.
+         * @description Ask a question and stream the response.
          *
-         *     A tool that changes things waits for an answer to its `approval`, for five minutes.
+         *     Disconnecting cancels the question; the messages so far are stored. A call of a tool that is not
+         *     read-only sends `approval` and waits up to five minutes for the decision.
          */
         post: operations["chat_chat_post"];
         delete?: never;
@@ -517,10 +520,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Approve
-         * @description Let a tool run or not, which waits for that; each question is answered once.
+         * Decide Approval
+         * @description Approve or deny a call that waits for approval. Each approval can be decided once.
          */
-        post: operations["approve_chat_approvals__id__post"];
+        post: operations["decide_approval_chat_approvals__id__post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -536,7 +539,7 @@ export interface paths {
         };
         /**
          * List Sessions
-         * @description List conversations, the one that was last added to first.
+         * @description List conversations, most recently updated first.
          */
         get: operations["list_sessions_sessions_get"];
         put?: never;
@@ -555,24 +558,24 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show Session
-         * @description Show what was said, and which tools were called.
+         * Get Session
+         * @description Return the messages and calls of a conversation.
          */
-        get: operations["show_session_sessions__id__get"];
+        get: operations["get_session_sessions__id__get"];
         put?: never;
         post?: never;
         /**
          * Delete Session
-         * @description Remove a conversation for good.
+         * @description Delete a conversation permanently.
          */
         delete: operations["delete_session_sessions__id__delete"];
         options?: never;
         head?: never;
         /**
-         * Name Session
-         * @description Give a conversation a title.
+         * Rename Session
+         * @description Change the title of a conversation.
          */
-        patch: operations["name_session_sessions__id__patch"];
+        patch: operations["rename_session_sessions__id__patch"];
         trace?: never;
     };
     "/login": {
@@ -583,10 +586,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is Logged In
-         * @description Tell whether this request is let in; no token is needed to ask.
+         * Get Login Status
+         * @description Return whether the request has a valid token or cookie. Needs no token.
          */
-        get: operations["is_logged_in_login_get"];
+        get: operations["get_login_status_login_get"];
         put?: never;
         /**
          * Login
@@ -610,7 +613,7 @@ export interface paths {
         put?: never;
         /**
          * Logout
-         * @description Let the browser forget the cookie.
+         * @description Delete the cookie.
          */
         post: operations["logout_logout_post"];
         delete?: never;
@@ -624,10 +627,10 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * ApiKey
-         * @description A key in a header or in the query.
+         * ApiKeyAuth
+         * @description An API key in a header or a query parameter.
          */
-        ApiKey: {
+        ApiKeyAuth: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -646,24 +649,24 @@ export interface components {
         };
         /**
          * ApproveBody
-         * @description Which tools may be used, by the server's own names; all that wait where none are named.
+         * @description The tools to approve, by their names on the server. Default: all quarantined tools.
          */
         ApproveBody: {
             /** Names */
             names?: string[] | null;
             /**
              * Seen
-             * @description Names and pins of what somebody has looked at: what has changed since stays back.
+             * @description Names and pins of the reviewed tools. Fails if a tool has changed since.
              */
             seen?: {
                 [key: string]: string;
             } | null;
         };
         /**
-         * Basic
-         * @description `Authorization: Basic <...>`.
+         * BasicAuth
+         * @description `Authorization: Basic <credentials>`.
          */
-        Basic: {
+        BasicAuth: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -675,10 +678,10 @@ export interface components {
             password: string;
         };
         /**
-         * Bearer
+         * BearerAuth
          * @description `Authorization: Bearer <token>`.
          */
-        Bearer: {
+        BearerAuth: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -691,50 +694,8 @@ export interface components {
             token: string;
         };
         /**
-         * BundleAnswer
-         * @description A bundle.
-         */
-        BundleAnswer: {
-            /**
-             * Id
-             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77
-             */
-            id: string;
-            /**
-             * Slug
-             * @example weather
-             */
-            slug: string;
-            /** Displayname */
-            displayName: string;
-            /** Description */
-            description: string;
-            /**
-             * Isenabled
-             * @description Whether it is switched on.
-             */
-            isEnabled: boolean;
-            /** Isbuiltin */
-            isBuiltIn: boolean;
-            /**
-             * Origin
-             * @description bundle, builtin, pack, config or proxy
-             * @example bundle
-             */
-            origin: string;
-            /**
-             * Createdat
-             * @example 2026-01-31T12:00:00.000000Z
-             */
-            createdAt: string;
-            /** Modifiedat */
-            modifiedAt: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * BundleBody
-         * @description A bundle as a client writes it.
+         * @description A bundle to create or replace.
          */
         BundleBody: {
             /**
@@ -745,7 +706,7 @@ export interface components {
             slug: string;
             /**
              * Displayname
-             * @description For people.
+             * @description Name shown in user interfaces.
              * @default
              * @example Weather
              */
@@ -763,40 +724,53 @@ export interface components {
         };
         /**
          * BundlePage
-         * @description Some bundles, and where the next ones begin.
+         * @description A page of bundles.
          */
         BundlePage: {
             /** Toolbundles */
-            toolBundles: components["schemas"]["BundleAnswer"][];
+            toolBundles: components["schemas"]["BundleResponse"][];
             /** Nextpagetoken */
             nextPageToken?: string | null;
         };
         /**
-         * CallAnswer
-         * @description What came of a call.
+         * BundleResponse
+         * @description A bundle of tools.
          */
-        CallAnswer: {
-            /** Ok */
-            ok: boolean;
-            value?: components["schemas"]["JsonValue"];
-            error?: components["schemas"]["CallError"] | null;
-            /** Meta */
-            meta: {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * CallAsked
-         * @description A call that a model asked for; `args` is a text where it wrote no JSON.
-         */
-        CallAsked: {
-            /** Id */
+        BundleResponse: {
+            /**
+             * Id
+             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77
+             */
             id: string;
-            /** Name */
-            name: string;
-            args: components["schemas"]["JsonValue"];
+            /**
+             * Slug
+             * @example weather
+             */
+            slug: string;
+            /** Displayname */
+            displayName: string;
+            /** Description */
+            description: string;
+            /**
+             * Isenabled
+             * @description Whether the entry is enabled.
+             */
+            isEnabled: boolean;
+            /** Isbuiltin */
+            isBuiltIn: boolean;
+            /**
+             * Origin
+             * @description `bundle`, `builtin`, `pack`, `config` or `proxy`.
+             * @example bundle
+             */
+            origin: string;
+            /**
+             * Createdat
+             * @example 2026-01-31T12:00:00.000000Z
+             */
+            createdAt: string;
+            /** Modifiedat */
+            modifiedAt: string;
         } & {
             [key: string]: unknown;
         };
@@ -821,10 +795,10 @@ export interface components {
             name: string;
         };
         /**
-         * CallError
-         * @description Why a call failed.
+         * CallErrorResponse
+         * @description The error of a call.
          */
-        CallError: {
+        CallErrorResponse: {
             /** Tool */
             tool: string;
             /**
@@ -836,27 +810,29 @@ export interface components {
             message: string;
         };
         /**
-         * CallMadeAnswer
-         * @description A call that the code has made.
+         * CallResponse
+         * @description The result of a call: `value` or `error`.
          */
-        CallMadeAnswer: {
-            /** Name */
-            name: string;
+        CallResponse: {
             /** Ok */
             ok: boolean;
-            /** Durationms */
-            durationMs: number;
+            value?: components["schemas"]["JsonValue"];
+            error?: components["schemas"]["CallErrorResponse"] | null;
+            /** Meta */
+            meta: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
         /**
          * ChatBody
-         * @description A question to a chat model that may use tools.
+         * @description A question to a chat model that can call tools.
          */
         ChatBody: {
             /**
              * Session
-             * @description Go on with it, or begin it; absent: a new one.
+             * @description Session to continue or create. Default: a new session.
              */
             session?: string | null;
             /**
@@ -871,7 +847,7 @@ export interface components {
             provider?: string | null;
             /**
              * Model
-             * @description Which of the provider's models.
+             * @description Model of the provider.
              */
             model?: string | null;
             /**
@@ -881,27 +857,35 @@ export interface components {
             withTools: boolean;
             /**
              * Tools
-             * @description Offer every tool by itself, or find_tools and run.
+             * @description Offer every tool (`all`), or `find_tools` and `run` (`search`).
              * @default auto
              * @enum {string}
              */
             tools: "auto" | "all" | "search";
             /**
              * Toolallow
-             * @description The only tools that it may use, in this session from now on.
+             * @description Tools that the model may call, now and in later questions of the session.
              */
             toolAllow?: string[] | null;
         };
         /**
          * DecisionBody
-         * @description Whether a tool that changes things may run; `always` holds for it in this session.
+         * @description The decision about a call. `always` approves all calls of the tool in this session.
          */
         DecisionBody: {
             /**
              * Decision
              * @enum {string}
              */
-            decision: "run" | "discard" | "always";
+            decision: "approve" | "deny" | "always";
+        };
+        /**
+         * EnabledBody
+         * @description The enabled flag of a bundle or tool.
+         */
+        EnabledBody: {
+            /** Isenabled */
+            isEnabled: boolean;
         };
         /** HTTPValidationError */
         HTTPValidationError: {
@@ -909,10 +893,22 @@ export interface components {
             detail?: components["schemas"]["ValidationError"][];
         };
         /**
-         * HealthAnswer
-         * @description How the parts of OneTool are.
+         * HealthProblemResponse
+         * @description A problem and its fix.
          */
-        HealthAnswer: {
+        HealthProblemResponse: {
+            /** What */
+            what: string;
+            /** Fix */
+            fix: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * HealthResponse
+         * @description The health of all components.
+         */
+        HealthResponse: {
             /** Version */
             version: string;
             /** Python */
@@ -923,74 +919,45 @@ export interface components {
             toolCount: number;
             /**
              * Failures
-             * @description Sources that cannot be asked, and why.
+             * @description Sources that failed, with the reason.
              */
             failures: {
                 [key: string]: string;
             };
             /**
-             * Leftout
-             * @description Pack files that could not be used, and why.
+             * Skipped
+             * @description Pack files that were not loaded, with the reason.
              */
-            leftOut: {
+            skipped: {
                 [key: string]: string;
             };
             /**
              * Servers
-             * @description Other MCP servers, and whether they answer.
+             * @description MCP servers, and whether they respond.
              */
             servers: {
                 [key: string]: boolean;
             };
             /**
-             * Heldback
-             * @description Files of the project that wait for `onetool trust`.
+             * Untrustedfiles
+             * @description Project files that are ignored until `onetool trust`.
              */
-            heldBack: string[];
-            /** Abandoned */
+            untrustedFiles: string[];
+            /**
+             * Abandoned
+             * @description Threads of timed-out tools that are still running.
+             */
             abandoned: number;
             /** Problems */
-            problems: components["schemas"]["ProblemFound"][];
+            problems: components["schemas"]["HealthProblemResponse"][];
         } & {
             [key: string]: unknown;
         };
         /**
-         * HeldBackList
-         * @description The tools of a server that wait for approval.
+         * HmacAuth
+         * @description An HMAC signature of the request.
          */
-        HeldBackList: {
-            /** Tools */
-            tools: components["schemas"]["HeldBackTool"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * HeldBackTool
-         * @description A tool that is not used before somebody approves it.
-         */
-        HeldBackTool: {
-            /** Name */
-            name: string;
-            /** Reason */
-            reason: string;
-            /**
-             * Difference
-             * @description What has changed, as a unified diff.
-             */
-            difference: string;
-            /**
-             * Pin
-             * @description A hash of the tool as it is shown here, for `seen` of `approve`.
-             */
-            pin: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * Hmac
-         * @description A signature of the request, made with a secret.
-         */
-        Hmac: {
+        HmacAuth: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1022,13 +989,13 @@ export interface components {
             prefix: string;
             /**
              * Timestampheader
-             * @description Header that carries the seconds since the epoch; empty for none.
+             * @description Header for the time of the request in seconds since the epoch. Empty: not sent.
              * @default
              */
             timestampHeader: string;
             /**
              * Payload
-             * @description What is signed.
+             * @description Template of the signed text.
              * @default ${method}
              *     ${path}
              *     ${query}
@@ -1044,7 +1011,7 @@ export interface components {
         HourUsage: {
             /**
              * At
-             * @description Seconds since 1970.
+             * @description Unix time in seconds.
              */
             at: number;
             /** Calls */
@@ -1056,7 +1023,7 @@ export interface components {
         };
         /**
          * HttpImpl
-         * @description One request, or several in order: later ones may use `${steps.0.field}` of earlier answers.
+         * @description One request, or several in sequence. Later requests may use `${steps.0.field}` of earlier responses.
          */
         HttpImpl: {
             request?: components["schemas"]["HttpRequest"] | null;
@@ -1072,7 +1039,7 @@ export interface components {
         };
         /**
          * HttpRequest
-         * @description One request; every text may hold `${placeholders}`, save the host.
+         * @description An HTTP request. All strings may contain `${placeholders}`, except the host and port of the URL.
          */
         HttpRequest: {
             /**
@@ -1096,49 +1063,52 @@ export interface components {
             };
             body?: components["schemas"]["JsonValue"];
             /** Auth */
-            auth?: (components["schemas"]["Bearer"] | components["schemas"]["Basic"] | components["schemas"]["ApiKey"] | components["schemas"]["Hmac"] | components["schemas"]["OAuth2"]) | null;
+            auth?: (components["schemas"]["BearerAuth"] | components["schemas"]["BasicAuth"] | components["schemas"]["ApiKeyAuth"] | components["schemas"]["HmacAuth"] | components["schemas"]["OAuth2Auth"]) | null;
             /** Timeoutms */
             timeoutMS?: number | null;
         };
         /**
          * HttpResponse
-         * @description How an answer is taken.
+         * @description How the response is interpreted.
          */
         HttpResponse: {
             /**
              * Successcodes
-             * @description Statuses that are no failure; empty: 200 to 299.
+             * @description Status codes that mean success. Empty: 200 to 299.
              */
             successCodes?: number[];
             /**
              * Errormode
-             * @description `fail`: another status is an error. `value`: it is a value with status and body.
+             * @description Handling of other status codes. `fail`: error. `value`: return status and body.
              * @default fail
              * @enum {string}
              */
             errorMode: "fail" | "value";
         };
         /**
-         * Imported
-         * @description What an archive or a description has brought: switched off until you look at it.
+         * ImportResponse
+         * @description An imported bundle, which is disabled.
          */
-        Imported: {
-            bundle: components["schemas"]["BundleAnswer"];
-            /** Tools */
+        ImportResponse: {
+            bundle: components["schemas"]["BundleResponse"];
+            /**
+             * Tools
+             * @description Number of imported tools.
+             */
             tools: number;
             /**
              * Skipped
-             * @description What was left out, and why.
+             * @description Skipped operations, with the reason.
              */
             skipped?: string[];
             /**
              * Secrets
-             * @description Names to add to secrets.yaml.
+             * @description Names of secrets to add to secrets.yaml.
              */
             secrets?: string[];
             /**
              * Warnings
-             * @description Look at these before you switch it on.
+             * @description Warnings to review before you enable the bundle.
              */
             warnings?: string[];
             /**
@@ -1149,7 +1119,7 @@ export interface components {
         };
         /**
          * InvokeBody
-         * @description Arguments of a call.
+         * @description The arguments of a call.
          */
         InvokeBody: {
             /**
@@ -1164,24 +1134,8 @@ export interface components {
         };
         JsonValue: unknown;
         /**
-         * Limits
-         * @description Bounds of one tool; what is not given is the operator's default.
-         */
-        Limits: {
-            /** Timeoutms */
-            timeoutMS?: number | null;
-            /** Maxsentbytes */
-            maxSentBytes?: number | null;
-            /** Maxrespbytes */
-            maxRespBytes?: number | null;
-            /** Maxretries */
-            maxRetries?: number | null;
-            /** Maxcallsperminute */
-            maxCallsPerMinute?: number | null;
-        };
-        /**
          * LogLine
-         * @description What was logged about a server.
+         * @description A log entry about a server.
          */
         LogLine: {
             /**
@@ -1201,7 +1155,7 @@ export interface components {
         };
         /**
          * LogLines
-         * @description The last lines, the newest at the end.
+         * @description The last log entries, oldest first.
          */
         LogLines: {
             /** Lines */
@@ -1210,20 +1164,20 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * LoggedIn
-         * @description Whether the request brought a token or a cookie that is right.
+         * LoginStatus
+         * @description Whether the request has a valid token or cookie.
          */
-        LoggedIn: {
+        LoginStatus: {
             /** Loggedin */
             loggedIn: boolean;
         } & {
             [key: string]: unknown;
         };
         /**
-         * MessageAnswer
-         * @description One entry of a conversation.
+         * MessageResponse
+         * @description A message of a conversation.
          */
-        MessageAnswer: {
+        MessageResponse: {
             /**
              * Role
              * @enum {string}
@@ -1232,15 +1186,15 @@ export interface components {
             /** Text */
             text: string;
             /** Calls */
-            calls: components["schemas"]["CallAsked"][];
+            calls: components["schemas"]["RequestedCall"][];
             /**
              * Callid
-             * @description Of a tool: the call that it answers.
+             * @description Role `tool`: id of the call.
              */
             callId: string;
             /**
              * Name
-             * @description Of a tool: its name.
+             * @description Role `tool`: name of the tool.
              */
             name: string;
             /** Failed */
@@ -1251,10 +1205,24 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * OAuth2
-         * @description A token that is fetched, kept, and renewed when it is over.
+         * NestedCallResponse
+         * @description A call that the code made.
          */
-        OAuth2: {
+        NestedCallResponse: {
+            /** Name */
+            name: string;
+            /** Ok */
+            ok: boolean;
+            /** Durationms */
+            durationMs: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * OAuth2Auth
+         * @description An OAuth 2.0 access token, cached and refreshed when it expires.
+         */
+        OAuth2Auth: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
@@ -1290,10 +1258,10 @@ export interface components {
             scope: string;
         };
         /**
-         * Probed
-         * @description What a server answered when it was tried.
+         * ProbeResponse
+         * @description The result of a connection test.
          */
-        Probed: {
+        ProbeResponse: {
             /** Ok */
             ok: boolean;
             /** Reason */
@@ -1306,31 +1274,35 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * ProblemFound
-         * @description What is wrong, and what would mend it.
+         * ProviderList
+         * @description All providers of chat models, and the default provider.
          */
-        ProblemFound: {
-            /** What */
-            what: string;
-            /** Fix */
-            fix: string;
+        ProviderList: {
+            /** Providers */
+            providers: components["schemas"]["ProviderResponse"][];
+            /** Default */
+            default: string | null;
         } & {
             [key: string]: unknown;
         };
         /**
-         * ProviderAnswer
-         * @description A chat model.
+         * ProviderResponse
+         * @description A provider of chat models.
          */
-        ProviderAnswer: {
+        ProviderResponse: {
             /**
              * Name
              * @example openai
              */
             name: string;
-            /** Model */
+            /**
+             * Model
+             * @description Default model.
+             */
             model: string;
             /**
              * Key
+             * @description Location of the API key.
              * @enum {string}
              */
             key: "secrets.yaml" | "environment" | "missing" | "not needed";
@@ -1338,20 +1310,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * ProviderList
-         * @description All chat models, and the one that is used where none is named.
-         */
-        ProviderList: {
-            /** Providers */
-            providers: components["schemas"]["ProviderAnswer"][];
-            /** Default */
-            default: string | null;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * PythonImpl
-         * @description A function that is registered here.
+         * @description A registered Python function.
          */
         PythonImpl: {
             /**
@@ -1361,28 +1321,47 @@ export interface components {
             func: string;
         };
         /**
-         * RunAnswer
-         * @description What came of a run.
+         * QuarantineResponse
+         * @description The quarantined tools of a server.
          */
-        RunAnswer: {
-            /** Ok */
-            ok: boolean;
-            data?: components["schemas"]["JsonValue"];
-            /** Printed */
-            printed?: string | null;
-            error?: components["schemas"]["RunError"] | null;
-            /** Calls */
-            calls: components["schemas"]["CallMadeAnswer"][];
+        QuarantineResponse: {
+            /** Tools */
+            tools: components["schemas"]["QuarantinedToolResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * QuarantinedToolResponse
+         * @description A tool that is disabled until the user approves it.
+         */
+        QuarantinedToolResponse: {
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
             /**
-             * Handle
-             * @description Of the whole result, where `text` is only a part of it.
+             * Difference
+             * @description Change of the definition as a unified diff.
              */
-            handle?: string | null;
+            difference: string;
             /**
-             * Text
-             * @description What a model would read.
+             * Pin
+             * @description Hash of this definition, for `seen` of `approve`.
              */
-            text: string;
+            pin: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RequestedCall
+         * @description A call that a model requested. `args` is a string if the model wrote invalid JSON.
+         */
+        RequestedCall: {
+            /** Id */
+            id: string;
+            /** Name */
+            name: string;
+            args: components["schemas"]["JsonValue"];
         } & {
             [key: string]: unknown;
         };
@@ -1399,7 +1378,7 @@ export interface components {
         };
         /**
          * RunError
-         * @description Why a run failed.
+         * @description The error of a run.
          */
         RunError: {
             /** Tool */
@@ -1414,10 +1393,46 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * ServerAnswer
-         * @description Another MCP server.
+         * RunResponse
+         * @description The result of a run.
          */
-        ServerAnswer: {
+        RunResponse: {
+            /** Ok */
+            ok: boolean;
+            data?: components["schemas"]["JsonValue"];
+            /** Printed */
+            printed?: string | null;
+            error?: components["schemas"]["RunError"] | null;
+            /** Calls */
+            calls: components["schemas"]["NestedCallResponse"][];
+            /**
+             * Handle
+             * @description Handle of the stored result, if `text` is shortened.
+             */
+            handle?: string | null;
+            /**
+             * Text
+             * @description The result as a model reads it.
+             */
+            text: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ServerList
+         * @description All configured servers.
+         */
+        ServerList: {
+            /** Servers */
+            servers: components["schemas"]["ServerResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ServerResponse
+         * @description An MCP server.
+         */
+        ServerResponse: {
             /**
              * Name
              * @example github
@@ -1427,66 +1442,71 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "configured" | "known" | "started" | "failed" | "off";
+            state: "configured" | "idle" | "connected" | "failed" | "disabled";
             /**
              * Reason
-             * @description Why it has failed; empty where it has not.
+             * @description Reason of a failure; otherwise empty.
              */
             reason: string;
             /**
              * Tools
-             * @description How many it has; null as long as nobody knows.
+             * @description Number of tools; null if the server was never started.
              */
             tools: number | null;
             /**
-             * Heldback
-             * @description Tools that wait for somebody to look at them.
+             * Quarantined
+             * @description Number of quarantined tools.
              */
-            heldBack: number;
+            quarantined: number;
             /**
-             * Where
-             * @description Its URL, or the command that starts it.
+             * Endpoint
+             * @description URL of the server, or the command that starts it.
              */
-            where: string;
+            endpoint: string;
         } & {
             [key: string]: unknown;
         };
         /**
-         * ServerList
-         * @description All servers of the settings.
+         * SessionPage
+         * @description A page of conversations, newest first.
          */
-        ServerList: {
-            /** Servers */
-            servers: components["schemas"]["ServerAnswer"][];
+        SessionPage: {
+            /** Sessions */
+            sessions: components["schemas"]["SessionSummaryResponse"][];
+            /**
+             * Next
+             * @description Cursor of the next page.
+             */
+            next: string | null;
         } & {
             [key: string]: unknown;
         };
         /**
-         * SessionAnswer
-         * @description A whole conversation.
+         * SessionResponse
+         * @description A conversation with its messages.
          */
-        SessionAnswer: {
+        SessionResponse: {
             /** Id */
             id: string;
             /** Title */
             title: string;
             /** Messages */
-            messages: components["schemas"]["MessageAnswer"][];
+            messages: components["schemas"]["MessageResponse"][];
         } & {
             [key: string]: unknown;
         };
         /**
-         * SessionHead
-         * @description A conversation as a list shows it.
+         * SessionSummaryResponse
+         * @description The summary of a conversation.
          */
-        SessionHead: {
+        SessionSummaryResponse: {
             /** Id */
             id: string;
             /** Title */
             title: string;
             /**
              * At
-             * @description Seconds since 1970.
+             * @description Unix time in seconds.
              */
             at: number;
             /** Messages */
@@ -1495,22 +1515,10 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * SessionPage
-         * @description Some conversations, the newest first, and where the next ones begin.
-         */
-        SessionPage: {
-            /** Sessions */
-            sessions: components["schemas"]["SessionHead"][];
-            /** Next */
-            next: string | null;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * SignatureAnswer
+         * SignatureResponse
          * @description A function of a pack.
          */
-        SignatureAnswer: {
+        SignatureResponse: {
             /**
              * Name
              * @example now
@@ -1528,27 +1536,19 @@ export interface components {
         };
         /**
          * Signatures
-         * @description The functions that code may call, by pack.
+         * @description The functions that code can call, by pack.
          */
         Signatures: {
             /** Packs */
             packs: {
-                [key: string]: components["schemas"]["SignatureAnswer"][];
+                [key: string]: components["schemas"]["SignatureResponse"][];
             };
         } & {
             [key: string]: unknown;
         };
         /**
-         * Switch
-         * @description The one thing of a stored tool that changes.
-         */
-        Switch: {
-            /** Isenabled */
-            isEnabled: boolean;
-        };
-        /**
          * TitleBody
-         * @description What a conversation is to be called.
+         * @description The new title of a conversation.
          */
         TitleBody: {
             /**
@@ -1558,10 +1558,10 @@ export interface components {
             title: string;
         };
         /**
-         * Titled
-         * @description A conversation and its title, which may have been cut.
+         * TitleResponse
+         * @description The title of a conversation. Long titles are shortened.
          */
-        Titled: {
+        TitleResponse: {
             /** Id */
             id: string;
             /** Title */
@@ -1570,74 +1570,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * ToolAnswer
-         * @description A version of a tool.
-         */
-        ToolAnswer: {
-            /** Id */
-            id: string;
-            /** Bundleid */
-            bundleID: string;
-            /** Bundleslug */
-            bundleSlug: string;
-            /** Slug */
-            slug: string;
-            /**
-             * Version
-             * @example 1.0.0
-             */
-            version: string;
-            /**
-             * Name
-             * @description How code calls it.
-             * @example weather.get_rain
-             */
-            name: string;
-            /**
-             * Type
-             * @example http
-             */
-            type: string;
-            /** Displayname */
-            displayName: string;
-            /** Description */
-            description: string;
-            /** Tags */
-            tags: string[];
-            /**
-             * Isenabled
-             * @description Whether it is switched on.
-             */
-            isEnabled: boolean;
-            /** Isbuiltin */
-            isBuiltIn: boolean;
-            /**
-             * Disabledreason
-             * @description Why it cannot be called although it is stored as switched on.
-             */
-            disabledReason?: string | null;
-            /** Argschema */
-            argSchema: {
-                [key: string]: unknown;
-            };
-            /** Outputschema */
-            outputSchema?: {
-                [key: string]: unknown;
-            } | null;
-            /** Callcount */
-            callCount: number;
-            /** Lastcalledat */
-            lastCalledAt?: string | null;
-            /** Createdat */
-            createdAt: string;
-            /** Modifiedat */
-            modifiedAt: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * ToolBody
-         * @description A tool version as a client writes it.
+         * @description A tool version to create.
          */
         ToolBody: {
             /**
@@ -1678,23 +1612,105 @@ export interface components {
             } | null;
             pythonImpl?: components["schemas"]["PythonImpl"] | null;
             httpImpl?: components["schemas"]["HttpImpl"] | null;
-            limits?: components["schemas"]["Limits"] | null;
+            limits?: components["schemas"]["ToolLimits"] | null;
+        };
+        /**
+         * ToolLimits
+         * @description Limits of one tool. Omitted limits use the configured defaults.
+         */
+        ToolLimits: {
+            /** Timeoutms */
+            timeoutMS?: number | null;
+            /** Maxsentbytes */
+            maxSentBytes?: number | null;
+            /** Maxrespbytes */
+            maxRespBytes?: number | null;
+            /** Maxretries */
+            maxRetries?: number | null;
+            /** Maxcallsperminute */
+            maxCallsPerMinute?: number | null;
         };
         /**
          * ToolPage
-         * @description Some tools, and where the next ones begin.
+         * @description A page of tools.
          */
         ToolPage: {
             /** Toollistitems */
-            toolListItems: components["schemas"]["ToolAnswer"][];
+            toolListItems: components["schemas"]["ToolResponse"][];
             /** Nextpagetoken */
             nextPageToken?: string | null;
         };
         /**
-         * ToolUsage
+         * ToolResponse
+         * @description A version of a tool.
+         */
+        ToolResponse: {
+            /** Id */
+            id: string;
+            /** Bundleid */
+            bundleID: string;
+            /** Bundleslug */
+            bundleSlug: string;
+            /** Slug */
+            slug: string;
+            /**
+             * Version
+             * @example 1.0.0
+             */
+            version: string;
+            /**
+             * Name
+             * @description Name in code.
+             * @example weather.get_rain
+             */
+            name: string;
+            /**
+             * Type
+             * @example http
+             */
+            type: string;
+            /** Displayname */
+            displayName: string;
+            /** Description */
+            description: string;
+            /** Tags */
+            tags: string[];
+            /**
+             * Isenabled
+             * @description Whether the entry is enabled.
+             */
+            isEnabled: boolean;
+            /** Isbuiltin */
+            isBuiltIn: boolean;
+            /**
+             * Disabledreason
+             * @description Why the tool is not available although it is stored as enabled.
+             */
+            disabledReason?: string | null;
+            /** Argschema */
+            argSchema: {
+                [key: string]: unknown;
+            };
+            /** Outputschema */
+            outputSchema?: {
+                [key: string]: unknown;
+            } | null;
+            /** Callcount */
+            callCount: number;
+            /** Lastcalledat */
+            lastCalledAt?: string | null;
+            /** Createdat */
+            createdAt: string;
+            /** Modifiedat */
+            modifiedAt: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ToolUsageResponse
          * @description The calls of one tool.
          */
-        ToolUsage: {
+        ToolUsageResponse: {
             /** Calls */
             calls: number;
             /** Successrate */
@@ -1707,27 +1723,27 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * UsageAnswer
-         * @description How often tools were called, how well that went, and what it has saved.
+         * UsageResponse
+         * @description Calls, success rates and savings of all tools.
          */
-        UsageAnswer: {
+        UsageResponse: {
             /** Totalcalls */
             totalCalls: number;
             /**
              * Successrate
-             * @description 0 to 100.
+             * @description Percentage of successful calls.
              */
             successRate: number;
             /**
              * Contextsaved
-             * @description Tokens.
+             * @description Estimated number of saved tokens.
              */
             contextSaved: number;
             /** Timesavedms */
             timeSavedMs: number;
             /** Tools */
             tools: {
-                [key: string]: components["schemas"]["ToolUsage"];
+                [key: string]: components["schemas"]["ToolUsageResponse"];
             };
             /** Hours */
             hours: components["schemas"]["HourUsage"][];
@@ -1748,8 +1764,8 @@ export interface components {
             ctx?: Record<string, never>;
         };
         /**
-         * Problem
-         * @description An error in the usual shape (RFC 9457).
+         * ProblemDetails
+         * @description An error response (RFC 9457).
          */
         Problem: {
             /**
@@ -1769,7 +1785,7 @@ export interface components {
             status: number;
             /**
              * Detail
-             * @example slug 'a_b' holds '_'. Allowed: letters, digits and dashes.
+             * @example slug 'a_b' contains '_'. Allowed: letters, digits and dashes.
              */
             detail: string;
         };
@@ -1803,7 +1819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BundleAnswer"];
+                    "application/json": components["schemas"]["BundleResponse"];
                 };
             };
             /** @description Created */
@@ -1812,7 +1828,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BundleAnswer"];
+                    "application/json": components["schemas"]["BundleResponse"];
                 };
             };
             /** @description Bad Request */
@@ -1936,7 +1952,7 @@ export interface operations {
             };
         };
     };
-    switch_bundle_tools_bundles__bundleID__patch: {
+    set_bundle_enabled_tools_bundles__bundleID__patch: {
         parameters: {
             query?: never;
             header?: never;
@@ -1947,7 +1963,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Switch"];
+                "application/json": components["schemas"]["EnabledBody"];
             };
         };
         responses: {
@@ -1957,7 +1973,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["BundleAnswer"];
+                    "application/json": components["schemas"]["BundleResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2019,13 +2035,13 @@ export interface operations {
     list_bundles_tools_bundles_get: {
         parameters: {
             query?: {
-                /** @description Only these; repeated or separated by commas. */
+                /** @description Only these bundles (repeated or comma-separated). */
                 bundleIDs?: string[] | null;
-                /** @description Show what is switched off too. */
+                /** @description Include disabled entries. */
                 includeDisabled?: boolean;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 pageSize?: number | null;
-                /** @description nextPageToken of the page before; it carries the filters. */
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
                 pageToken?: string | null;
             };
             header?: never;
@@ -2090,7 +2106,7 @@ export interface operations {
             };
         };
     };
-    export_tools_bundles__bundleID__export_get: {
+    export_bundle_tools_bundles__bundleID__export_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -2185,7 +2201,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Imported"];
+                    "application/json": components["schemas"]["ImportResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2247,7 +2263,7 @@ export interface operations {
     import_openapi_tools_import_openapi_post: {
         parameters: {
             query?: {
-                /** @description Where the API lies, if the description does not say so or says it wrongly. */
+                /** @description Base URL of the API. Overrides the servers of the document. */
                 baseUrl?: string | null;
             };
             header?: never;
@@ -2266,7 +2282,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Imported"];
+                    "application/json": components["schemas"]["ImportResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2333,7 +2349,7 @@ export interface operations {
                 bundleID: string;
                 /** @description Letters and digits of any script, and dashes. */
                 toolSlug: string;
-                /** @description As a slug, and dots. */
+                /** @description Like a slug, but dots are allowed. */
                 version: string;
             };
             cookie?: never;
@@ -2346,7 +2362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ToolAnswer"];
+                    "application/json": components["schemas"]["ToolResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2413,7 +2429,7 @@ export interface operations {
                 bundleID: string;
                 /** @description Letters and digits of any script, and dashes. */
                 toolSlug: string;
-                /** @description As a slug, and dots. */
+                /** @description Like a slug, but dots are allowed. */
                 version: string;
             };
             cookie?: never;
@@ -2430,7 +2446,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ToolAnswer"];
+                    "application/json": components["schemas"]["ToolResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2506,7 +2522,7 @@ export interface operations {
                 bundleID: string;
                 /** @description Letters and digits of any script, and dashes. */
                 toolSlug: string;
-                /** @description As a slug, and dots. */
+                /** @description Like a slug, but dots are allowed. */
                 version: string;
             };
             cookie?: never;
@@ -2576,7 +2592,7 @@ export interface operations {
             };
         };
     };
-    switch_tool_tools_bundles__bundleID__tools__toolSlug__version__version__patch: {
+    set_tool_enabled_tools_bundles__bundleID__tools__toolSlug__version__version__patch: {
         parameters: {
             query?: never;
             header?: never;
@@ -2584,14 +2600,14 @@ export interface operations {
                 bundleID: string;
                 /** @description Letters and digits of any script, and dashes. */
                 toolSlug: string;
-                /** @description As a slug, and dots. */
+                /** @description Like a slug, but dots are allowed. */
                 version: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Switch"];
+                "application/json": components["schemas"]["EnabledBody"];
             };
         };
         responses: {
@@ -2601,7 +2617,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ToolAnswer"];
+                    "application/json": components["schemas"]["ToolResponse"];
                 };
             };
             /** @description Bad Request */
@@ -2672,17 +2688,17 @@ export interface operations {
     list_tools_tools_tools_get: {
         parameters: {
             query?: {
-                /** @description Any of these; repeated or separated by commas. */
+                /** @description Only tools with any of these tags (repeated or comma-separated). */
                 tags?: string[] | null;
-                /** @description Only of these bundles. */
+                /** @description Only tools of these bundles (repeated or comma-separated). */
                 bundleIDs?: string[] | null;
-                /** @description Show what is switched off too. */
+                /** @description Include disabled entries. */
                 includeDisabled?: boolean;
-                /** @description About how many; there may be fewer. */
+                /** @description Approximate page size; a page may have fewer entries. */
                 recommendedPageSize?: number | null;
-                /** @description About how many; there may be fewer. */
+                /** @description Approximate page size; a page may have fewer entries. */
                 pageSize?: number | null;
-                /** @description nextPageToken of the page before; it carries the filters. */
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
                 pageToken?: string | null;
             };
             header?: never;
@@ -2750,13 +2766,13 @@ export interface operations {
     search_tools_tools_tools_search_get: {
         parameters: {
             query?: {
-                /** @description Words, or the beginning of a name. */
+                /** @description Words, or the start of a name. */
                 q?: string;
-                /** @description Show what is switched off too. */
+                /** @description Include disabled entries. */
                 includeDisabled?: boolean;
-                /** @description How many at most. */
+                /** @description Maximum number of entries. */
                 pageSize?: number | null;
-                /** @description nextPageToken of the page before; it carries the filters. */
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
                 pageToken?: string | null;
             };
             header?: never;
@@ -2821,7 +2837,7 @@ export interface operations {
             };
         };
     };
-    invoke_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post: {
+    invoke_tool_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -2829,7 +2845,7 @@ export interface operations {
                 bundleID: string;
                 /** @description Letters and digits of any script, and dashes. */
                 toolSlug: string;
-                /** @description As a slug, and dots. */
+                /** @description Like a slug, but dots are allowed. */
                 version: string;
             };
             cookie?: never;
@@ -2846,7 +2862,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                     "text/event-stream": unknown;
                 };
             };
@@ -2856,7 +2872,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Unauthorized */
@@ -2874,7 +2890,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Not Found */
@@ -2883,7 +2899,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Conflict */
@@ -2892,7 +2908,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Request Entity Too Large */
@@ -2910,12 +2926,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
         };
     };
-    call_tools_call_post: {
+    call_tool_tools_call_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -2934,7 +2950,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                     "text/event-stream": unknown;
                 };
             };
@@ -2944,7 +2960,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Unauthorized */
@@ -2962,7 +2978,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Not Found */
@@ -2971,7 +2987,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Conflict */
@@ -2980,7 +2996,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
             /** @description Request Entity Too Large */
@@ -2998,12 +3014,12 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CallAnswer"];
+                    "application/json": components["schemas"]["CallResponse"];
                 };
             };
         };
     };
-    is_alive_healthz_get: {
+    check_liveness_healthz_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3043,7 +3059,7 @@ export interface operations {
             };
         };
     };
-    is_ready_readyz_get: {
+    check_readiness_readyz_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3079,7 +3095,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Something does not work */
+            /** @description A component is not healthy */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -3088,7 +3104,7 @@ export interface operations {
             };
         };
     };
-    health_health_get: {
+    get_health_health_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3103,7 +3119,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HealthAnswer"];
+                    "application/json": components["schemas"]["HealthResponse"];
                 };
             };
             /** @description Bad Request */
@@ -3153,7 +3169,7 @@ export interface operations {
             };
         };
     };
-    metrics_metrics_get: {
+    get_metrics_metrics_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3274,7 +3290,7 @@ export interface operations {
             };
         };
     };
-    probe_servers__name__probe_post: {
+    probe_server_servers__name__probe_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -3291,7 +3307,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Probed"];
+                    "application/json": components["schemas"]["ProbeResponse"];
                 };
             };
             /** @description Bad Request */
@@ -3359,7 +3375,7 @@ export interface operations {
             };
         };
     };
-    held_back_servers__name__held_back_get: {
+    list_quarantined_tools_servers__name__quarantine_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -3376,7 +3392,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HeldBackList"];
+                    "application/json": components["schemas"]["QuarantineResponse"];
                 };
             };
             /** @description Bad Request */
@@ -3444,7 +3460,7 @@ export interface operations {
             };
         };
     };
-    approve_servers__name__approve_post: {
+    approve_tools_servers__name__approve_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -3531,10 +3547,10 @@ export interface operations {
             };
         };
     };
-    show_log_servers__name__log_get: {
+    get_server_log_servers__name__log_get: {
         parameters: {
             query?: {
-                /** @description How many lines at most. */
+                /** @description Maximum number of entries. */
                 limit?: number;
             };
             header?: never;
@@ -3610,7 +3626,7 @@ export interface operations {
             };
         };
     };
-    run_run_post: {
+    run_code_run_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -3629,7 +3645,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunAnswer"];
+                    "application/json": components["schemas"]["RunResponse"];
                 };
             };
             /** @description Bad Request */
@@ -3744,7 +3760,7 @@ export interface operations {
             };
         };
     };
-    usage_usage_get: {
+    get_usage_usage_get: {
         parameters: {
             query?: {
                 period?: "day" | "week" | "month" | "all";
@@ -3761,7 +3777,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageAnswer"];
+                    "application/json": components["schemas"]["UsageResponse"];
                 };
             };
             /** @description Bad Request */
@@ -3898,7 +3914,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What happens, as server-sent events whose data is JSON: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args}, `result` {id, ok, data or error, meta}, and at the end `done` with the whole answer. Lines that begin with a colon only say that the server is still there. */
+            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3967,7 +3983,7 @@ export interface operations {
             };
         };
     };
-    approve_chat_approvals__id__post: {
+    decide_approval_chat_approvals__id__post: {
         parameters: {
             query?: never;
             header?: never;
@@ -4048,7 +4064,7 @@ export interface operations {
     list_sessions_sessions_get: {
         parameters: {
             query?: {
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string | null;
             };
             header?: never;
@@ -4113,7 +4129,7 @@ export interface operations {
             };
         };
     };
-    show_session_sessions__id__get: {
+    get_session_sessions__id__get: {
         parameters: {
             query?: never;
             header?: never;
@@ -4130,7 +4146,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SessionAnswer"];
+                    "application/json": components["schemas"]["SessionResponse"];
                 };
             };
             /** @description Bad Request */
@@ -4272,7 +4288,7 @@ export interface operations {
             };
         };
     };
-    name_session_sessions__id__patch: {
+    rename_session_sessions__id__patch: {
         parameters: {
             query?: never;
             header?: never;
@@ -4293,7 +4309,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Titled"];
+                    "application/json": components["schemas"]["TitleResponse"];
                 };
             };
             /** @description Bad Request */
@@ -4352,7 +4368,7 @@ export interface operations {
             };
         };
     };
-    is_logged_in_login_get: {
+    get_login_status_login_get: {
         parameters: {
             query?: never;
             header?: never;
@@ -4367,7 +4383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["LoggedIn"];
+                    "application/json": components["schemas"]["LoginStatus"];
                 };
             };
             /** @description Forbidden */

@@ -1,153 +1,173 @@
-// Bundles and tools: what the screens ask for, and what they change.
+// Bundles and tools: queries and mutations.
 import { type InfiniteData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { answerOf, api, OURS, type Schemas, send } from './client';
-import { problemOf } from './problem';
+import { api, CLIENT_HEADERS, type Schemas, send, unwrap } from './client';
+import { toProblem } from './problem';
+import type { paths } from './schema';
 import { uuid7 } from './uuid';
 
-export type Bundle = Schemas['BundleAnswer'];
+export type Bundle = Schemas['BundleResponse'];
+export type BundleBody = Schemas['BundleBody'];
 export type ToolBody = Schemas['ToolBody'];
-export type Tool = Schemas['ToolAnswer'] & Pick<ToolBody, 'pythonImpl' | 'httpImpl' | 'limits'>;
-export type Imported = Schemas['Imported'];
+export type Tool = Schemas['ToolResponse'] & Pick<ToolBody, 'pythonImpl' | 'httpImpl' | 'limits'>;
+export type ImportResult = Schemas['ImportResponse'];
 export type ToolKey = Pick<Tool, 'bundleID' | 'slug' | 'version'>;
 
-/** As many as the server gives at once. */
-const LARGEST_PAGE = 256;
-const PAGE = 100;
+/** The largest page that the server returns. */
+const MAX_PAGE_SIZE = 256;
+const PAGE_SIZE = 100;
+const VERSION_PATH = '/tools/bundles/{bundleID}/tools/{toolSlug}/version/{version}';
 
-const pathOf = ({ bundleID, slug, version }: ToolKey) => ({ path: { bundleID, toolSlug: slug, version } });
-const VERSION = '/tools/bundles/{bundleID}/tools/{toolSlug}/version/{version}';
+const bundleParams = (bundleID: string) => ({ path: { bundleID } });
+const versionParams = ({ bundleID, slug, version }: ToolKey) => ({ path: { bundleID, toolSlug: slug, version } });
 
-/** All bundles; there are few of them beside the number of tools. */
+/** Load all bundles. They are few compared to the tools. */
 export function useBundles() {
-  return useQuery({ queryKey: ['bundles'], queryFn: allBundles });
+  return useQuery({ queryKey: ['bundles'], queryFn: fetchBundles });
 }
 
-async function allBundles(): Promise<Bundle[]> {
-  const found: Bundle[] = [];
+async function fetchBundles(): Promise<Bundle[]> {
+  const bundles: Bundle[] = [];
   let pageToken: string | undefined;
   do {
-    const query = { includeDisabled: true, pageSize: LARGEST_PAGE, pageToken };
-    const page = await answerOf(api.GET('/tools/bundles', { params: { query } }));
-    found.push(...page.toolBundles);
+    const query = { includeDisabled: true, pageSize: MAX_PAGE_SIZE, pageToken };
+    const page = await unwrap(api.GET('/tools/bundles', { params: { query } }));
+    bundles.push(...page.toolBundles);
     pageToken = page.nextPageToken ?? undefined;
   } while (pageToken);
-  return found.sort(byOrigin);
+  return bundles.sort(compareByOrigin);
 }
 
 const ORIGINS = ['bundle', 'pack', 'config', 'proxy', 'builtin'];
 
-/** What a person made comes first, what we ship last. */
-function byOrigin(one: Bundle, other: Bundle): number {
-  return ORIGINS.indexOf(one.origin) - ORIGINS.indexOf(other.origin) || one.slug.localeCompare(other.slug);
+/** Sort the user's own bundles first and built-in packs last. */
+function compareByOrigin(a: Bundle, b: Bundle): number {
+  return ORIGINS.indexOf(a.origin) - ORIGINS.indexOf(b.origin) || a.slug.localeCompare(b.slug);
 }
 
-/** One page of what a bundle holds. */
-export async function toolsOf(bundleID: string, pageToken?: string, wanted: { tags?: string[]; includeDisabled: boolean } = { includeDisabled: true }) {
-  const query = { bundleIDs: [bundleID], recommendedPageSize: PAGE, pageToken, ...wanted };
-  return answerOf(api.GET('/tools/tools', { params: { query } }));
+interface ToolFilter {
+  tags?: string[];
+  includeDisabled: boolean;
 }
 
-type Page = Awaited<ReturnType<typeof toolsOf>>;
-const nextOf = (page: Page) => page.nextPageToken ?? undefined;
-export const flat = (data: InfiniteData<Page> | undefined) => (data?.pages.flatMap((page) => page.toolListItems) ?? []) as Tool[];
+/** Load one page of the tools in a bundle. */
+export function fetchBundleTools(bundleID: string, pageToken?: string, filter: ToolFilter = { includeDisabled: true }) {
+  const query = { bundleIDs: [bundleID], recommendedPageSize: PAGE_SIZE, pageToken, ...filter };
+  return unwrap(api.GET('/tools/tools', { params: { query } }));
+}
 
-/** Tools that fit some words, best first, page by page. */
-export function useSearch(q: string, includeDisabled: boolean) {
+type ToolPage = Awaited<ReturnType<typeof fetchBundleTools>>;
+
+export const nextPageToken = (page: ToolPage) => page.nextPageToken ?? undefined;
+
+/** Return the tools of all loaded pages. */
+export function flattenPages(data: InfiniteData<ToolPage> | undefined): Tool[] {
+  return (data?.pages.flatMap((page) => page.toolListItems) ?? []) as Tool[];
+}
+
+/** Search tools page by page, best match first. */
+export function useToolSearch(q: string, includeDisabled: boolean) {
   return useInfiniteQuery({
     queryKey: ['tools', 'search', q, includeDisabled],
     queryFn: ({ pageParam, signal }) => {
-      const query = { q, includeDisabled, pageSize: PAGE, pageToken: pageParam };
-      return answerOf(api.GET('/tools/tools/search', { params: { query }, signal }));
+      const query = { q, includeDisabled, pageSize: PAGE_SIZE, pageToken: pageParam };
+      return unwrap(api.GET('/tools/tools/search', { params: { query }, signal }));
     },
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: nextOf,
+    getNextPageParam: nextPageToken,
     enabled: q.trim() !== '',
-    placeholderData: (before) => before,
+    placeholderData: (previous) => previous,
   });
 }
 
-/** Tools of every bundle, page by page. */
+/** Load the tools of all bundles, page by page. */
 export function useTools(includeDisabled: boolean, enabled = true) {
   return useInfiniteQuery({
     queryKey: ['tools', 'all', includeDisabled],
     queryFn: ({ pageParam }) => {
-      const query = { includeDisabled, recommendedPageSize: PAGE, pageToken: pageParam };
-      return answerOf(api.GET('/tools/tools', { params: { query } }));
+      const query = { includeDisabled, recommendedPageSize: PAGE_SIZE, pageToken: pageParam };
+      return unwrap(api.GET('/tools/tools', { params: { query } }));
     },
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: nextOf,
+    getNextPageParam: nextPageToken,
     enabled,
   });
 }
 
-/** Every version of a tool; names that begin so are found first, so one page holds them. */
+/** Load all versions of a tool, newest first. Search ranks exact names first, so one page contains them. */
 export function useVersions(bundleID: string, slug: string) {
   return useQuery({
     queryKey: ['tools', 'versions', bundleID, slug],
     queryFn: async () => {
-      const query = { q: slug, includeDisabled: true, pageSize: LARGEST_PAGE };
-      const page = await answerOf(api.GET('/tools/tools/search', { params: { query } }));
-      const own = page.toolListItems.filter((tool) => tool.bundleID === bundleID && tool.slug === slug) as Tool[];
-      return own.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+      const query = { q: slug, includeDisabled: true, pageSize: MAX_PAGE_SIZE };
+      const page = await unwrap(api.GET('/tools/tools/search', { params: { query } }));
+      const isVersion = (tool: Tool) => tool.bundleID === bundleID && tool.slug === slug;
+      const versions = (page.toolListItems as Tool[]).filter(isVersion);
+      return versions.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
     },
   });
 }
 
-/** Change something, then look at everything anew. */
-function useChange<Args, Result>(change: (args: Args) => Promise<Result>) {
+/** Create a mutation that refreshes all bundles and tools afterwards. */
+function useCatalogMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
   const queries = useQueryClient();
-  const again = async () => {
+  const refresh = async () => {
     const keys = [['bundles'], ['tools']];
-    // What was asked for before the change is still to come, and would be taken for the news.
+    // Requests that started before the change would return outdated data.
     await Promise.all(keys.map((queryKey) => queries.cancelQueries({ queryKey })));
     await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
   };
-  return useMutation({ mutationFn: change, onSettled: again });
+  return useMutation({ mutationFn, onSettled: refresh });
 }
 
-export const useSwitchTool = () =>
-  useChange(async ({ versions, on }: { versions: ToolKey[]; on: boolean }) => {
-    for (const one of versions) await answerOf(api.PATCH(VERSION, { params: pathOf(one), body: { isEnabled: on } }));
+export const useToggleTool = () =>
+  useCatalogMutation(async ({ versions, isEnabled }: { versions: ToolKey[]; isEnabled: boolean }) => {
+    for (const key of versions) {
+      await unwrap(api.PATCH(VERSION_PATH, { params: versionParams(key), body: { isEnabled } }));
+    }
   });
 
-export const useSwitchBundle = () =>
-  useChange(({ id, on }: { id: string; on: boolean }) => answerOf(api.PATCH('/tools/bundles/{bundleID}', { params: { path: { bundleID: id } }, body: { isEnabled: on } })));
+export const useToggleBundle = () =>
+  useCatalogMutation(({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
+    unwrap(api.PATCH('/tools/bundles/{bundleID}', { params: bundleParams(id), body: { isEnabled } })),
+  );
 
-export const useDeleteTool = () => useChange((tool: ToolKey) => deleteTool(tool));
-export const useDeleteBundle = () => useChange((id: string) => deleteBundle(id));
-export const usePutTool = () => useChange(({ key, body }: { key: ToolKey; body: ToolBody }) => putTool(key, body));
-export const usePutBundle = () => useChange(({ id, body }: { id?: string; body: Schemas['BundleBody'] }) => putBundle(id ?? uuid7(), body));
-export const useImport = () => useChange(({ file, baseUrl }: { file: File; baseUrl?: string }) => importFile(file, baseUrl));
+export const useDeleteTool = () => useCatalogMutation(deleteTool);
+export const useDeleteBundle = () => useCatalogMutation(deleteBundle);
+export const usePutTool = () =>
+  useCatalogMutation(({ key, body }: { key: ToolKey; body: ToolBody }) => putTool(key, body));
+export const useCreateBundle = () => useCatalogMutation((body: BundleBody) => putBundle(uuid7(), body));
+export const useImport = () =>
+  useCatalogMutation(({ file, baseUrl }: { file: File; baseUrl?: string }) => importFile(file, baseUrl));
 
 export async function putTool(key: ToolKey, body: ToolBody): Promise<Tool> {
-  return (await answerOf(api.PUT(VERSION, { params: pathOf(key), body }))) as Tool;
+  return (await unwrap(api.PUT(VERSION_PATH, { params: versionParams(key), body }))) as Tool;
 }
 
-export function putBundle(bundleID: string, body: Schemas['BundleBody']): Promise<Bundle> {
-  return answerOf(api.PUT('/tools/bundles/{bundleID}', { params: { path: { bundleID } }, body }));
+export function putBundle(bundleID: string, body: BundleBody): Promise<Bundle> {
+  return unwrap(api.PUT('/tools/bundles/{bundleID}', { params: bundleParams(bundleID), body }));
 }
 
 export async function deleteTool(key: ToolKey): Promise<void> {
-  await answerOf(api.DELETE(VERSION, { params: pathOf(key) }));
+  await unwrap(api.DELETE(VERSION_PATH, { params: versionParams(key) }));
 }
 
 export async function deleteBundle(bundleID: string): Promise<void> {
-  await answerOf(api.DELETE('/tools/bundles/{bundleID}', { params: { path: { bundleID } } }));
+  await unwrap(api.DELETE('/tools/bundles/{bundleID}', { params: bundleParams(bundleID) }));
 }
 
-/** Bring in an archive, or the description of an API; which of them it is, its first bytes say. */
-async function importFile(file: File, baseUrl?: string): Promise<Imported> {
+/** Import a ZIP archive or an OpenAPI document. Detect the type from the first bytes of the file. */
+async function importFile(file: File, baseUrl?: string): Promise<ImportResult> {
   const isArchive = (await file.slice(0, 2).text()) === 'PK';
-  const route: keyof import('./schema').paths = isArchive ? '/tools/import' : '/tools/import/openapi';
+  const route: keyof paths = isArchive ? '/tools/import' : '/tools/import/openapi';
   const query = baseUrl && !isArchive ? `?${new URLSearchParams({ baseUrl })}` : '';
-  const headers = { ...OURS, 'Content-Type': 'application/octet-stream' };
+  const headers = { ...CLIENT_HEADERS, 'Content-Type': 'application/octet-stream' };
   const response = await send(route + query, { method: 'POST', headers, body: file });
-  const told: unknown = await response.json().catch(() => null);
-  if (!response.ok) throw problemOf(response.status, told);
-  return told as Imported;
+  const data: unknown = await response.json().catch(() => null);
+  if (!response.ok) throw toProblem(response.status, data);
+  return data as ImportResult;
 }
 
-/** Where a version is called. */
+/** Return the URL path that invokes a tool version. */
 export function invokePath({ bundleID, slug, version }: ToolKey): string {
   return `/tools/bundles/${bundleID}/tools/${encodeURIComponent(slug)}/version/${encodeURIComponent(version)}/invoke`;
 }

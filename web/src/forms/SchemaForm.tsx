@@ -1,13 +1,19 @@
-// A form for the arguments of a tool, made from its schema.
 import Form from '@rjsf/core/lib/components/Form.js';
 import type { RegistryWidgetsType, TemplatesType } from '@rjsf/utils';
-import { type ReactNode, useMemo, useState } from 'react';
-import { useWords } from '~/i18n';
-import { Note } from '~/parts/parts';
-import { hasField, simplify } from './simplify';
-import { Field, Item, Items, Nothing, ObjectFields } from './templates';
-import { mistakesIn, validatorOf } from './validator';
-import { Check, Choice, Input, JsonField, LongText } from './widgets';
+import { useMemo, useState } from 'react';
+import { Notice } from '~/components/Notice';
+import { useMessages } from '~/i18n';
+import { hasField, simplifySchema } from './simplifySchema';
+import { ArrayItemTemplate } from './templates/ArrayItemTemplate';
+import { ArrayTemplate } from './templates/ArrayTemplate';
+import { FieldTemplate } from './templates/FieldTemplate';
+import { ObjectTemplate } from './templates/ObjectTemplate';
+import { createValidator, findErrors, formatError } from './validator';
+import { CheckboxWidget } from './widgets/CheckboxWidget';
+import { JsonField } from './widgets/JsonField';
+import { SelectWidget } from './widgets/SelectWidget';
+import { TextareaWidget } from './widgets/TextareaWidget';
+import { TextWidget } from './widgets/TextWidget';
 
 export type Args = Record<string, unknown>;
 
@@ -18,55 +24,60 @@ interface Props {
   disabled?: boolean;
   onChange: (value: Args) => void;
   onSubmit: () => void;
-  children?: ReactNode;
 }
 
-const widgets: RegistryWidgetsType = { TextWidget: Input, TextareaWidget: LongText, CheckboxWidget: Check, SelectWidget: Choice };
+const renderNothing = () => null;
+const widgets: RegistryWidgetsType = { TextWidget, TextareaWidget, CheckboxWidget, SelectWidget };
 const templates: Partial<TemplatesType> = {
-  BaseInputTemplate: Input as never,
-  FieldTemplate: Field,
-  ObjectFieldTemplate: ObjectFields,
-  ArrayFieldTemplate: Items,
-  ArrayFieldItemTemplate: Item,
-  ErrorListTemplate: Nothing,
-  FieldErrorTemplate: Nothing,
+  BaseInputTemplate: TextWidget as never,
+  FieldTemplate,
+  ObjectFieldTemplate: ObjectTemplate,
+  ArrayFieldTemplate: ArrayTemplate,
+  ArrayFieldItemTemplate: ArrayItemTemplate,
+  ErrorListTemplate: renderNothing,
+  FieldErrorTemplate: renderNothing,
 };
 const fields = { json: JsonField };
-const unfilled = { emptyObjectFields: 'skipDefaults', arrayMinItems: { populate: 'never' } } as const;
+const noDefaults = { emptyObjectFields: 'skipDefaults', arrayMinItems: { populate: 'never' } } as const;
 
-export default function SchemaForm({ id, schema, value, disabled, onChange, onSubmit, children }: Props) {
-  const words = useWords();
-  const plain = useMemo(() => simplify(schema), [schema]);
-  const validator = useMemo(() => validatorOf(schema), [schema]);
-  const [untold, setUntold] = useState<string[]>([]);
-  const submit = () => {
-    setUntold([]);
+/** A form for the arguments of a tool, generated from its JSON Schema. */
+export default function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: Props) {
+  const messages = useMessages();
+  const form = useMemo(() => simplifySchema(schema), [schema]);
+  const validator = useMemo(() => createValidator(schema), [schema]);
+  /** Errors of values that have no field in the form. */
+  const [otherErrors, setOtherErrors] = useState<string[]>([]);
+  const handleSubmit = () => {
+    setOtherErrors([]);
     onSubmit();
   };
-  const isBlank = Object.keys(plain.schema.properties ?? {}).length === 0;
+  const handleError = () => {
+    const errors = findErrors(schema, value).filter(({ path }) => !hasField(form.schema, path));
+    setOtherErrors(errors.map(formatError));
+  };
+  const isEmpty = Object.keys(form.schema.properties ?? {}).length === 0;
   return (
     <Form
       id={id}
       idPrefix={id}
-      schema={plain.schema}
-      uiSchema={plain.ui}
+      schema={form.schema}
+      uiSchema={form.uiSchema}
       validator={validator}
       formData={value}
       disabled={disabled}
       widgets={widgets}
       templates={templates}
       fields={fields}
-      experimental_defaultFormStateBehavior={unfilled}
+      experimental_defaultFormStateBehavior={noDefaults}
       noHtml5Validate
       showErrorList={false}
       focusOnFirstError
       onChange={({ formData }) => onChange((formData ?? {}) as Args)}
-      onSubmit={submit}
-      onError={() => setUntold(mistakesIn(schema, value).filter(({ path }) => !hasField(plain.schema, path)).map(({ path, message }) => `${path.join('.')} ${message}`.trim()))}
+      onSubmit={handleSubmit}
+      onError={handleError}
     >
-      {isBlank ? <p>{words.tester.none}</p> : null}
-      {untold.length > 0 && <Note mood="bad">{untold.join('; ')}</Note>}
-      {children}
+      {isEmpty ? <p>{messages.tester.noArgs}</p> : null}
+      {otherErrors.length > 0 && <Notice tone="danger">{otherErrors.join('; ')}</Notice>}
     </Form>
   );
 }

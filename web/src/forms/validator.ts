@@ -1,51 +1,72 @@
-// Checks arguments against their schema without making code from it: the page's policy forbids that.
+// Validation of arguments against a JSON Schema. The validator interprets the schema: the content security policy
+// forbids generated code.
 import { type OutputUnit, type Schema, Validator } from '@cfworker/json-schema';
-import { pointerSteps } from '~/api/address';
 import { ErrorSchemaBuilder, type RJSFValidationError, type ValidationData, type ValidatorType } from '@rjsf/utils';
+import { parseJsonPointer } from '~/api/url';
 
-/** Keywords that only say that something inside is wrong; that is told by itself. */
-const OUTER = new Set(['properties', 'items', 'prefixItems', 'allOf', '$ref', 'additionalItems', 'patternProperties', 'if', 'then', 'else']);
+/** Keywords that only report that a nested value is invalid. The nested value has its own error. */
+const CONTAINER_KEYWORDS = new Set([
+  'properties',
+  'items',
+  'prefixItems',
+  'allOf',
+  '$ref',
+  'additionalItems',
+  'patternProperties',
+  'if',
+  'then',
+  'else',
+]);
 
-/** What does not fit, and where. */
-export interface Mistake {
+export interface SchemaError {
   path: string[];
   message: string;
 }
 
-/** Everything in a value that its schema does not allow. */
-export function mistakesIn(schema: object, value: unknown): Mistake[] {
+/** Return all errors of a value. */
+export function findErrors(schema: object, value: unknown): SchemaError[] {
   try {
     const { errors } = new Validator(withoutPatterns(schema), '2020-12', false).validate(value);
-    return errors.filter((error) => !OUTER.has(error.keyword)).map(mistakeOf);
+    return errors.filter((error) => !CONTAINER_KEYWORDS.has(error.keyword)).map(toSchemaError);
   } catch {
-    return []; // a schema that this validator cannot read; the server has the last word anyway
+    return []; // unsupported schema; the server validates the value anyway
   }
 }
 
-/** Patterns are left to the server, whose engine takes no longer than the text is long. */
+/** Remove regular expressions, which can take exponential time here. The server checks them in linear time. */
 function withoutPatterns(schema: object): Schema {
-  const isPattern = (key: string, value: unknown) => key === 'patternProperties' || (key === 'pattern' && typeof value === 'string');
-  return JSON.parse(JSON.stringify(schema, (key, value: unknown) => (isPattern(key, value) ? undefined : value))) as Schema;
+  const isPattern = (key: string, value: unknown) =>
+    key === 'patternProperties' || (key === 'pattern' && typeof value === 'string');
+  const json = JSON.stringify(schema, (key, value: unknown) => (isPattern(key, value) ? undefined : value));
+  return JSON.parse(json) as Schema;
 }
 
-function mistakeOf(error: OutputUnit): Mistake {
-  const path = pointerSteps(error.instanceLocation);
-  const missing = error.keyword === 'required' ? /"(.+)"/.exec(error.error)?.[1] : undefined;
-  return missing === undefined ? { path, message: error.error } : { path: [...path, missing], message: 'is needed' };
+function toSchemaError({ keyword, error, instanceLocation }: OutputUnit): SchemaError {
+  const path = parseJsonPointer(instanceLocation);
+  const missing = keyword === 'required' ? /"(.+)"/.exec(error)?.[1] : undefined;
+  return missing === undefined ? { path, message: error } : { path: [...path, missing], message: 'is required' };
 }
 
-/** A validator for a form; the schema that counts is the tool's own, not the form's. */
-export function validatorOf(schema: object): ValidatorType {
-  const check = (value: unknown): ValidationData<unknown> => {
-    const mistakes = mistakesIn(schema, value ?? {});
-    const told = new ErrorSchemaBuilder();
-    for (const { path, message } of mistakes) told.addErrors(message, path);
-    const errors: RJSFValidationError[] = mistakes.map(({ path, message }) => ({ property: path.join('.'), message, stack: `${path.join('.')} ${message}`.trim() }));
-    return { errors, errorSchema: told.ErrorSchema };
+export function formatError({ path, message }: SchemaError): string {
+  return `${path.join('.')} ${message}`.trim();
+}
+
+/** Create a form validator. It checks values against the tool's schema, not the simplified one of the form. */
+export function createValidator(schema: object): ValidatorType {
+  const validate = (value: unknown): ValidationData<unknown> => {
+    const schemaErrors = findErrors(schema, value ?? {});
+    const builder = new ErrorSchemaBuilder();
+    for (const { path, message } of schemaErrors) builder.addErrors(message, path);
+    const errors: RJSFValidationError[] = schemaErrors.map((error) => ({
+      property: error.path.join('.'),
+      message: error.message,
+      stack: formatError(error),
+    }));
+    return { errors, errorSchema: builder.ErrorSchema };
   };
   return {
-    validateFormData: (value) => check(value) as ValidationData<never>,
-    isValid: (part, value) => mistakesIn(part as object, value).length === 0,
-    rawValidation: (_part, value) => ({ errors: check(value).errors as never[] }),
+    validateFormData: (value) => validate(value) as ValidationData<never>,
+    isValid: (subschema, value) => findErrors(subschema as object, value).length === 0,
+    rawValidation: (_subschema, value) => ({ errors: validate(value).errors as never[] }),
   };
 }

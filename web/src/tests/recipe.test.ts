@@ -1,32 +1,46 @@
 import { expect, test } from 'vitest';
 import type { Tool } from '~/api/tools';
-import { BLANK, bodyOf, foundOf, hostOf, namesIn, type Recipe, recipeIn, recipeOf } from '~/screens/maker/recipe';
+import { recipeFromJson, recipeFromTool } from '~/screens/tool-editor/readRecipe';
+import {
+  EMPTY_RECIPE,
+  getPlaceholder,
+  placeholderNames,
+  type Recipe,
+  toToolBody,
+  urlHost,
+} from '~/screens/tool-editor/recipe';
 
 const RAIN: Recipe = {
-  ...BLANK,
+  ...EMPTY_RECIPE,
   slug: 'rain',
-  description: 'Tell how much it rains.',
+  description: 'Return the rainfall.',
   method: 'POST',
   url: 'https://api.example.com/rain/${city}?key=${API_KEY}',
   headers: [{ name: 'X-Days', value: '${days}' }],
   body: '{"city": "${city}"}',
   auth: { kind: 'bearer', name: '', secret: 'TOKEN' },
-  found: { days: { isSecret: false, type: 'integer', description: 'How many', required: false } },
+  placeholders: { days: { isSecret: false, type: 'integer', description: 'How many', required: false } },
 };
 
-const stored = (recipe: Recipe) => ({ ...bodyOf(recipe), slug: recipe.slug, version: recipe.version }) as unknown as Tool;
+const toTool = (recipe: Recipe) =>
+  ({ ...toToolBody(recipe), slug: recipe.slug, version: recipe.version }) as unknown as Tool;
 
-test('placeholders are found by themselves, each once', () => {
-  expect(namesIn(RAIN)).toEqual(['city', 'API_KEY', 'days']);
+test('each placeholder is found once', () => {
+  expect(placeholderNames(RAIN)).toEqual(['city', 'API_KEY', 'days']);
 });
 
-test('a name in capitals is taken for a secret', () => {
-  expect(foundOf(RAIN, 'API_KEY').isSecret).toBe(true);
-  expect(foundOf(RAIN, 'city').isSecret).toBe(false);
+test('a placeholder in capitals is a secret by default', () => {
+  expect(getPlaceholder(RAIN, 'API_KEY').isSecret).toBe(true);
+  expect(getPlaceholder(RAIN, 'city').isSecret).toBe(false);
 });
 
-test('arguments are in the schema, secrets are not', () => {
-  const { argSchema } = bodyOf(RAIN);
+test('a placeholder can have the name of an object method', () => {
+  const recipe = { ...EMPTY_RECIPE, url: 'https://a.example/${constructor}' };
+  expect(getPlaceholder(recipe, 'constructor')).toMatchObject({ type: 'string', required: true });
+});
+
+test('the schema contains arguments but no secrets', () => {
+  const { argSchema } = toToolBody(RAIN);
   expect(argSchema).toEqual({
     type: 'object',
     properties: { city: { type: 'string' }, days: { type: 'integer', description: 'How many' } },
@@ -35,43 +49,48 @@ test('arguments are in the schema, secrets are not', () => {
   });
 });
 
-test('a definition that the recipe made can be edited as a recipe again', () => {
-  const again = recipeOf(stored(RAIN));
-  expect(again && bodyOf(again)).toEqual(bodyOf(RAIN));
+test('the body of a GET request is ignored', () => {
+  const recipe = { ...RAIN, method: 'GET', body: '{"x": "${ghost}"}' };
+  expect(placeholderNames(recipe)).not.toContain('ghost');
+  expect(JSON.stringify(toToolBody(recipe))).not.toContain('ghost');
 });
 
-test('what the form does not show is handed on', () => {
-  const tool = { ...stored(RAIN), limits: { timeoutMS: 5 }, outputSchema: { type: 'array' } } as unknown as Tool;
-  const again = recipeOf(tool);
-  expect(again && bodyOf(again)).toMatchObject({ limits: { timeoutMS: 5 }, outputSchema: { type: 'array' } });
+test('a Python tool accepts any arguments', () => {
+  const recipe: Recipe = { ...EMPTY_RECIPE, kind: 'python', func: 'notes.add' };
+  expect(toToolBody(recipe).argSchema).toEqual({ type: 'object' });
 });
 
-test('a definition that says more than the recipe can is left to JSON', () => {
-  const tool = stored(RAIN);
-  const strange = { ...tool.argSchema, properties: { ...(tool.argSchema.properties as object), other: { type: 'string' } } };
-  expect(recipeOf({ ...tool, argSchema: strange } as Tool)).toBeNull();
-  expect(recipeOf({ ...tool, httpImpl: { requests: [tool.httpImpl!.request!] } } as Tool)).toBeNull();
+test('a definition made from a recipe converts back to it', () => {
+  const recipe = recipeFromTool(toTool(RAIN));
+  expect(recipe && toToolBody(recipe)).toEqual(toToolBody(RAIN));
 });
 
-test('the host is read from an address, whatever follows it', () => {
-  expect(hostOf('https://api.example.com:8080/a')).toBe('api.example.com');
-  expect(hostOf('api.example.com')).toBeNull();
+test('parts that the form does not show are preserved', () => {
+  const hidden = { limits: { timeoutMS: 5 }, outputSchema: { type: 'array' } };
+  const recipe = recipeFromTool({ ...toTool(RAIN), ...hidden } as unknown as Tool);
+  expect(recipe && toToolBody(recipe)).toMatchObject(hidden);
 });
 
-test('what is written as JSON is a recipe again where a recipe can say it', () => {
-  const again = recipeIn(bodyOf(RAIN));
-  expect(again && bodyOf(again)).toEqual(bodyOf(RAIN));
-  const several = { ...bodyOf(RAIN), httpImpl: { steps: [] } };
-  expect([recipeIn(several), recipeIn(5), recipeIn(null), recipeIn({ type: 'http', argSchema: null })]).toEqual([null, null, null, null]);
+test('a definition that the form cannot represent is not a recipe', () => {
+  const tool = toTool(RAIN);
+  const properties = { ...(tool.argSchema.properties as object), other: { type: 'string' } };
+  expect(recipeFromTool({ ...tool, argSchema: { ...tool.argSchema, properties } } as Tool)).toBeNull();
+  expect(recipeFromTool({ ...tool, httpImpl: { requests: [tool.httpImpl!.request!] } } as Tool)).toBeNull();
 });
 
-test('a function is given whatever it asks for', () => {
-  expect(bodyOf({ ...BLANK, kind: 'python', func: 'notes.add' }).argSchema).toEqual({ type: 'object' });
+test('JSON is a recipe if the form can represent it', () => {
+  const recipe = recipeFromJson(toToolBody(RAIN));
+  expect(recipe && toToolBody(recipe)).toEqual(toToolBody(RAIN));
 });
 
-test('a request without a body has no names from one', () => {
-  const turned = { ...RAIN, method: 'GET', body: '{"x": "${ghost}"}' };
-  expect(namesIn(turned)).not.toContain('ghost');
-  expect(JSON.stringify(bodyOf(turned))).not.toContain('ghost');
-  expect(foundOf({ ...BLANK, url: 'https://a.example/${constructor}' }, 'constructor')).toMatchObject({ type: 'string', required: true });
+test.each([{ ...toToolBody(RAIN), httpImpl: { steps: [] } }, 5, null, { type: 'http', argSchema: null }])(
+  'other JSON is not a recipe: %j',
+  (definition) => {
+    expect(recipeFromJson(definition)).toBeNull();
+  },
+);
+
+test('the host is read from a complete URL only', () => {
+  expect(urlHost('https://api.example.com:8080/a')).toBe('api.example.com');
+  expect(urlHost('api.example.com')).toBeNull();
 });

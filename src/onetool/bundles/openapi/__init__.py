@@ -1,5 +1,5 @@
-"""OpenAPI documents become bundles of HTTP tools; nothing is ever fetched."""
+"""Import of OpenAPI documents as bundles of HTTP tools. Nothing is fetched from the network."""
 
-from .importer import Imported, ImportedTool, read_openapi
+from .importer import ImportedTool, ImportReport, read_openapi
 
-__all__ = ["Imported", "ImportedTool", "read_openapi"]
+__all__ = ["ImportReport", "ImportedTool", "read_openapi"]

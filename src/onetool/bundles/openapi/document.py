@@ -1,4 +1,4 @@
-"""An OpenAPI document whose author may be hostile: JSON or YAML, bounded, with references inside it alone."""
+"""An untrusted OpenAPI document in JSON or YAML: size limits and local references."""
 
 import re
 from typing import Any
@@ -6,107 +6,113 @@ from urllib.parse import unquote
 
 import orjson
 
-from onetool.domain.bundle import InvalidBundle
-from onetool.domain.json_text import MAX_DEPTH, encode, is_json
-from onetool.domain.texts import cut
+from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.text.json_text import MAX_DEPTH, encode, is_json
+from onetool.domain.text.strings import truncate_middle
 
 from .yaml_reader import read_yaml
 
 MAX_BYTES = 5 * 2**20
 MAX_WORK = 64 * 2**20
-"""Bytes read and written for one document's tools; references make a small document large."""
+"""Bytes to read and write for one document. References can make a small document very large."""
 MAX_HOPS = 20
 EXAMPLE = 'Example: openapi: "3.1.0"'
 
 
-class Unusable(Exception):
-    """A part of the document that cannot become a tool; the text says why."""
+class UnusableDocument(Exception):
+    """A part of the document cannot become a tool. The text says why, as part of a sentence."""
 
 
-class Document:
-    """A document, and how much may still be written from it."""
+class OpenApiDocument:
+    """A parsed document with a budget for the work that its references cause."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self.root = root
         self._work = 0
 
-    def spend(self, size: int) -> None:
-        """Count what was read or written.
+    def charge(self, size: int) -> None:
+        """Subtract bytes that were read or written from the budget.
 
-        Raises InvalidBundle when it is too much for one document.
+        Raises:
+            InvalidBundle: The budget is exhausted.
         """
         self._work += size
         if self._work > MAX_WORK:
             raise InvalidBundle(
-                f"The document has more than {MAX_WORK} bytes when its references are followed."
+                f"The document has more than {MAX_WORK} bytes once its references are resolved."
             )
 
     def look_up(self, reference: Any) -> Any:
-        """Return what a reference points to.
+        """Return the target of a reference.
 
-        Raises Unusable for what lies outside the document, and for what is not there.
+        Raises:
+            UnusableDocument: The target is not in this document.
         """
-        shown = repr(cut(str(reference), 80))
+        short_reference = repr(truncate_middle(str(reference), 80))
         if not isinstance(reference, str) or not reference.startswith("#/"):
-            raise Unusable(f"it refers to {shown}; only references inside the document are followed")
-        self.spend(len(reference))
-        found: Any = self.root
+            raise UnusableDocument(
+                f"it refers to {short_reference}; only references within the document are supported"
+            )
+        self.charge(len(reference))
+        target: Any = self.root
         for part in reference[2:].split("/"):
             key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key[:9]) < len(found):
-                found = found[int(key[:9])]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
+            if isinstance(target, list) and key.isdecimal() and int(key[:9]) < len(target):
+                target = target[int(key[:9])]
+            elif isinstance(target, dict) and key in target:
+                target = target[key]
             else:
-                raise Unusable(f"it refers to {shown}, which is not in the document")
-        return found
+                raise UnusableDocument(f"it refers to {short_reference}, which is not in the document")
+        return target
 
     def resolve(self, part: Any) -> dict[str, Any]:
-        """Return a part of the document, or what it refers to.
+        """Follow the references of a part, if it is one, and return the object.
 
-        Raises Unusable.
+        Raises:
+            UnusableDocument: A target is missing or not an object, or there are too many references in a row.
         """
         for _ in range(MAX_HOPS):
             if not isinstance(part, dict):
-                raise Unusable(f"it holds {cut(repr(part), 80)} where an object belongs")
+                raise UnusableDocument(f"it has {truncate_middle(repr(part), 80)} instead of an object")
             if "$ref" not in part:
                 return part
             part = self.look_up(part["$ref"])
-            self.spend(len(encode(part)))
-        raise Unusable(f"it has references that lead nowhere after {MAX_HOPS} steps")
+            self.charge(len(encode(part)))
+        raise UnusableDocument(f"it has a chain of more than {MAX_HOPS} references")
 
 
-def read_document(content: bytes) -> Document:
-    """Read an OpenAPI document of version 3.0 or 3.1.
+def read_document(content: bytes) -> OpenApiDocument:
+    """Parse an OpenAPI 3.0 or 3.1 document.
 
-    Raises InvalidBundle.
+    Raises:
+        InvalidBundle: The document is too large, malformed or of another version.
     """
     if len(content) > MAX_BYTES:
-        raise InvalidBundle(f"The document has {len(content)} bytes; {MAX_BYTES} are allowed.")
+        raise InvalidBundle(f"The document has {len(content)} bytes; the maximum is {MAX_BYTES}.")
     content = content.removeprefix(b"\xef\xbb\xbf")
     root = _read_json(content) if content.lstrip()[:1] in (b"{", b"[") else read_yaml(content)
     if not isinstance(root, dict):
-        raise InvalidBundle(f"The document holds no object. {EXAMPLE}")
+        raise InvalidBundle(f"The document is not an object. {EXAMPLE}")
     if "swagger" in root:
-        raise InvalidBundle("This is Swagger 2.0; convert it to OpenAPI 3.0 or 3.1 first.")
+        raise InvalidBundle("This is Swagger 2.0. Convert it to OpenAPI 3.0 or 3.1 first.")
     version = str(root.get("openapi"))
     if not re.match(r"3\.[01](\.|$)", version):
-        raise InvalidBundle(f"openapi {version[:80]!r} is not known. Valid: 3.0 and 3.1. {EXAMPLE}")
-    return Document(root)
+        raise InvalidBundle(f"Unknown OpenAPI version {version[:80]!r}. Valid: 3.0 and 3.1. {EXAMPLE}")
+    return OpenApiDocument(root)
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """The value where it is an object, else an empty one."""
+def as_dict(value: Any) -> dict[str, Any]:
+    """Return the value if it is an object, otherwise an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def items(value: Any) -> list[Any]:
-    """The value where it is a list, else an empty one."""
+def as_list(value: Any) -> list[Any]:
+    """Return the value if it is a list, otherwise an empty one."""
     return value if isinstance(value, list) else []
 
 
-def words(value: Any) -> str:
-    """The value where it is a text, else an empty one."""
+def as_text(value: Any) -> str:
+    """Return the value without surrounding whitespace if it is a string, otherwise an empty one."""
     return value.strip() if isinstance(value, str) else ""
 
 

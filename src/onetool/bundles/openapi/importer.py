@@ -1,32 +1,32 @@
-"""An OpenAPI document as a bundle: one tool for each operation, and a word on each that cannot be one."""
+"""Conversion of an OpenAPI document to a bundle: one tool per operation, and a report of skipped ones."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from onetool.domain.bundle import InvalidBundle
-from onetool.domain.bundle_ids import LONGEST_SLUG, check_version
-from onetool.domain.texts import cut
+from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.bundles.identifiers import MAX_SLUG_LENGTH, check_version
+from onetool.domain.text.strings import truncate_middle
 
-from .document import Document, Unusable, mapping, read_document, words
+from .document import OpenApiDocument, UnusableDocument, as_dict, as_text, read_document
 from .names import UniqueNames, slug_from
-from .operations import Operation, make_tool
-from .security import Security
-from .servers import Server, choose_server
+from .operations import Operation, build_tool
+from .security import SecuritySchemes
+from .servers import ApiServer, choose_server
 
 MAX_OPERATIONS = 10_000
-VERBS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
+METHOD_KEYS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
 
 class ImportedTool(NamedTuple):
-    """A tool as a client would write it."""
+    """A tool, with the body that a client would send to create it."""
 
     slug: str
     version: str
     body: dict[str, Any]
 
 
-class Imported(NamedTuple):
-    """A bundle as a client would write it, and what is left for the operator to do."""
+class ImportReport(NamedTuple):
+    """A bundle, with the body that a client would send to create it, and what the operator must configure."""
 
     bundle: dict[str, Any]
     tools: list[ImportedTool]
@@ -35,77 +35,80 @@ class Imported(NamedTuple):
     hosts: list[str]
     """Hosts to add to allowedHosts."""
     skipped: list[str]
-    """Which operations were left out, and why."""
+    """Operations and parameters that were not imported, and why."""
 
 
-def read_openapi(content: bytes, *, base_url: str | None = None) -> Imported:
-    """Make a bundle, switched off, of an OpenAPI 3.0 or 3.1 document; nothing is fetched.
+def read_openapi(content: bytes, *, base_url: str | None = None) -> ImportReport:
+    """Convert an OpenAPI 3.0 or 3.1 document to a disabled bundle. Nothing is fetched.
 
-    Raises InvalidBundle.
+    Raises:
+        InvalidBundle: The document cannot be used as a whole.
     """
     document = read_document(content)
-    bundle = _bundle(mapping(document.root.get("info")))
+    bundle = _bundle_body(as_dict(document.root.get("info")))
     try:
         server = choose_server(document.root.get("servers"), base_url)
-    except Unusable as error:
-        raise InvalidBundle(f"The document does not say where its API lives: {error}") from None
-    imported = Imported(bundle, [], [], [], [])
-    _add_tools(imported, document, server, base_url)
-    return imported
+    except UnusableDocument as error:
+        raise InvalidBundle(f"The document has no usable server URL: {error}") from None
+    report = ImportReport(bundle, [], [], [], [])
+    _add_tools(report, document, server, base_url)
+    return report
 
 
-def _add_tools(imported: Imported, document: Document, server: Server, base_url: str | None) -> None:
-    security = Security(document, imported.bundle["slug"])
-    version = _version(mapping(document.root.get("info")).get("version"))
-    slugs = UniqueNames("-", LONGEST_SLUG)
-    for number, operation in enumerate(_operations(document, imported.skipped)):
+def _add_tools(
+    report: ImportReport, document: OpenApiDocument, server: ApiServer, base_url: str | None
+) -> None:
+    security = SecuritySchemes(document, report.bundle["slug"])
+    version = _version(as_dict(document.root.get("info")).get("version"))
+    slugs = UniqueNames("-", MAX_SLUG_LENGTH)
+    for number, operation in enumerate(_operations(document, report.skipped)):
         if number >= MAX_OPERATIONS:
             raise InvalidBundle(f"The document has more than {MAX_OPERATIONS} operations.")
-        name = f"{operation.method} {cut(operation.path, 200)}"
+        name = f"{operation.method} {truncate_middle(operation.path, 200)}"
         try:
-            made = make_tool(operation, document, security, server, base_url)
-        except Unusable as error:
-            imported.skipped.append(_sentence(name, error))
+            built = build_tool(operation, document, security, server, base_url)
+        except UnusableDocument as error:
+            report.skipped.append(_skip_message(name, error))
             continue
-        imported.tools.append(ImportedTool(slugs.take(_slug(operation)), version, made.body))
-        imported.skipped.extend(_sentence(name, f"imported {text}") for text in made.left_out)
-        imported.secrets.extend(name for name in made.secrets if name not in imported.secrets)
-        imported.hosts.extend(host for host in made.hosts if host not in imported.hosts)
+        report.tools.append(ImportedTool(slugs.reserve(_slug(operation)), version, built.body))
+        report.skipped.extend(_skip_message(name, f"imported {text}") for text in built.omitted)
+        report.secrets.extend(name for name in built.secrets if name not in report.secrets)
+        report.hosts.extend(host for host in built.hosts if host not in report.hosts)
 
 
-def _operations(document: Document, skipped: list[str]) -> Iterator[Operation]:
-    for path, item in mapping(document.root.get("paths")).items():
+def _operations(document: OpenApiDocument, skipped: list[str]) -> Iterator[Operation]:
+    for path, part in as_dict(document.root.get("paths")).items():
         try:
-            shared = document.resolve(item)
-        except Unusable as error:
-            skipped.append(_sentence(cut(path, 200), error))
+            path_item = document.resolve(part)
+        except UnusableDocument as error:
+            skipped.append(_skip_message(truncate_middle(path, 200), error))
             continue
-        for verb in VERBS:
-            if isinstance(shared.get(verb), dict):
-                yield Operation(verb.upper(), path, shared, shared[verb])
+        for key in METHOD_KEYS:
+            if isinstance(path_item.get(key), dict):
+                yield Operation(key.upper(), path, path_item, path_item[key])
 
 
-def _sentence(name: str, problem: object) -> str:
+def _skip_message(name: str, problem: object) -> str:
     return f"{name}: {str(problem).rstrip('.')}."
 
 
-def _bundle(info: dict[str, Any]) -> dict[str, Any]:
-    title = words(info.get("title"))
+def _bundle_body(info: dict[str, Any]) -> dict[str, Any]:
+    title = as_text(info.get("title"))
     return {
         "slug": slug_from(title) or "api",
         "displayName": title[:200],
-        "description": (words(info.get("description")) or words(info.get("summary")))[:10_000],
+        "description": (as_text(info.get("description")) or as_text(info.get("summary")))[:10_000],
         "isEnabled": False,
     }
 
 
 def _slug(operation: Operation) -> str:
-    by_id = slug_from(words(operation.said.get("operationId")))
-    return by_id or slug_from(f"{operation.method} {operation.path}")
+    from_id = slug_from(as_text(operation.definition.get("operationId")))
+    return from_id or slug_from(f"{operation.method} {operation.path}")
 
 
-def _version(said: Any) -> str:
+def _version(value: Any) -> str:
     try:
-        return check_version(str(said) if isinstance(said, str | float | int) else "")
+        return check_version(str(value) if isinstance(value, str | float | int) else "")
     except InvalidBundle:
         return "v1"

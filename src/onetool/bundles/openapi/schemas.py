@@ -1,135 +1,141 @@
-"""Schemas of OpenAPI as JSON Schema 2020-12 that stands alone: references are written out."""
+"""Conversion of OpenAPI schemas to self-contained JSON Schema 2020-12, with references inlined."""
 
 from typing import Any, Literal
 
-from onetool.domain.json_text import encode
-from onetool.domain.texts import cut
+from onetool.domain.text.json_text import encode
+from onetool.domain.text.strings import truncate_middle
 
-from .document import Document, Unusable
+from .document import OpenApiDocument, UnusableDocument
 
 Schema = dict[str, Any]
-Direction = Literal["readOnly", "writeOnly"]
-"""What to leave out: what is only read is never sent, and what is only written never comes back."""
+OmittedFlag = Literal["readOnly", "writeOnly"]
+"""Properties to omit: `readOnly` ones are never sent, `writeOnly` ones are never received."""
 
 MAX_DEPTH = 64
-NODE = 60
-"""What writing a schema costs besides its bytes, so that many small ones are no cheaper than a few large."""
-ABOUT = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
-COPIED = frozenset(
-    {*ABOUT, "type", "enum", "const", "format", "pattern", "required", "uniqueItems", "multipleOf"}
+NODE_COST = 60
+"""Cost of a schema in addition to its bytes, so that many small schemas are not cheaper than a few large."""
+ANNOTATIONS = ("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly")
+COPIED_KEYWORDS = frozenset(
+    {*ANNOTATIONS, "type", "enum", "const", "format", "pattern", "required", "uniqueItems", "multipleOf"}
     | {f"{end}{of}" for end in ("min", "max") for of in ("Length", "Items", "Properties", "Contains", "imum")}
     | {"exclusiveMinimum", "exclusiveMaximum", "dependentRequired", "contentMediaType", "contentEncoding"}
 )
-ONE = frozenset(
+SCHEMA_KEYWORDS = frozenset(
     {"items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames"}
     | {"unevaluatedItems", "unevaluatedProperties"}
 )
-SEVERAL = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+"""Keywords whose value is a schema."""
+SCHEMA_LIST_KEYWORDS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+SCHEMA_MAP_KEYWORDS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 
 
 class SchemaWriter:
-    """Writes the schemas of one tool; all of them together stay under a limit."""
+    """Converts the schemas of one tool. All of them together stay under a size limit."""
 
-    def __init__(self, document: Document, leave_out: Direction, limit: int) -> None:
-        self._document, self._leave_out = document, leave_out
-        self._left = self._limit = limit
+    def __init__(self, document: OpenApiDocument, omit: OmittedFlag, limit: int) -> None:
+        self._document, self._omit = document, omit
+        self._remaining = self._limit = limit
 
-    def write(self, schema: Any, within: tuple[str, ...] = (), depth: int = 0) -> Any:
-        """Return a schema with its references written out; one that contains itself ends in `{}`.
+    def write(self, schema: Any, parents: tuple[str, ...] = (), depth: int = 0) -> Any:
+        """Return a schema with its references inlined. A recursive reference becomes `{}`.
 
-        Raises Unusable.
+        parents: the references that are being inlined.
+
+        Raises:
+            UnusableDocument: The schema is malformed, too large or nested too deeply.
         """
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
-            raise Unusable(f"it has {cut(repr(schema), 80)} for a schema")
+            raise UnusableDocument(f"it has {truncate_middle(repr(schema), 80)} instead of a schema")
         if depth > MAX_DEPTH:
-            raise Unusable(f"its schema is nested more than {MAX_DEPTH} levels deep")
-        self._spend(2)
-        self._document.spend(NODE)
+            raise UnusableDocument(f"its schema is nested more than {MAX_DEPTH} levels deep")
+        self._charge(2)
+        self._document.charge(NODE_COST)
         if "$ref" in schema:
-            return self._referred(schema, within, depth)
-        written: Schema = {}
+            return self._inline(schema, parents, depth)
+        output: Schema = {}
         for key, value in schema.items():
-            if key in COPIED:
-                written[key] = value
-                self._spend(len(key) + 4 + len(encode(value)))
-            elif (part := self._nested(key, value, within, depth + 1)) is not None:
-                written[key] = part
-                self._spend(len(key) + 4)
-        return self._modern(self._one_way(written), schema)
+            if key in COPIED_KEYWORDS:
+                output[key] = value
+                self._charge(len(key) + 4 + len(encode(value)))
+            elif (nested := self._write_keyword(key, value, parents, depth + 1)) is not None:
+                output[key] = nested
+                self._charge(len(key) + 4)
+        return self._modernize(self._drop_omitted(output), schema)
 
-    def _referred(self, schema: Schema, within: tuple[str, ...], depth: int) -> Any:
+    def _inline(self, schema: Schema, parents: tuple[str, ...], depth: int) -> Any:
         reference = schema["$ref"]
         target = self._document.look_up(reference)
-        if reference in within:
+        if reference in parents:
             return {}
-        written = self.write(target, (*within, reference), depth + 1)
-        beside = self.write({key: value for key, value in schema.items() if key != "$ref"}, within, depth)
-        if not beside or not isinstance(written, dict):
-            return written
-        if all(key in ABOUT for key in beside):
-            return written | beside
-        return beside | {"allOf": [written, *beside.get("allOf", ())]}
+        inlined = self.write(target, (*parents, reference), depth + 1)
+        siblings = self.write({key: value for key, value in schema.items() if key != "$ref"}, parents, depth)
+        if not siblings or not isinstance(inlined, dict):
+            return inlined
+        if all(key in ANNOTATIONS for key in siblings):
+            return inlined | siblings
+        return siblings | {"allOf": [inlined, *siblings.get("allOf", ())]}
 
-    def _nested(self, key: str, value: Any, within: tuple[str, ...], depth: int) -> Any:
-        """Write the schemas of one keyword; None for one that has no meaning here."""
-        if key in ONE:
-            return self.write(value, within, depth)
-        if key in SEVERAL and isinstance(value, list):
-            return [self.write(one, within, depth) for one in value]
-        if key in NAMED and isinstance(value, dict):
-            self._spend(sum(len(name) + 4 for name in value))
-            return {name: self.write(one, within, depth) for name, one in value.items()}
+    def _write_keyword(self, key: str, value: Any, parents: tuple[str, ...], depth: int) -> Any:
+        """Convert the schemas of a keyword; None if the keyword is not part of JSON Schema."""
+        if key in SCHEMA_KEYWORDS:
+            return self.write(value, parents, depth)
+        if key in SCHEMA_LIST_KEYWORDS and isinstance(value, list):
+            return [self.write(schema, parents, depth) for schema in value]
+        if key in SCHEMA_MAP_KEYWORDS and isinstance(value, dict):
+            self._charge(sum(len(name) + 4 for name in value))
+            return {name: self.write(schema, parents, depth) for name, schema in value.items()}
         return None
 
-    def _one_way(self, written: Schema) -> Schema:
-        """Leave out the members that never travel in this direction."""
-        members = written.get("properties", {})
-        gone = [
+    def _drop_omitted(self, output: Schema) -> Schema:
+        """Drop the properties that are not used in this direction."""
+        properties = output.get("properties", {})
+        omitted = [
             name
-            for name, one in members.items()
-            if isinstance(one, dict) and one.get(self._leave_out) is True
+            for name, schema in properties.items()
+            if isinstance(schema, dict) and schema.get(self._omit) is True
         ]
-        if gone:
-            written["properties"] = {name: one for name, one in members.items() if name not in gone}
-        required = written.get("required")
+        if omitted:
+            output["properties"] = {
+                name: schema for name, schema in properties.items() if name not in omitted
+            }
+        required = output.get("required")
         if isinstance(required, list):
-            written["required"] = [name for name in required if name not in gone]
-        elif required is not None:  # `required: true` beside a member means nothing
-            del written["required"]
-        return written
+            output["required"] = [name for name in required if name not in omitted]
+        elif required is not None:  # `required: true` next to a property is an OpenAPI mistake without effect
+            del output["required"]
+        return output
 
-    def _modern(self, written: Schema, schema: Schema) -> Schema:
-        """Say in JSON Schema what OpenAPI 3.0 says in words of its own."""
+    def _modernize(self, output: Schema, schema: Schema) -> Schema:
+        """Replace the keywords that only OpenAPI 3.0 has with those of JSON Schema."""
         for exclusive, bound in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
-            if isinstance(written.get(exclusive), bool) and written.pop(exclusive) and bound in written:
-                written[exclusive] = written.pop(bound)
-        if not isinstance(written.get("examples", []), list):
-            del written["examples"]
-        if "example" in schema and "examples" not in written:
-            self._spend(len(encode(schema["example"])) + 12)
-            written["examples"] = [schema["example"]]
+            if isinstance(output.get(exclusive), bool) and output.pop(exclusive) and bound in output:
+                output[exclusive] = output.pop(bound)
+        if not isinstance(output.get("examples", []), list):
+            del output["examples"]
+        if "example" in schema and "examples" not in output:
+            self._charge(len(encode(schema["example"])) + 12)
+            output["examples"] = [schema["example"]]
         if schema.get("nullable") is True:
-            return _nullable(written)
-        return written
+            return _make_nullable(output)
+        return output
 
-    def _spend(self, size: int) -> None:
-        self._left -= size
-        self._document.spend(size)
-        if self._left < 0:
-            raise Unusable(
-                f"its schema is larger than {self._limit} bytes when its references are written out"
+    def _charge(self, size: int) -> None:
+        self._remaining -= size
+        self._document.charge(size)
+        if self._remaining < 0:
+            raise UnusableDocument(
+                f"its schema is larger than {self._limit} bytes once its references are inlined"
             )
 
 
-def _nullable(written: Schema) -> Schema:
-    kind = written.get("type")
+def _make_nullable(output: Schema) -> Schema:
+    kind = output.get("type")
     if not isinstance(kind, str):
-        about = {key: written.pop(key) for key in ABOUT if key in written}
-        return about | ({"anyOf": [written, {"type": "null"}]} if written else {})
-    written["type"] = [kind, "null"]
-    if isinstance(written.get("enum"), list) and None not in written["enum"]:
-        written["enum"] = [*written["enum"], None]
-    return written
+        annotations = {key: output.pop(key) for key in ANNOTATIONS if key in output}
+        return annotations | ({"anyOf": [output, {"type": "null"}]} if output else {})
+    output["type"] = [kind, "null"]
+    if isinstance(output.get("enum"), list) and None not in output["enum"]:
+        output["enum"] = [*output["enum"], None]
+    return output

@@ -1,103 +1,114 @@
-"""How an API wants to be asked: security schemes as the auth of an HTTP tool, with names for its secrets."""
+"""Security schemes of an API as the auth of HTTP tools, and the names of their secrets."""
 
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
-from onetool.domain.texts import cut
+from onetool.domain.text.strings import truncate_middle
 
-from .document import Document, Unusable, items, mapping, words
+from .document import OpenApiDocument, UnusableDocument, as_dict, as_list, as_text
 from .names import UniqueNames, secret_from
-from .servers import read_server
+from .servers import parse_server
 
-LONGEST = 200
-MANY = 20
-"""Alternatives that are looked at."""
+MAX_NAME_LENGTH = 200
+MAX_ALTERNATIVES = 20
 
 
-class Auth(NamedTuple):
-    """The auth of a request, and what it needs from the operator."""
+class OperationAuth(NamedTuple):
+    """The auth of a request, and the secrets and hosts that the operator must configure for it."""
 
     auth: dict[str, str] | None
     secrets: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
 
 
-class Security:
-    """The schemes of one document; a scheme's secrets have the same names in all of its tools."""
+class SecuritySchemes:
+    """The security schemes of one document. The secrets of a scheme have the same names in all tools."""
 
-    def __init__(self, document: Document, slug: str) -> None:
+    def __init__(self, document: OpenApiDocument, slug: str) -> None:
         self._document, self._slug = document, slug
-        self._schemes = mapping(mapping(document.root.get("components")).get("securitySchemes"))
-        self._names: dict[tuple[str, str], str] = {}
-        self._taken = UniqueNames("_", LONGEST)
+        self._schemes = as_dict(as_dict(document.root.get("components")).get("securitySchemes"))
+        self._secret_names: dict[tuple[str, str], str] = {}
+        self._unique_names = UniqueNames("_", MAX_NAME_LENGTH)
 
-    def auth_of(self, operation: dict[str, Any], server_url: str) -> Auth:
-        """Return the auth of the first alternative that a tool can use.
+    def auth_for(self, operation: dict[str, Any], server_url: str) -> OperationAuth:
+        """Return the auth of the first alternative that is supported.
 
-        Raises Unusable when there is none.
+        Raises:
+            UnusableDocument: No alternative is supported.
         """
-        alternatives = items(operation.get("security", self._document.root.get("security")))
+        alternatives = as_list(operation.get("security", self._document.root.get("security")))
         problems = []
-        for alternative in map(mapping, alternatives[:MANY]):
+        for alternative in map(as_dict, alternatives[:MAX_ALTERNATIVES]):
             try:
                 return self._alternative(alternative, server_url)
-            except Unusable as error:
+            except UnusableDocument as error:
                 problems.append(str(error))
         if problems:
-            raise Unusable("; ".join(dict.fromkeys(problems)))
-        return Auth(None)
+            raise UnusableDocument("; ".join(dict.fromkeys(problems)))
+        return OperationAuth(None)
 
-    def _alternative(self, alternative: dict[str, Any], server_url: str) -> Auth:
+    def _alternative(self, alternative: dict[str, Any], server_url: str) -> OperationAuth:
         if len(alternative) > 1:
-            raise Unusable(f"it needs {len(alternative)} security schemes at once; a tool has one")
+            raise UnusableDocument(
+                f"it requires {len(alternative)} security schemes at once; only one is supported"
+            )
         for name, scopes in alternative.items():
             if name not in self._schemes:
-                raise Unusable(f"its security scheme {cut(name, 80)!r} is not in the document")
-            return self._scheme(name, self._document.resolve(self._schemes[name]), items(scopes), server_url)
-        return Auth(None)
+                raise UnusableDocument(
+                    f"its security scheme {truncate_middle(name, 80)!r} is not in the document"
+                )
+            scheme = self._document.resolve(self._schemes[name])
+            return self._auth_of_scheme(name, scheme, as_list(scopes), server_url)
+        return OperationAuth(None)
 
-    def _scheme(self, name: str, scheme: dict[str, Any], scopes: list[Any], server_url: str) -> Auth:
-        kind, way = scheme.get("type"), words(scheme.get("scheme")).lower()
-        if kind == "http" and way == "bearer":
-            return self._filled({"type": "bearer"}, token=self._bearer(name))
-        if kind == "http" and way == "basic":
-            username, password = self._name(name, "USERNAME"), self._name(name, "PASSWORD")
-            return self._filled({"type": "basic"}, username=username, password=password)
+    def _auth_of_scheme(
+        self, name: str, scheme: dict[str, Any], scopes: list[Any], server_url: str
+    ) -> OperationAuth:
+        kind, http_scheme = scheme.get("type"), as_text(scheme.get("scheme")).lower()
+        if kind == "http" and http_scheme == "bearer":
+            return self._with_secrets({"type": "bearer"}, token=self._bearer_token_name(name))
+        if kind == "http" and http_scheme == "basic":
+            username, password = self._secret_name(name, "USERNAME"), self._secret_name(name, "PASSWORD")
+            return self._with_secrets({"type": "basic"}, username=username, password=password)
         if kind == "apiKey" and scheme.get("in") in ("header", "query"):
-            known = {"type": "apiKey", "in": scheme["in"], "name": words(scheme.get("name"))}
-            return self._filled(known, value=self._name(name, ""))
-        flow = mapping(scheme.get("flows")).get("clientCredentials")
+            auth = {"type": "apiKey", "in": scheme["in"], "name": as_text(scheme.get("name"))}
+            return self._with_secrets(auth, value=self._secret_name(name, ""))
+        flow = as_dict(scheme.get("flows")).get("clientCredentials")
         if kind == "oauth2" and isinstance(flow, dict):
             return self._client_credentials(name, flow, scopes, server_url)
-        shown = " ".join(str(part) for part in (kind, way or scheme.get("in") or "") if part)
-        raise Unusable(f"its security scheme {cut(name, 80)!r} ({cut(shown, 80)}) cannot be used by a tool")
+        description = " ".join(str(part) for part in (kind, http_scheme or scheme.get("in") or "") if part)
+        raise UnusableDocument(
+            f"its security scheme {truncate_middle(name, 80)!r} ({truncate_middle(description, 80)}) "
+            f"is not supported for tools"
+        )
 
     def _client_credentials(
         self, name: str, flow: dict[str, Any], scopes: list[Any], server_url: str
-    ) -> Auth:
-        token_url = read_server(urljoin(server_url + "/", words(flow.get("tokenUrl"))))
+    ) -> OperationAuth:
+        token_url = parse_server(urljoin(server_url + "/", as_text(flow.get("tokenUrl"))))
         scope = " ".join(str(scope) for scope in scopes)
-        known = {"type": "oauth2", "tokenUrl": token_url.url, "scope": scope}
-        client, secret = self._name(name, "CLIENT_ID"), self._name(name, "CLIENT_SECRET")
-        auth = self._filled(known, clientId=client, clientSecret=secret)
-        return auth._replace(hosts=(token_url.host,))
+        auth = {"type": "oauth2", "tokenUrl": token_url.url, "scope": scope}
+        client_id = self._secret_name(name, "CLIENT_ID")
+        client_secret = self._secret_name(name, "CLIENT_SECRET")
+        with_secrets = self._with_secrets(auth, clientId=client_id, clientSecret=client_secret)
+        return with_secrets._replace(hosts=(token_url.host,))
 
-    def _filled(self, known: dict[str, str], **secrets: str) -> Auth:
-        return Auth(
-            known | {field: f"${{{name}}}" for field, name in secrets.items()}, tuple(secrets.values())
-        )
+    def _with_secrets(self, auth: dict[str, str], **secrets: str) -> OperationAuth:
+        placeholders = {field: f"${{{name}}}" for field, name in secrets.items()}
+        return OperationAuth(auth | placeholders, tuple(secrets.values()))
 
-    def _bearer(self, scheme: str) -> str:
+    def _bearer_token_name(self, scheme: str) -> str:
+        """Return the name of a bearer token. The scheme is part of it only if there are several."""
         others = [
             name
-            for name, one in self._schemes.items()
-            if name != scheme and words(mapping(one).get("scheme")).lower() == "bearer"
+            for name, other in self._schemes.items()
+            if name != scheme and as_text(as_dict(other).get("scheme")).lower() == "bearer"
         ]
-        return self._name(scheme if others else "", "TOKEN")
+        return self._secret_name(scheme if others else "", "TOKEN")
 
-    def _name(self, scheme: str, part: str) -> str:
-        """The name of a secret: never that of another scheme's."""
-        if (scheme, part) not in self._names:
-            made = secret_from(*filter(None, (self._slug, scheme, part)))
-            self._names[scheme, part] = self._taken.take(made)
-        return self._names[scheme, part]
+    def _secret_name(self, scheme: str, part: str) -> str:
+        """Return the name of a secret of a scheme. No other scheme has the same name."""
+        if (scheme, part) not in self._secret_names:
+            name = secret_from(*filter(None, (self._slug, scheme, part)))
+            self._secret_names[scheme, part] = self._unique_names.reserve(name)
+        return self._secret_names[scheme, part]

@@ -1,7 +1,6 @@
-"""Stored tools that send HTTP requests."""
+"""Tools that send HTTP requests."""
 
-from .http_tool import HttpTool
-from .retry import Pace
-from .tokens import Tokens
+from .runner import HttpToolRunner
+from .token_cache import TokenCache
 
-__all__ = ["HttpTool", "Pace", "Tokens"]
+__all__ = ["HttpToolRunner", "TokenCache"]

@@ -1,5 +1,5 @@
 """Tools of other MCP servers."""
 
-from .server import McpServer
+from .source import McpServerSource
 
-__all__ = ["McpServer"]
+__all__ = ["McpServerSource"]

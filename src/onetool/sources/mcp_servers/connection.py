@@ -1,4 +1,4 @@
-"""The way to a server: opened once for all who wait, again when it broke, later when that fails."""
+"""The connection to a server: shared by all callers, reopened when lost, with backoff after failures."""
 
 import asyncio
 import time
@@ -6,64 +6,68 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 from typing import TYPE_CHECKING
 
-from .failure import Down, describe
+from .errors import ServerUnavailable, consume_exception, describe
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .session import ServerSession
 
-FIRST_WAIT, LONGEST_WAIT = 0.2, 30.0
+FIRST_WAIT_S, MAX_WAIT_S = 0.2, 30.0
 
 
 class Connection:
-    """At most one session, and at most one attempt at it."""
+    """Holds at most one session and runs at most one attempt to open it."""
 
     def __init__(
-        self, open_session: Callable[[], Awaitable["Session"]], clock: Callable[[], float] = time.monotonic
+        self,
+        open_session: Callable[[], Awaitable["ServerSession"]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._open_session, self._clock = open_session, clock
-        self._session: Session | None = None
-        self._opening: asyncio.Task[Session] | None = None
-        self._wait, self._retry_at = 0.0, 0.0
+        self._session: ServerSession | None = None
+        self._opening: asyncio.Task[ServerSession] | None = None
+        self._wait_s, self._retry_at = 0.0, 0.0
         self._is_closed = False
         self.failure = ""
-        """Why the last attempt failed; nothing after one that did not."""
+        """Why the last attempt failed; empty if it succeeded."""
 
     @property
-    def opening(self) -> "asyncio.Task[Session] | None":
-        """The attempt that is being made, if one is."""
+    def opening(self) -> "asyncio.Task[ServerSession] | None":
+        """The attempt in progress, if any."""
         return self._opening if self._opening is not None and not self._opening.done() else None
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a session that has not ended."""
+        """Whether there is a live session."""
         return self._session is not None and self._session.is_alive
 
-    async def session(self, *, at_once: bool = False) -> "Session":
-        """Return the session, opened if need be; at_once: also when the last attempt was a moment ago.
+    async def session(self, *, ignore_backoff: bool = False) -> "ServerSession":
+        """Return the session, opened if necessary. `ignore_backoff` retries at once after a failure.
 
-        Raises Down, saying why and when there will be another attempt.
+        Raises:
+            ServerUnavailable: The session cannot be opened, or the next attempt is not due yet.
         """
         if self._session is not None and self._session.is_alive:
             return self._session
         if self._opening is None or self._opening.done():
-            self._check(at_once)
+            self._check(ignore_backoff)
             self._opening = asyncio.create_task(self._open(), context=Context())
-            self._opening.add_done_callback(_look)
+            self._opening.add_done_callback(consume_exception)
         return await asyncio.shield(self._opening)
 
-    async def current(self) -> "Session":
-        """Return the session that there is, or is about to be; starts none.
+    async def current(self) -> "ServerSession":
+        """Return the session that is open or opening, without starting one.
 
-        Raises Down.
+        Raises:
+            ServerUnavailable: There is no session.
         """
         if self._opening is not None and not self._opening.done():
             return await asyncio.shield(self._opening)
         if self._session is None or not self._session.is_alive:
-            raise Down("it has ended")
+            raise ServerUnavailable("the session has ended")
         return self._session
 
     async def close(self) -> None:
-        """End everything, and wait until it is gone."""
+        """Close the session or cancel the attempt in progress, and wait until it is done."""
         self._is_closed = True
         if self._opening is not None and not self._opening.done():
             self._opening.cancel()
@@ -71,32 +75,26 @@ class Connection:
         if self._session is not None:
             await self._session.close()
 
-    def _check(self, at_once: bool) -> None:
+    def _check(self, ignore_backoff: bool) -> None:
         if self._is_closed:
-            raise Down("it was closed")
-        left = self._retry_at - self._clock()
-        if left > 0 and not at_once:
-            raise Down(f"{self.failure}; the next attempt is made in {left:.1f} s at the earliest")
+            raise ServerUnavailable("the connection was closed")
+        remaining = self._retry_at - self._clock()
+        if remaining > 0 and not ignore_backoff:
+            raise ServerUnavailable(f"{self.failure}; next attempt in {remaining:.1f} s at the earliest")
 
-    async def _open(self) -> "Session":
+    async def _open(self) -> "ServerSession":
         try:
             if self._session is not None:
                 await self._session.close()
             self._session = await self._open_session()
         except asyncio.CancelledError:
-            if self._is_closed:  # whoever waits is not cancelled
-                raise Down("it was closed") from None
+            if self._is_closed:  # only the attempt is cancelled, not the callers that wait for it
+                raise ServerUnavailable("the connection was closed") from None
             raise
         except Exception as error:
             self.failure = describe(error)
-            self._wait = min(max(self._wait * 2, FIRST_WAIT), LONGEST_WAIT)
-            self._retry_at = self._clock() + self._wait
-            raise Down(self.failure) from error
-        self.failure, self._wait, self._retry_at = "", 0.0, 0.0
+            self._wait_s = min(max(self._wait_s * 2, FIRST_WAIT_S), MAX_WAIT_S)
+            self._retry_at = self._clock() + self._wait_s
+            raise ServerUnavailable(self.failure) from error
+        self.failure, self._wait_s, self._retry_at = "", 0.0, 0.0
         return self._session
-
-
-def _look(opening: "asyncio.Task[Session]") -> None:
-    """Take note of a failure that nobody may be waiting for."""
-    if not opening.cancelled():
-        opening.exception()

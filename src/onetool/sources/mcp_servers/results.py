@@ -1,41 +1,42 @@
-"""What a server answered, as a tool's result."""
+"""Conversion of MCP tool results to data."""
 
 from typing import Any
 
 from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextContent
 
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.texts import cut
+from onetool.domain.text.strings import truncate_middle
 
-LONGEST_ERROR = 4000
+MAX_ERROR_LENGTH = 4000
 
 
 def to_data(result: CallToolResult, tool: str) -> Any:
-    """Return structured content as it is, texts as one text, and everything else as maps.
+    """Return structured content unchanged, text blocks as one string, and other blocks as dicts.
 
-    Raises ExecutionError when the server says that the call failed.
+    Raises:
+        ExecutionError: The result is an error.
     """
     if result.is_error:
-        text = cut(_joined(result.content), LONGEST_ERROR)
-        raise ExecutionError(Reason.UPSTREAM, text or f"{tool} failed and did not say why.")
+        text = truncate_middle(_join_text(result.content), MAX_ERROR_LENGTH)
+        raise ExecutionError(Reason.UPSTREAM, text or f"{tool} failed without an error message.")
     if result.structured_content is not None:
         return result.structured_content
     if all(isinstance(block, TextContent) for block in result.content):
-        return _joined(result.content)
-    blocks = [_block(block) for block in result.content]
+        return _join_text(result.content)
+    blocks = [_block_to_dict(block) for block in result.content]
     return blocks[0] if len(blocks) == 1 else blocks
 
 
-def _joined(content: list[ContentBlock]) -> str:
+def _join_text(content: list[ContentBlock]) -> str:
     return "\n\n".join(block.text for block in content if isinstance(block, TextContent))
 
 
-def _block(block: ContentBlock) -> dict[str, Any]:
+def _block_to_dict(block: ContentBlock) -> dict[str, Any]:
     if isinstance(block, EmbeddedResource):
-        inner = block.resource.model_dump(mode="json", by_alias=True, exclude_none=True)
-        found = {"uri": inner.get("uri"), "data": inner.get("blob"), "text": inner.get("text")}
-        found["mimeType"] = inner.get("mimeType")
+        resource = block.resource.model_dump(mode="json", by_alias=True, exclude_none=True)
+        fields = {"uri": resource.get("uri"), "data": resource.get("blob"), "text": resource.get("text")}
+        fields["mimeType"] = resource.get("mimeType")
     else:
-        said = block.model_dump(mode="json", by_alias=True, exclude_none=True)
-        found = {key: said.get(key) for key in ("mimeType", "data", "uri", "text", "name")}
-    return {"type": block.type} | {key: value for key, value in found.items() if value is not None}
+        dumped = block.model_dump(mode="json", by_alias=True, exclude_none=True)
+        fields = {key: dumped.get(key) for key in ("mimeType", "data", "uri", "text", "name")}
+    return {"type": block.type} | {key: value for key, value in fields.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What is known of a pack file without importing it."""
+"""The description of a pack file, known without importing it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,19 +11,21 @@ TOOL_KEYS = frozenset(
         "returns",
         "return_type",
         "example",
-        "declaration",
+        "options",
         "requires",
         "context",
         "plain",
     }
 )
-"""What is written of each tool; an index that lacks any of it is from another time."""
+"""The keys of each described tool. An index entry with other keys is outdated."""
 
 
 @dataclass(frozen=True, slots=True)
-class Description:
-    """A module's tools as plain JSON, and its functions that cannot be any."""
+class PackDescription:
+    """The tools of a module as plain JSON, and why its other public functions cannot be tools."""
 
     pack: str
     tools: list[dict[str, Any]]
-    refused: list[str]
+    invalid: list[str]
+    docs_url: str | None = None
+    """The URL of the documentation; empty if there is none; None to derive it from the name of the pack."""

@@ -1,77 +1,79 @@
-"""What is known of pack files, kept between processes: a file is looked into once, not at every start."""
+"""A cache of pack descriptions on disk: each file is inspected once, not at every start."""
 
 import logging
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from onetool.domain.json_text import encode
+from onetool.domain.text.json_text import encode
 from onetool.files.atomic import write_atomic
 from onetool.version import __version__
 
-from .description import TOOL_KEYS
+from .description import TOOL_KEYS, PackDescription
 
 log = logging.getLogger(__name__)
 
-RETRY_AFTER = 60.0
-"""Seconds after which a file that could not be imported is tried again: its library may be there by now."""
+RETRY_AFTER_S = 60.0
+"""Seconds after which a failed import is retried: a missing library may be installed by then."""
+PACK_KEYS = {field.name for field in fields(PackDescription)}
 
 
 class PackIndex:
-    """Answers of the inspector by file and content; derived, and rebuilt when it is damaged."""
+    """Inspection results by file and content. Invalid entries are discarded."""
 
     def __init__(self, file: Path | None, now: Callable[[], float] = time.time) -> None:
         self._file, self._now = file, now
-        self._made_by = f"{__version__} {sys.version_info[:2]}"
+        self._version = f"{__version__} {sys.version_info[:2]}"
         self._entries = self._load()
-        self._changed = False
+        self._has_changed = False
 
     def get(self, path: str, digest: str) -> dict[str, Any] | None:
-        """Return the answer for this content of this file, unless it is a failure grown old."""
+        """Return the result for this content of a file; None if there is none or it should be retried."""
         entry = self._entries.get(path)
         if (
             not isinstance(entry, dict)
             or entry.get("digest") != digest
-            or not entry.keys() >= {"at", "answer"}
+            or not entry.keys() >= {"time", "result"}
         ):
             return None
-        answer = entry["answer"]
-        if not isinstance(answer, dict):
+        result = entry["result"]
+        if not isinstance(result, dict):
             return None
-        if "error" in answer:
-            return answer if self._now() - entry["at"] < RETRY_AFTER else None
-        return answer if _is_whole(answer) else None
+        if "error" in result:
+            return result if self._now() - entry["time"] < RETRY_AFTER_S else None
+        return result if _is_complete(result) else None
 
-    def put(self, path: str, digest: str, answer: dict[str, Any]) -> None:
-        """Keep an answer."""
-        self._entries[path] = {"digest": digest, "at": self._now(), "answer": answer}
-        self._changed = True
+    def put(self, path: str, digest: str, result: dict[str, Any]) -> None:
+        """Store a result."""
+        self._entries[path] = {"digest": digest, "time": self._now(), "result": result}
+        self._has_changed = True
 
     def save(self) -> None:
-        """Write the index if it has changed; files that are gone are forgotten."""
-        if self._changed and self._file is not None:
-            kept = {path: entry for path, entry in self._entries.items() if Path(path).exists()}
+        """Write the index if it changed, without the entries of deleted files."""
+        if self._has_changed and self._file is not None:
+            entries = {path: entry for path, entry in self._entries.items() if Path(path).exists()}
             try:
-                write_atomic(self._file, encode({"made_by": self._made_by, "files": kept}))
+                write_atomic(self._file, encode({"version": self._version, "files": entries}))
             except (OSError, ValueError) as error:
-                log.warning("what is known of pack files could not be kept: %s", error)
-        self._changed = False
+                log.warning("pack index not saved: %s", error)
+        self._has_changed = False
 
     def _load(self) -> dict[str, Any]:
         try:
             content = orjson.loads(self._file.read_bytes()) if self._file else {}
-            files = content["files"] if content.get("made_by") == self._made_by else {}
+            files = content["files"] if content.get("version") == self._version else {}
             return dict(files)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
 
 
-def _is_whole(answer: dict[str, Any]) -> bool:
-    described = answer.get("description")
-    if not isinstance(described, dict) or described.keys() != {"pack", "tools", "refused"}:
+def _is_complete(result: dict[str, Any]) -> bool:
+    description = result.get("description")
+    if not isinstance(description, dict) or description.keys() != PACK_KEYS:
         return False
-    return all(isinstance(tool, dict) and tool.keys() == TOOL_KEYS for tool in described["tools"])
+    return all(isinstance(tool, dict) and tool.keys() == TOOL_KEYS for tool in description["tools"])

@@ -1,4 +1,4 @@
-"""One pack file: imported when a tool of it is first called, and turned into runnable tools."""
+"""One pack file and its tools. It is imported when one of them is first called."""
 
 import importlib
 import inspect
@@ -10,29 +10,29 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from onetool.domain.invocation import Context, Invocation
-from onetool.domain.requirement import Requirement
-from onetool.domain.tool import Declaration, Origin, Tool, ToolSpec
+from onetool.domain.calls.invocation import Context, Invocation
+from onetool.domain.tools.requirement import Requirement
+from onetool.domain.tools.tool import Origin, Tool, ToolOptions, ToolSpec
 from onetool.threads import Threads
 
-from .description import Description
+from .description import PackDescription
 
 Load = Callable[[], ModuleType]
 
 
 def import_named(name: str) -> Load:
-    """Import a module that is installed."""
+    """Return a loader that imports an installed module."""
     return lambda: importlib.import_module(name)
 
 
 def execute(file: Path, content: bytes, digest: str) -> Load:
-    """Run exactly this content as a module: what was checked is what runs."""
+    """Return a loader that executes exactly this content as a module, not what the file holds by then."""
 
     def load() -> ModuleType:
         name = f"onetool_pack_{file.stem}_{digest[:12]}"
         module = ModuleType(name)
         module.__file__ = str(file)
-        sys.modules[name] = module  # dataclasses and annotations look their module up
+        sys.modules[name] = module  # dataclasses and annotations look up their module
         try:
             exec(compile(content, file, "exec", dont_inherit=True), vars(module))  # noqa: S102 - a pack is code
         except BaseException:
@@ -45,14 +45,14 @@ def execute(file: Path, content: bytes, digest: str) -> Load:
 
 @dataclass(slots=True)
 class PackFile:
-    """The module of a pack, loaded once."""
+    """The module of a pack, loaded once. Thread-safe."""
 
     load: Load
     _module: ModuleType | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def module(self) -> ModuleType:
-        """Return the module; the first call imports it, on the thread that asks."""
+        """Return the module. The first call imports it, on the calling thread."""
         if self._module is None:
             with self._lock:
                 if self._module is None:
@@ -60,33 +60,36 @@ class PackFile:
         return self._module
 
 
-def make_tools(file: PackFile, described: Description, threads: Threads, origin: Origin) -> list[Tool]:
+def make_tools(file: PackFile, description: PackDescription, threads: Threads, origin: Origin) -> list[Tool]:
     """Return the tools of a described pack file."""
-    return [_tool(file, described.pack, entry, threads, origin) for entry in described.tools]
+    return [_make_tool(file, description, entry, threads, origin) for entry in description.tools]
 
 
-def _tool(file: PackFile, pack: str, entry: Mapping[str, Any], threads: Threads, origin: Origin) -> Tool:
-    declared = Declaration(**{**entry["declaration"], "tags": tuple(entry["declaration"]["tags"])})
+def _make_tool(
+    file: PackFile, description: PackDescription, entry: Mapping[str, Any], threads: Threads, origin: Origin
+) -> Tool:
+    options = ToolOptions(**{**entry["options"], "tags": tuple(entry["options"]["tags"])})
     spec = ToolSpec(
-        name=f"{pack}.{entry['name']}",
+        name=f"{description.pack}.{entry['name']}",
         description=entry["description"],
         input_schema=entry["input_schema"],
         returns=entry["returns"],
         return_type=entry["return_type"],
         example=entry["example"],
         origin=origin,
-        timeout=declared.timeout,
-        cacheable=declared.cacheable,
-        changes=declared.changes,
-        parallel=declared.parallel,
-        tags=declared.tags,
-        requires=tuple(Requirement(**one) for one in entry["requires"]),
-        max_concurrent=declared.max_concurrent,
+        timeout=options.timeout,
+        cacheable=options.cacheable,
+        read_only=options.read_only,
+        parallel=options.parallel,
+        tags=options.tags,
+        requires=tuple(Requirement(**requirement) for requirement in entry["requires"]),
+        max_concurrent=options.max_concurrent,
+        docs_url=description.docs_url,
     )
-    return Tool(spec, _Function(file, entry, threads).run)
+    return Tool(spec, _FunctionRunner(file, entry, threads).run)
 
 
-class _Function:
+class _FunctionRunner:
     """Calls one function of a pack with JSON arguments."""
 
     def __init__(self, file: PackFile, entry: Mapping[str, Any], threads: Threads) -> None:
@@ -97,12 +100,12 @@ class _Function:
         self._is_async = False
 
     async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
-        """Await an async function here, run any other on a thread."""
+        """Await an async function, or run any other function on a thread."""
         function = self._function
         if function is None:
             function = await self._threads.run(self._load)
         if self._is_async:
-            return await function(**self._keywords(function, args, invocation))
+            return await function(**self._kwargs(function, args, invocation))
         output = await self._threads.run(self._call, function, args, invocation)
         return await output if inspect.isawaitable(output) else output
 
@@ -113,20 +116,20 @@ class _Function:
         return function
 
     def _call(self, function: Callable[..., Any], args: Mapping[str, Any], invocation: Invocation) -> Any:
-        return function(**self._keywords(function, args, invocation))
+        return function(**self._kwargs(function, args, invocation))
 
-    def _keywords(
+    def _kwargs(
         self, function: Callable[..., Any], args: Mapping[str, Any], invocation: Invocation
     ) -> dict[str, Any]:
-        keywords = dict(args) if self._plain else self._convert(function, args)
+        kwargs = dict(args) if self._plain else self._convert(function, args)
         if self._context:
-            keywords[self._context] = Context(invocation)
-        return keywords
+            kwargs[self._context] = Context(invocation)
+        return kwargs
 
     def _convert(self, function: Callable[..., Any], args: Mapping[str, Any]) -> dict[str, Any]:
         from pydantic_core import ArgsKwargs
 
-        from .describe import argument_adapter
+        from .function_specs import argument_adapter
 
         if self._adapter is None:
             self._adapter = argument_adapter(function)

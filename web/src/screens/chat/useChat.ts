@@ -1,89 +1,89 @@
-// One conversation: what it holds, and the question that is being answered.
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ChatBody, type Decision, decide, readSession } from '~/api/chat';
-import { messageOf } from '~/api/problem';
-import { post } from '~/api/stream';
-import { useWords } from '~/i18n';
-import { add, decided, entriesOf, type Entry, settle } from './thread';
+import { type ChatBody, type Decision, fetchSession, submitDecision } from '~/api/chat';
+import { errorMessage } from '~/api/problem';
+import { streamPost } from '~/api/sse';
+import { useMessages } from '~/i18n';
+import { applyEvent, closePendingCalls, type Entry, entriesFromMessages, resolveApproval } from './entries';
 
+/** The state of one conversation. `onSession` receives the id that the server assigns to a new one. */
 export function useChat(session: string | undefined, onSession: (id: string) => void) {
-  const words = useWords();
+  const messages = useMessages();
   const queries = useQueryClient();
   const [entries, setEntries] = useState<Entry[]>([]);
   const [isBusy, setBusy] = useState(false);
   const [isLoading, setLoading] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  const stopping = useRef<AbortController>(null);
-  const current = useRef<string | undefined>(undefined);
+  const activeRequest = useRef<AbortController>(null);
+  const currentSession = useRef<string | undefined>(undefined);
 
   useEffect(() => {
-    if (session === current.current) return;
-    stopping.current?.abort();
-    stopping.current = null; // what it still says belongs to the conversation that was left
+    if (session === currentSession.current) return;
+    activeRequest.current?.abort();
+    activeRequest.current = null; // later events belong to the previous conversation
     setBusy(false);
-    current.current = session;
+    currentSession.current = session;
     setEntries([]);
     setError(null);
     setLoading(session !== undefined);
     if (session === undefined) return;
-    const isShown = () => current.current === session;
-    readSession(session)
-      .then((kept) => isShown() && setEntries(entriesOf(kept.messages)))
-      .catch((problem: unknown) => isShown() && setError(problem))
-      .finally(() => isShown() && setLoading(false));
+    const isCurrent = () => currentSession.current === session;
+    fetchSession(session)
+      .then((stored) => isCurrent() && setEntries(entriesFromMessages(stored.messages)))
+      .catch((problem: unknown) => isCurrent() && setError(problem))
+      .finally(() => isCurrent() && setLoading(false));
   }, [session]);
-  useEffect(() => () => stopping.current?.abort(), []);
+  useEffect(() => () => activeRequest.current?.abort(), []);
 
-  /** Ask; return whether the server has taken the question. */
-  const ask = useCallback(
+  /** Send a message. Return whether the server accepted it. */
+  const send = useCallback(
     async (body: ChatBody): Promise<boolean> => {
-      const stop = new AbortController();
-      stopping.current = stop;
+      const request = new AbortController();
+      activeRequest.current = request;
       setBusy(true);
-      setEntries((before) => [...before, { kind: 'user', text: body.text }]);
-      let [isTaken, isWhole] = [false, false];
+      setEntries((previous) => [...previous, { kind: 'user', text: body.text }]);
+      let [isAccepted, isComplete] = [false, false];
       try {
-        for await (const event of post('/chat', { ...body, session: current.current }, stop.signal)) {
-          if (stopping.current !== stop) return true;
-          isTaken = true;
-          isWhole ||= event.event === 'done';
+        for await (const event of streamPost('/chat', { ...body, session: currentSession.current }, request.signal)) {
+          if (activeRequest.current !== request) return true;
+          isAccepted = true;
+          isComplete ||= event.event === 'done';
           if (event.event === 'session') {
             const { id } = event.data as { id: string };
-            current.current = id;
+            currentSession.current = id;
             onSession(id);
           }
-          setEntries((before) => add(before, event));
+          setEntries((previous) => applyEvent(previous, event));
         }
-        if (!isWhole) throw new Error(words.chat.cutShort);
+        if (!isComplete) throw new Error(messages.chat.incomplete);
       } catch (problem) {
-        const text = stop.signal.aborted ? words.chat.stopped : messageOf(problem);
-        if (stopping.current === stop) setEntries((before) => [...before, { kind: 'failed', text }]);
+        const text = request.signal.aborted ? messages.chat.stopped : errorMessage(problem);
+        if (activeRequest.current === request) setEntries((previous) => [...previous, { kind: 'error', text }]);
       } finally {
-        if (stopping.current === stop) {
+        if (activeRequest.current === request) {
           setBusy(false);
-          setEntries(settle);
+          setEntries(closePendingCalls);
         }
         void queries.invalidateQueries({ queryKey: ['sessions'] });
       }
-      return isTaken || stop.signal.aborted;
+      return isAccepted || request.signal.aborted;
     },
-    [onSession, queries, words],
+    [onSession, queries, messages],
   );
 
-  const answer = useCallback(async (approval: string, decision: Decision) => {
+  const decide = useCallback(async (approval: string, decision: Decision) => {
     try {
-      await decide(approval, decision);
-      setEntries((before) => decided(before, approval, decision !== 'discard'));
+      await submitDecision(approval, decision);
+      setEntries((previous) => resolveApproval(previous, approval, decision !== 'deny'));
     } catch (problem) {
-      setEntries((before) => [...before, { kind: 'failed', text: messageOf(problem) }]);
+      setEntries((previous) => [...previous, { kind: 'error', text: errorMessage(problem) }]);
     }
   }, []);
 
-  /** Forget what is shown, to begin anew. */
+  /** Clear a conversation that has no session yet. */
   const clear = useCallback(() => {
-    if (current.current === undefined) setEntries([]);
+    if (currentSession.current === undefined) setEntries([]);
   }, []);
 
-  return { entries, isBusy, isLoading, error, ask, answer, clear, stop: () => stopping.current?.abort() };
+  return { entries, isBusy, isLoading, error, send, decide, clear, stop: () => activeRequest.current?.abort() };
 }

@@ -1,17 +1,17 @@
-// Who has the token may come in.
 import { Button, PasswordInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLogIn } from '~/api/login';
-import { messageOf, Problem } from '~/api/problem';
-import { useWords } from '~/i18n';
+import { errorMessage, Problem } from '~/api/problem';
+import { Card } from '~/components/Card';
+import { InlineMarkdown } from '~/components/InlineMarkdown';
+import { useMessages } from '~/i18n';
 import type { Messages } from '~/i18n/en';
-import { Inline } from '~/parts/Markdown';
-import { Card } from '~/parts/parts';
-import { Colours, Languages } from '~/shell/Shell';
+import { LanguageMenu } from '~/layout/LanguageMenu';
+import { ThemeToggle } from '~/layout/ThemeToggle';
 import css from './login.module.css';
 
 export function Login() {
-  const words = useWords();
+  const messages = useMessages();
   const logIn = useLogIn();
   const [token, setToken] = useState('');
   const submit = (event: FormEvent) => {
@@ -20,28 +20,28 @@ export function Login() {
   };
   return (
     <main className={css.page}>
-      <div className={css.corner}>
-        <Languages />
-        <Colours />
+      <div className={css.menu}>
+        <LanguageMenu />
+        <ThemeToggle />
       </div>
-      <div className={css.box}>
+      <div className={css.content}>
         <img src="/favicon.svg" alt="" width="52" height="52" />
-        <h1>{words.login.title}</h1>
-        <p>{words.login.lead}</p>
+        <h1>{messages.login.title}</h1>
+        <p>{messages.login.lead}</p>
         <Card className={css.card}>
           <form onSubmit={submit}>
             <PasswordInput
-              label={words.login.token}
-              description={<Inline text={words.login.hint} />}
+              label={messages.login.token}
+              description={<InlineMarkdown text={messages.login.tokenHint} />}
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
-              error={logIn.error ? why(logIn.error, words) : undefined}
+              error={logIn.error ? <InlineMarkdown text={describeError(logIn.error, messages)} /> : undefined}
               autoComplete="current-password"
               autoFocus
               required
             />
             <Button type="submit" fullWidth mt="md" loading={logIn.isPending}>
-              {words.login.enter}
+              {messages.login.submit}
             </Button>
           </form>
         </Card>
@@ -50,8 +50,10 @@ export function Login() {
   );
 }
 
-function why(error: unknown, words: Messages): string {
-  const status = error instanceof Problem ? error.status : -1;
-  const known: Record<number, string> = { 0: words.common.unreachable, 401: words.login.wrong, 429: words.login.tooMany };
-  return known[status] ?? messageOf(error);
+function describeError(error: unknown, messages: Messages): string {
+  const status = error instanceof Problem ? error.status : undefined;
+  if (status === 0) return messages.errors.unreachable;
+  if (status === 401) return messages.login.invalidToken;
+  if (status === 429) return messages.login.tooManyAttempts;
+  return errorMessage(error);
 }

@@ -1,54 +1,65 @@
-// Code that calls tools: write it, run it, see everything that came of it.
 import { Button, Kbd } from '@mantine/core';
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { usePacks, useRun, useSignatures } from '~/api/system';
-import { useWords } from '~/i18n';
-import { Icon } from '~/parts/Icon';
-import { Card, Failed, Head, Loading } from '~/parts/parts';
-import { completerOf } from './completions';
-import { Outcome } from './Outcome';
-import { Packs } from './Packs';
+import { usePackLoader, useRun, useSignatures } from '~/api/run';
+import { Card } from '~/components/Card';
+import { ErrorNotice } from '~/components/ErrorNotice';
+import { Icon } from '~/components/Icon';
+import { Loading } from '~/components/Loading';
+import { PageHeader } from '~/components/PageHeader';
+import { useMessages } from '~/i18n';
+import { createCompletionSource } from './completions';
+import { PackList } from './PackList';
 import css from './playground.module.css';
+import { RunOutput } from './RunOutput';
 
-const Editor = lazy(() => import('~/parts/Editor'));
-const KEPT = 'onetool-playground';
+const CodeEditor = lazy(() => import('~/components/CodeEditor'));
+const STORAGE_KEY = 'onetool-playground';
 
 export default function Playground() {
-  const words = useWords();
+  const messages = useMessages();
   const signatures = useSignatures();
-  const running = useRun();
-  const [code, setCode] = useState(() => sessionStorage.getItem(KEPT) ?? '');
-  const packs = usePacks();
-  const complete = useMemo(() => completerOf(packs), [packs]);
-  const write = (text: string) => {
-    setCode(text);
-    sessionStorage.setItem(KEPT, text);
+  const execution = useRun();
+  const [code, setCode] = useState(() => sessionStorage.getItem(STORAGE_KEY) ?? '');
+  const loadPacks = usePackLoader();
+  const complete = useMemo(() => createCompletionSource(loadPacks), [loadPacks]);
+  const updateCode = (newCode: string) => {
+    setCode(newCode);
+    sessionStorage.setItem(STORAGE_KEY, newCode);
   };
-  const run = () => code.trim() !== '' && !running.isPending && running.mutate(code);
+  const insert = (text: string) => updateCode(code ? `${code.trimEnd()}\n${text}` : text);
+  const run = () => code.trim() !== '' && !execution.isPending && execution.mutate(code);
   return (
     <>
-      <Head title={words.playground.title} lead={words.playground.lead} />
+      <PageHeader title={messages.playground.title} lead={messages.playground.lead} />
       <div className={css.columns}>
         <div className={css.main}>
           <Card>
             <Suspense fallback={<Loading />}>
-              <Editor label={words.playground.code} language="python" value={code} placeholder={words.playground.placeholder} onChange={write} onRun={run} complete={complete} />
+              <CodeEditor
+                label={messages.playground.code}
+                language="python"
+                value={code}
+                placeholder={messages.playground.placeholder}
+                onChange={updateCode}
+                onRun={run}
+                complete={complete}
+              />
             </Suspense>
             <div className={css.bar}>
-              <Button leftSection={<Icon name="play" size={15} />} loading={running.isPending} onClick={run}>
-                {words.playground.run}
+              <Button leftSection={<Icon name="play" size={15} />} loading={execution.isPending} onClick={run}>
+                {messages.playground.run}
               </Button>
-              <Kbd>{words.playground.runHint}</Kbd>
+              <Kbd>{messages.playground.runKeys}</Kbd>
             </div>
           </Card>
           <Card>
-            {running.error ? <Failed error={running.error} /> : null}
-            {running.isPending && <Loading />}
-            {running.data && !running.isPending && <Outcome key={running.submittedAt} answer={running.data} />}
-            {running.isIdle && <p className={css.soft}>{words.playground.nothing}</p>}
+            {execution.error ? <ErrorNotice error={execution.error} /> : null}
+            {execution.isPending && <Loading />}
+            {execution.data && !execution.isPending && <RunOutput key={execution.submittedAt} run={execution.data} />}
+            {execution.isIdle && <p className={css.muted}>{messages.playground.emptyResult}</p>}
           </Card>
         </div>
-        <Packs packs={signatures.data?.packs ?? {}} onInsert={(text) => write(code ? `${code.trimEnd()}\n${text}` : text)} />
+        <PackList packs={signatures.data?.packs ?? {}} onInsert={insert} />
       </div>
     </>
   );

@@ -1,63 +1,64 @@
-// One call at a time: started, watched, stopped, and remembered.
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { call, type CallAnswer, type Progress } from '~/api/calls';
-import { messageOf } from '~/api/problem';
+import { type CallResult, failedCall, invoke, type Progress } from '~/api/calls';
+import { errorMessage } from '~/api/problem';
 
 export type Args = Record<string, unknown>;
 
-/** A call that was made here; a call that was stopped has no answer. */
-export interface Made {
+export interface CompletedCall {
   id: number;
   at: Date;
   args: Args;
   ms: number;
-  answer: CallAnswer | null;
-  /** What was sent to other servers, secrets masked. */
+  /** Null if the user stopped the call. */
+  result: CallResult | null;
+  /** The HTTP requests that the tool sent, with secrets masked. */
   requests: string[];
 }
 
-const MOST_KEPT = 20;
-/** Calls are counted a moment after their answer. */
-const COUNTED_AFTER_MS = 500;
+const MAX_RECENT_CALLS = 20;
+/** The server updates its call counts shortly after it returns the result. */
+const COUNT_DELAY_MS = 500;
 let lastId = 0;
-const remembered = new Map<string, Made[]>();
+const recentCallsByPath = new Map<string, CompletedCall[]>();
 
+/** Run the tool at a path, one call at a time. Recent calls are cached until the page is reloaded. */
 export function useCall(path: string) {
   const [progress, setProgress] = useState<Progress | null>(null);
   const [isRunning, setRunning] = useState(false);
-  const [made, setMade] = useState<Made | null>(null);
-  const [recent, setRecent] = useState(() => remembered.get(path) ?? []);
-  const stopping = useRef<AbortController>(null);
+  const [call, setCall] = useState<CompletedCall | null>(null);
+  const [recentCalls, setRecentCalls] = useState(() => recentCallsByPath.get(path) ?? []);
+  const activeRequest = useRef<AbortController>(null);
   const queries = useQueryClient();
-  useEffect(() => () => stopping.current?.abort(), []); // nobody could stop it any more
+  useEffect(() => () => activeRequest.current?.abort(), []);
   const run = useCallback(
-    async (args: Args) => {
-      if (stopping.current) return null; // one at a time
-      const stop = new AbortController();
-      stopping.current = stop;
+    async (args: Args): Promise<CompletedCall | null> => {
+      if (activeRequest.current) return null;
+      const request = new AbortController();
+      activeRequest.current = request;
       setRunning(true);
       setProgress(null);
-      setMade(null);
-      const begun = performance.now();
+      setCall(null);
+      const startedAt = performance.now();
       const requests: string[] = [];
-      const told = { signal: stop.signal, onProgress: setProgress, onRequest: (text: string) => void requests.push(text) };
-      const answer = await call(path, { args } as never, told).catch((error: unknown) => (stop.signal.aborted ? null : failed(error)));
-      const done = { id: ++lastId, at: new Date(), args, ms: answer?.meta?.durationMs ?? performance.now() - begun, answer, requests };
-      const kept = [done, ...(remembered.get(path) ?? [])].slice(0, MOST_KEPT);
-      remembered.set(path, kept);
-      setRecent(kept);
-      setMade(done);
+      const onRequest = (text: string) => void requests.push(text);
+      const result = await invoke(path, { args } as never, {
+        signal: request.signal,
+        onProgress: setProgress,
+        onRequest,
+      }).catch((error: unknown) => (request.signal.aborted ? null : failedCall(errorMessage(error))));
+      const ms = result?.meta?.durationMs ?? performance.now() - startedAt;
+      const completed = { id: ++lastId, at: new Date(), args, ms, result, requests };
+      const recent = [completed, ...(recentCallsByPath.get(path) ?? [])].slice(0, MAX_RECENT_CALLS);
+      recentCallsByPath.set(path, recent);
+      setRecentCalls(recent);
+      setCall(completed);
       setRunning(false);
-      stopping.current = null;
-      setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNTED_AFTER_MS);
-      return done;
+      activeRequest.current = null;
+      setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNT_DELAY_MS);
+      return completed;
     },
     [path, queries],
   );
-  return { run, stop: () => stopping.current?.abort(), progress, isRunning, made, recent, show: setMade };
-}
-
-function failed(error: unknown): CallAnswer {
-  return { ok: false, error: { tool: '', code: '', message: messageOf(error) }, meta: {} };
+  return { run, stop: () => activeRequest.current?.abort(), progress, isRunning, call, recentCalls, show: setCall };
 }

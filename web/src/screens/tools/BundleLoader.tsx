@@ -1,28 +1,34 @@
-// Asks for the tools of an open bundle, page by page, and hands them to the list.
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useEffect } from 'react';
-import { flat, toolsOf } from '~/api/tools';
-import type { Held } from './rows';
+import { fetchBundleTools, flattenPages, nextPageToken } from '~/api/tools';
+import type { LoadedBundle } from './rows';
 
 interface Props {
   id: string;
   tag: string | null;
-  showOff: boolean;
-  onHeld: (id: string, held: Held) => void;
+  showDisabled: boolean;
+  onLoaded: (id: string, bundle: LoadedBundle) => void;
 }
 
-export function BundleLoader({ id, tag, showOff, onHeld }: Props) {
-  const asked = useInfiniteQuery({
-    queryKey: ['tools', 'bundle', id, tag, showOff],
-    queryFn: ({ pageParam }) => toolsOf(id, pageParam, { tags: tag ? [tag] : undefined, includeDisabled: showOff }),
+/** Loads the tools of an expanded bundle page by page. Renders nothing. */
+export function BundleLoader({ id, tag, showDisabled, onLoaded }: Props) {
+  const { data, hasNextPage, isLoading, error, fetchNextPage, refetch } = useInfiniteQuery({
+    queryKey: ['tools', 'bundle', id, tag, showDisabled],
+    queryFn: ({ pageParam }) =>
+      fetchBundleTools(id, pageParam, { tags: tag ? [tag] : undefined, includeDisabled: showDisabled }),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.nextPageToken ?? undefined,
-    placeholderData: (before) => before,
+    getNextPageParam: nextPageToken,
+    placeholderData: (previous) => previous,
   });
-  const { data, hasNextPage, isLoading, error, fetchNextPage, refetch } = asked;
   useEffect(() => {
-    const loadMore = () => void fetchNextPage({ cancelRefetch: false });
-    onHeld(id, { tools: flat(data), hasMore: hasNextPage, isLoading, error, retry: () => void refetch(), loadMore });
-  }, [id, data, hasNextPage, isLoading, error, fetchNextPage, refetch, onHeld]);
+    onLoaded(id, {
+      tools: flattenPages(data),
+      hasMore: hasNextPage,
+      isLoading,
+      error,
+      retry: () => void refetch(),
+      loadMore: () => void fetchNextPage({ cancelRefetch: false }),
+    });
+  }, [id, data, hasNextPage, isLoading, error, fetchNextPage, refetch, onLoaded]);
   return null;
 }

@@ -1,67 +1,56 @@
-// One tool: what it is called, what it does, whether it can be called.
-import { Switch } from '@mantine/core';
 import { Link } from 'wouter';
-import { type Bundle, type Tool, useSwitchTool } from '~/api/tools';
-import { useWords } from '~/i18n';
-import { Icon } from '~/parts/Icon';
-import { tellFailure } from '~/parts/notify';
-import { Tag, TagButton } from '~/parts/parts';
-import { type Grouped, switched } from './rows';
+import type { Bundle } from '~/api/tools';
+import { Icon } from '~/components/Icon';
+import { Tag } from '~/components/Tag';
+import { TagButton } from '~/components/TagButton';
+import { useMessages } from '~/i18n';
+import { toolPath } from './paths';
+import type { ToolGroup } from './rows';
+import { StatusDot } from './StatusDot';
+import { ToolSwitch } from './ToolSwitch';
 import css from './tools.module.css';
 
-/** Where a tool has its page. */
-export const pageOf = (tool: Pick<Tool, 'bundleID' | 'slug'>) => `/tools/${tool.bundleID}/${encodeURIComponent(tool.slug)}`;
-
-/** What stands for a version where there are none. */
+/** The version label of tools that have no versions. */
 const UNVERSIONED = 'current';
+const MAX_TAGS = 3;
 
 interface Props {
-  grouped: Grouped;
+  group: ToolGroup;
   bundle?: Bundle;
   withBundle?: boolean;
   onTag: (tag: string) => void;
 }
 
-export function ToolRow({ grouped, bundle, withBundle, onTag }: Props) {
-  const words = useWords();
-  const { main, versions } = grouped;
-  const switching = useSwitchTool();
-  const isDead = bundle?.isEnabled === false;
+export function ToolRow({ group, bundle, withBundle, onTag }: Props) {
+  const messages = useMessages();
+  const { main, versions } = group;
+  const isBundleDisabled = bundle?.isEnabled === false;
   return (
-    <div className={css.tool} data-off={!main.isEnabled || isDead || undefined}>
-      <Health tool={main} />
-      <Link href={pageOf(main)} className={css.toolLink}>
+    <div className={css.tool} data-disabled={!main.isEnabled || isBundleDisabled || undefined}>
+      <StatusDot tool={main} />
+      <Link href={toolPath(main)} className={css.toolLink}>
         <span className={css.toolName}>
-          {withBundle && <span className={css.soft}>{main.bundleSlug} / </span>}
+          {withBundle && <span className={css.muted}>{main.bundleSlug} / </span>}
           {main.slug}
         </span>
-        <span className={css.toolText}>{main.disabledReason || main.description || main.displayName}</span>
+        <span className={css.toolDescription}>{main.disabledReason || main.description || main.displayName}</span>
       </Link>
-      <span className={css.wide}>
-        {main.tags.slice(0, 3).map((tag) => (
-          <TagButton key={tag} label={words.tools.onlyTag(tag)} onClick={() => onTag(tag)}>
+      <span className={css.tags}>
+        {main.tags.slice(0, MAX_TAGS).map((tag) => (
+          <TagButton key={tag} label={messages.tools.filterByTag(tag)} onClick={() => onTag(tag)}>
             {tag}
           </TagButton>
         ))}
-        {versions.length > 1 ? <Tag mood="accent">{words.tools.versions(versions.length)}</Tag> : main.version !== UNVERSIONED && <Tag>{main.version}</Tag>}
+        {versions.length > 1 ? (
+          <Tag tone="accent">{messages.tools.versionCount(versions.length)}</Tag>
+        ) : (
+          main.version !== UNVERSIONED && <Tag>{main.version}</Tag>
+        )}
       </span>
-      <Switch
-        size="xs"
-        aria-label={words.tools.switchTool(main.name)}
-        checked={main.isEnabled}
-        disabled={switching.isPending || isDead}
-        onChange={(event) => switching.mutate({ versions: switched(grouped, event.currentTarget.checked), on: event.currentTarget.checked }, { onError: tellFailure })}
-      />
-      <Link href={pageOf(main)} className={css.chevron} aria-hidden tabIndex={-1}>
+      <ToolSwitch group={group} disabled={isBundleDisabled} />
+      <Link href={toolPath(main)} className={css.chevron} aria-hidden tabIndex={-1}>
         <Icon name="right" size={16} />
       </Link>
     </div>
   );
-}
-
-function Health({ tool }: { tool: Tool }) {
-  const words = useWords();
-  const state = tool.disabledReason ? 'bad' : tool.isEnabled ? 'good' : 'off';
-  const said = tool.disabledReason ? words.tool.unavailable : tool.isEnabled ? words.common.on : words.common.off;
-  return <span className={css.dot} data-state={state} role="img" aria-label={said} title={tool.disabledReason ?? said} />;
 }

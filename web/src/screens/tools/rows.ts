@@ -1,14 +1,14 @@
-// What the list of tools shows, row by row: bundles, and below those that are open their tools.
+// The rows of the tool list: bundles, and the tools of expanded bundles.
 import type { Bundle, Tool } from '~/api/tools';
 
-/** A tool with all its versions; `main` is the one that its name stands for. */
-export interface Grouped {
+/** A tool with all its versions. `main` is the version that its name refers to. */
+export interface ToolGroup {
   main: Tool;
   versions: Tool[];
 }
 
-/** What is known of an open bundle. */
-export interface Held {
+/** The loaded tools of an expanded bundle. */
+export interface LoadedBundle {
   tools: Tool[];
   hasMore: boolean;
   isLoading: boolean;
@@ -18,54 +18,67 @@ export interface Held {
 }
 
 export type Row =
-  | { kind: 'bundle'; key: string; bundle: Bundle; held: Held | undefined; isOpen: boolean }
-  | { kind: 'tool'; key: string; grouped: Grouped; bundle?: Bundle }
-  | { kind: 'empty'; key: string; bundle: Bundle }
-  | { kind: 'failed'; key: string; error: unknown; retry: () => void }
+  | { kind: 'bundle'; key: string; bundle: Bundle; loaded: LoadedBundle | undefined; isExpanded: boolean }
+  | { kind: 'tool'; key: string; group: ToolGroup; bundle?: Bundle }
+  | { kind: 'empty'; key: string }
+  | { kind: 'error'; key: string; error: unknown; retry: () => void }
   | { kind: 'more'; key: string; loadMore: () => void };
 
-/** Put the versions of each tool together, in the order in which the tools came. */
-export function groupVersions(tools: Tool[]): Grouped[] {
+/** Group tools by name, in the order of their first version. */
+export function groupVersions(tools: Tool[]): ToolGroup[] {
   const groups = new Map<string, Tool[]>();
   for (const tool of tools) {
     const key = `${tool.bundleID}/${tool.slug}`;
-    const group = groups.get(key);
-    if (group) group.push(tool);
+    const versions = groups.get(key);
+    if (versions) versions.push(tool);
     else groups.set(key, [tool]);
   }
-  return [...groups.values()].map((versions) => ({ main: mainOf(versions), versions }));
-}
-
-/** A name stands for the newest version that is switched on. */
-export function mainOf(versions: Tool[]): Tool {
-  const newest = [...versions].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
-  return newest.find((tool) => tool.isEnabled) ?? newest[0]!;
-}
-
-/** What a switch of a tool concerns: off means that no version answers any more, on brings back the main one. */
-export function switched({ main, versions }: Grouped, on: boolean): Tool[] {
-  return on ? [main] : versions.filter((one) => one.isEnabled);
-}
-
-/** The rows of all bundles. */
-export function bundleRows(bundles: Bundle[], open: ReadonlySet<string>, held: ReadonlyMap<string, Held>): Row[] {
-  return bundles.flatMap((bundle) => {
-    const inside = held.get(bundle.id);
-    const isOpen = open.has(bundle.id);
-    const head: Row = { kind: 'bundle', key: bundle.id, bundle, held: inside, isOpen };
-    return isOpen ? [head, ...insideRows(bundle, inside)] : [head];
+  return [...groups.values()].flatMap((versions) => {
+    const main = mainVersion(versions);
+    return main ? [{ main, versions }] : [];
   });
 }
 
-function insideRows(bundle: Bundle, held: Held | undefined): Row[] {
-  if (held?.error) return [{ kind: 'failed', key: `${bundle.id}!`, error: held.error, retry: held.retry }];
-  const rows = toolRows(held?.tools ?? [], bundle);
-  if (held?.hasMore || held?.isLoading) rows.push({ kind: 'more', key: `${bundle.id}+`, loadMore: held.loadMore });
-  else if (held && rows.length === 0) rows.push({ kind: 'empty', key: `${bundle.id}-`, bundle });
+/** Return the newest enabled version, or the newest one if all are disabled. */
+export function mainVersion(versions: Tool[]): Tool | undefined {
+  const newestFirst = [...versions].sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+  return newestFirst.find((tool) => tool.isEnabled) ?? newestFirst[0];
+}
+
+/** Return the versions to change when a tool is toggled: enable the main version, or disable all of them. */
+export function versionsToToggle({ main, versions }: ToolGroup, isEnabled: boolean): Tool[] {
+  return isEnabled ? [main] : versions.filter((version) => version.isEnabled);
+}
+
+export function bundleRows(
+  bundles: Bundle[],
+  expanded: ReadonlySet<string>,
+  loadedBundles: ReadonlyMap<string, LoadedBundle>,
+): Row[] {
+  return bundles.flatMap((bundle) => {
+    const loaded = loadedBundles.get(bundle.id);
+    const isExpanded = expanded.has(bundle.id);
+    const row: Row = { kind: 'bundle', key: bundle.id, bundle, loaded, isExpanded };
+    return isExpanded ? [row, ...contentRows(bundle, loaded)] : [row];
+  });
+}
+
+function contentRows(bundle: Bundle, loaded: LoadedBundle | undefined): Row[] {
+  if (loaded?.error) return [{ kind: 'error', key: `${bundle.id}!`, error: loaded.error, retry: loaded.retry }];
+  const rows = toolRows(loaded?.tools ?? [], bundle);
+  if (loaded?.hasMore || loaded?.isLoading) {
+    rows.push({ kind: 'more', key: `${bundle.id}+`, loadMore: loaded.loadMore });
+  } else if (loaded && rows.length === 0) {
+    rows.push({ kind: 'empty', key: `${bundle.id}-` });
+  }
   return rows;
 }
 
-/** The rows of tools, wherever they come from. */
 export function toolRows(tools: Tool[], bundle?: Bundle): Row[] {
-  return groupVersions(tools).map((grouped) => ({ kind: 'tool', key: `${grouped.main.bundleID}/${grouped.main.slug}`, grouped, bundle }));
+  return groupVersions(tools).map((group) => ({
+    kind: 'tool',
+    key: `${group.main.bundleID}/${group.main.slug}`,
+    group,
+    bundle,
+  }));
 }

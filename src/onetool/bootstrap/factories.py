@@ -1,0 +1,103 @@
+"""Factories for parts of a state."""
+
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+from uuid_utils import uuid7
+
+from onetool.catalog.catalog import Catalog
+from onetool.domain.bundles.bundle import ToolVersion
+from onetool.domain.code.sandbox import SandboxLimits
+from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import Runner
+from onetool.network.client import HttpClients
+from onetool.pipeline.approval import ApprovalPolicy
+from onetool.pipeline.pipeline import CallLimits, Pipeline
+from onetool.pipeline.recorder import Recorder
+from onetool.ports import RateLimiter
+from onetool.runtime.active_call import activate_call
+from onetool.runtime.runtime import Runtime
+from onetool.settings.configuration import Configuration
+from onetool.sources.bundle_tools import MakeRunner
+
+SERVICES = "ot"
+"""The pack whose functions are OneTool's own services, which `internal` handlers refer to."""
+
+
+def http_runner(configuration: Configuration, http: HttpClients) -> MakeRunner:
+    """Return the factory of runners for stored HTTP tools. They share one cache of access tokens."""
+    from onetool.sources.http_tools import HttpToolRunner, TokenCache
+
+    settings, secrets = configuration.settings, configuration.secrets
+    tokens = TokenCache()
+
+    def make(tool: ToolVersion) -> Runner:
+        return HttpToolRunner(
+            tool.http_impl or {},
+            arg_schema=tool.arg_schema,
+            limits=tool.limits or {},
+            secrets=secrets,
+            http=http,
+            allowed_hosts=settings.allowedHosts,
+            tokens=tokens,
+        ).run
+
+    return make
+
+
+def handlers(built_in: Registry) -> dict[str, set[str]]:
+    """Return the tool names that a configured tool can use as its handler, by kind of handler."""
+    names = {tool.spec.name for tool in built_in}
+    services = {tool.spec.name for tool in built_in if tool.spec.pack == SERVICES}
+    return {"builtin": names - services, "internal": services}
+
+
+def make_pipeline(
+    configuration: Configuration, catalog: Catalog, recorder: Recorder, rates: RateLimiter, runtime: Runtime
+) -> Pipeline:
+    """Return the pipeline for these settings."""
+    settings = configuration.settings
+    return Pipeline(
+        catalog,
+        recorder,
+        partial(activate_call, runtime),
+        limits=CallLimits(
+            timeout=settings.execution.timeout_s,
+            max_concurrent=settings.execution.max_concurrent,
+            max_args_bytes=settings.execution.max_args_bytes,
+            max_output_bytes=settings.output.max_bytes,
+        ),
+        rates=rates,
+        approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny),
+        redactor=configuration.secrets.redactor,
+        threads=runtime.threads,
+    )
+
+
+def sandbox_limits(configuration: Configuration) -> SandboxLimits:
+    """Return the limits of code that runs in the sandbox."""
+    execution = configuration.settings.execution
+    return SandboxLimits(
+        cpu_s=execution.run_cpu_s,
+        memory_bytes=execution.run_memory_bytes,
+        calls=execution.run_max_calls,
+        sleep_s=execution.run_timeout_s,
+    )
+
+
+def new_id() -> str:
+    """Return a new UUIDv7."""
+    return str(uuid7())
+
+
+def package_directory(package: str) -> Path:
+    """Return the directory of a package of OneTool.
+
+    Raises:
+        ModuleNotFoundError: The package is not installed.
+    """
+    spec = find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModuleNotFoundError(f"Package {package!r} is missing. Reinstall OneTool.")
+    return Path(spec.submodule_search_locations[0])

@@ -1,0 +1,175 @@
+"""Construction of states from a configuration and from the parts that live as long as the process."""
+
+import os
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from onetool.bundles.bundles import Bundles
+from onetool.bundles.policy import BundlePolicy
+from onetool.bundles.transfer import BundleTransfer
+from onetool.bundles.virtual import VirtualBundles
+from onetool.catalog.catalog import Catalog
+from onetool.catalog.mcp_servers import McpServers
+from onetool.catalog.tool_search import CatalogSearch
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import ToolSpec
+from onetool.embeddings.bert_embedder import BertEmbedder
+from onetool.logs import JsonLogHandler
+from onetool.pipeline.code_runner import CodeRunner
+from onetool.pipeline.recorder import Recorder
+from onetool.pipeline.token_savings import TokenSavings
+from onetool.ports import ServerSource, SourceCapabilities, ToolSource
+from onetool.runtime.model_output import ModelOutput
+from onetool.runtime.runtime import Runtime
+from onetool.runtime.state import State
+from onetool.sandbox.monty import MontySandbox
+from onetool.settings.configuration import Configuration, load_configured_tools, settings_files
+from onetool.sources.bundle_tools import BundleToolSource
+from onetool.sources.config_tools import ConfigToolReader
+from onetool.sources.python_packs.directory import PackDirectoryReader, describe_shipped
+from onetool.sources.snapshot import SnapshotReader, SnapshotSource, StaticReader
+from onetool.sources.toggles import ToggledSource, Toggles
+from onetool.storage.memory.rate_limits import MemoryRateLimiter
+from onetool.threads import Threads
+
+from .chat_models import ConfiguredChatModels
+from .connections import Connections
+from .factories import handlers, http_runner, make_pipeline, new_id, package_directory, sandbox_limits
+from .stores import Stores
+
+BUILT_IN_PACKS, STARTER_PACKS = "onetool.packs", "onetool.starter_packs"
+
+
+class StateBuilder:
+    """Owns the parts that live as long as the process, and builds states from them and a configuration."""
+
+    def __init__(
+        self,
+        configuration: Configuration,
+        stores: Stores,
+        threads: Threads,
+        logs: JsonLogHandler,
+        *,
+        sources: Sequence[ToolSource],
+        servers: Sequence[ServerSource],
+    ) -> None:
+        self._stores, self._threads, self._logs = stores, threads, logs
+        self._sources, self._servers = sources, servers
+        self.recorder = Recorder(stores.usage, stores.counters, threads)
+        self.savings = TokenSavings(self.recorder, new_id(), time.time)
+        self._rate_limiter, self._secrets = MemoryRateLimiter(), set[str]()
+        self._connections = Connections(stores, threads)
+        self._model_dir: Path | None = None
+        self._embedder: BertEmbedder | None = None
+        execution = configuration.settings.execution
+        self._sandbox = MontySandbox(threads, execution.max_concurrent_runs, execution.run_memory_bytes)
+
+    async def close(self) -> None:
+        """Write pending records, close the connections and servers, and stop the sandbox."""
+        try:
+            await self.recorder.close()
+            await self._connections.close()
+        finally:
+            self._sandbox.close()
+
+    async def build(self, configuration: Configuration, runtime: Runtime) -> State:
+        """Build a state: everything that a reload replaces."""
+        settings = configuration.settings
+        self._secrets |= {secret.value for secret in configuration.secrets.values()}
+        self._logs.redactor = Redactor(self._secrets)  # records of the previous state may still be pending
+        self.recorder.statistics_enabled = settings.stats.enabled
+        plan = self._connections.plan(configuration, {server.name for server in self._servers})
+        stored = BundleToolSource(self._stores.bundles, http_runner(configuration, plan.http), self._threads)
+        servers = [*self._servers, *plan.servers.values()]
+        unstored = await self._unstored_sources(configuration, servers)
+        catalog = Catalog([*unstored, stored], settings.aliases)
+        pipeline = make_pipeline(configuration, catalog, self.recorder, self._rate_limiter, runtime)
+        search = CatalogSearch(catalog, self._threads, embedder=self._open_embedder(configuration))
+        bundles = self._bundles(configuration, Catalog(unstored), search)
+        limits = sandbox_limits(configuration)
+        code_runner = CodeRunner(
+            catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
+        )
+        state = State(
+            configuration=configuration,
+            catalog=catalog,
+            search=search,
+            pipeline=pipeline,
+            code_runner=code_runner,
+            model_output=ModelOutput(
+                self._stores.results,
+                self.savings,
+                self._threads,
+                max_inline_bytes=settings.output.max_inline_size,
+            ),
+            results=self._stores.results,
+            bundles=bundles,
+            transfer=BundleTransfer(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
+            http=plan.http,
+            servers=McpServers(servers, settings.servers),
+            chat_models=ConfiguredChatModels(configuration, os.environ, self._threads, new_id),
+        )
+        await self._connections.apply(plan)
+        return state
+
+    def _open_embedder(self, configuration: Configuration) -> BertEmbedder | None:
+        """Return the embedder. It survives reloads, unless the directory of the model changes."""
+        paths = configuration.paths
+        directory = paths.model_dir(configuration.settings.search.model_dir)
+        if self._stores.has_files and directory != self._model_dir:
+            self._model_dir, self._embedder = directory, BertEmbedder(directory, paths.state / "vectors")
+        return self._embedder
+
+    def _bundles(self, configuration: Configuration, unstored: Catalog, search: CatalogSearch) -> Bundles:
+        async def packs() -> dict[str, list[ToolSpec]]:
+            return {name: await unstored.pack(name) for name in await unstored.packs()}
+
+        async def has_function(name: str) -> bool:
+            tool = await unstored.find(name)
+            return tool is not None and tool.spec.handler == tool.spec.name
+
+        settings, stores = configuration.settings, self._stores
+        policy = BundlePolicy(
+            allowed_hosts=settings.allowedHosts,
+            max_tools=settings.execution.max_tools,
+            secrets=frozenset(configuration.secrets),
+            has_function=has_function,
+            find_names=search.find_names,
+        )
+        virtual = VirtualBundles(packs, stores.toggles, self._threads)
+        return Bundles(stores.bundles, virtual, stores.counters, policy, threads=self._threads, new_id=new_id)
+
+    async def _unstored_sources(
+        self, configuration: Configuration, servers: Sequence[ServerSource]
+    ) -> list[ToolSource]:
+        """Return all sources except stored bundles, in order of precedence: built-in packs always win."""
+        index, threads, has_files = self._stores.packs, self._threads, self._stores.has_files
+        describe = partial(describe_shipped, index=index, threads=threads)
+        built_in: Registry = await threads.run(describe, BUILT_IN_PACKS, package_directory(BUILT_IN_PACKS))
+        starters: Registry = await threads.run(describe, STARTER_PACKS, package_directory(STARTER_PACKS))
+        readers: list[SnapshotReader] = [
+            StaticReader("built-in packs", built_in),
+            ConfigToolReader(
+                configuration.configured_tools,
+                files=settings_files(configuration.paths) if has_files else (),
+                read=partial(load_configured_tools, configuration.paths)
+                if has_files
+                else lambda: configuration.configured_tools,
+                handlers=handlers(built_in),
+                threads=threads,
+            ),
+            *(
+                PackDirectoryReader(directory.path, directory.read, index=index, threads=threads)
+                for directory in configuration.pack_dirs
+            ),
+        ]
+        local: list[ToolSource] = [SnapshotSource(reader) for reader in readers]
+        overridable = SnapshotSource(
+            StaticReader("starter packs", starters), SourceCapabilities(overridable=True)
+        )
+        toggles = Toggles(self._stores.toggles, threads)
+        toggled = (*local, *self._sources, *servers, overridable)
+        return [toggles, *(ToggledSource(source, toggles) for source in toggled)]

@@ -1,0 +1,60 @@
+"""Virtual bundles: packs of other sources, shown as bundles that can only be enabled or disabled."""
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+
+from onetool.domain.bundles.bundle import Bundle, BundleNotFound, StoredTool, ToolKey
+from onetool.domain.bundles.pack_views import bundle_view, tool_view
+from onetool.domain.tools.tool import ToolSpec
+from onetool.ports import ToggleStore
+from onetool.threads import Threads
+
+ListPacks = Callable[[], Awaitable[Mapping[str, Sequence[ToolSpec]]]]
+
+
+class VirtualBundles:
+    """Every pack of every source but the bundle store. They are few, so all are listed every time."""
+
+    def __init__(self, list_packs: ListPacks, toggles: ToggleStore, threads: Threads) -> None:
+        self._list_packs, self._toggles, self._threads = list_packs, toggles, threads
+
+    def generation(self) -> Hashable:
+        """Return a value that changes whenever a flag changes."""
+        return self._toggles.generation()
+
+    async def bundles(self) -> dict[str, Bundle]:
+        """Return every pack as a bundle, by id."""
+        flags = await self._threads.run(self._toggles.read)
+        packs = await self._list_packs()
+        bundles = [bundle_view(pack, specs[0], flags) for pack, specs in packs.items() if specs]
+        return {bundle.id: bundle for bundle in bundles}
+
+    async def tools(self) -> list[StoredTool]:
+        """Return every tool of these packs."""
+        flags = await self._threads.run(self._toggles.read)
+        return [
+            tool_view(spec, bundle_view(pack, specs[0], flags), flags)
+            for pack, specs in (await self._list_packs()).items()
+            for spec in specs
+        ]
+
+    async def tool(self, key: ToolKey) -> StoredTool | None:
+        """Return one tool; None if its bundle is not virtual.
+
+        Raises:
+            BundleNotFound: The bundle is virtual and has no such tool.
+        """
+        if key[0] not in await self.bundles():
+            return None
+        tool = next((tool for tool in await self.tools() if tool.tool.key == key), None)
+        if tool is None:
+            raise tool_not_found(key)
+        return tool
+
+    async def set_enabled(self, id: str, is_enabled: bool) -> None:
+        """Enable or disable a pack or a tool."""
+        await self._threads.run(self._toggles.set, id, is_enabled)
+
+
+def tool_not_found(key: ToolKey) -> BundleNotFound:
+    """Return the error for a tool version that does not exist."""
+    return BundleNotFound(f"There is no tool {key[1]!r} version {key[2]!r} in bundle {key[0]}.")

@@ -1,0 +1,121 @@
+"""The tools that a model sees in a conversation."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from onetool.domain.calls.call import CallMeta, ToolCall, ToolResult
+from onetool.domain.calls.caller import Caller
+from onetool.domain.chat.messages import ToolDefinition
+from onetool.domain.errors import Reason
+from onetool.domain.text.json_text import encode
+from onetool.domain.tools.help_text import no_matches_text, signatures_text
+from onetool.domain.tools.tool import ToolSpec
+from onetool.runtime.runtime import Runtime
+
+Choice = Literal["all", "search", "auto"]
+MAX_TOKENS = 8_000
+"""Maximum size of the definitions, at four bytes per token, for which a model sees all tools."""
+MAX_DEFINITIONS = 128
+"""Maximum number of tools that every provider accepts in one request."""
+FIND, RUN = "find_tools", "run"
+FIND_TEXT = "Find tools by what they do. Returns signatures with a one-line description. Call them in `run`."
+RUN_TEXT = """\
+Run Python code in which every tool is a function: pack.function(name=value). The last line is the result.
+Find tools with find_tools first. Put several calls into one piece of code and return only what you need.
+Imports, files and the network are not available, except through tools."""
+MAX_MATCHES = 20
+
+
+class Toolset(Protocol):
+    """A set of tools for a model."""
+
+    definitions: Sequence[ToolDefinition]
+
+    async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Run a call of the model."""
+        ...
+
+
+class AllToolset:
+    """Every tool, individually."""
+
+    def __init__(self, runtime: Runtime, specs: Sequence[ToolSpec]) -> None:
+        self._runtime = runtime
+        self.definitions: Sequence[ToolDefinition] = [
+            ToolDefinition(name=spec.name, description=spec.description, schema=spec.input_schema)
+            for spec in specs
+        ]
+
+    async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Call the tool."""
+        return await self._runtime.call(call, caller)
+
+
+class SearchToolset:
+    """Two tools, `find_tools` and `run`, that give access to all others."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        limit = {"type": "integer", "minimum": 1, "maximum": MAX_MATCHES}
+        self.definitions: Sequence[ToolDefinition] = [
+            ToolDefinition(
+                name=FIND, description=FIND_TEXT, schema=_object(query={"type": "string"}, limit=limit)
+            ),
+            ToolDefinition(name=RUN, description=RUN_TEXT, schema=_object(command={"type": "string"})),
+        ]
+
+    async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
+        """Find tools or run code. Also accepts direct calls of other tools."""
+        handler = {FIND: self._find, RUN: self._run}.get(call.name)
+        return await (handler(call, caller) if handler else self._runtime.call(call, caller))
+
+    async def _find(self, call: ToolCall, caller: Caller) -> ToolResult:
+        query, limit = call.args.get("query"), call.args.get("limit", 5)
+        if not isinstance(query, str) or not isinstance(limit, int):
+            return failed_result(
+                call, Reason.BAD_ARGS, f"{FIND} requires a string query and accepts an integer limit."
+            )
+        start = time.monotonic()
+        matches = await self._runtime.state.search.find(query, caller, min(max(limit, 1), MAX_MATCHES))
+        return ToolResult(True, _meta(call, start), signatures_text(matches) or no_matches_text(query))
+
+    async def _run(self, call: ToolCall, caller: Caller) -> ToolResult:
+        command = call.args.get("command")
+        if not isinstance(command, str):
+            return failed_result(call, Reason.BAD_ARGS, f"{RUN} requires a string command.")
+        start = time.monotonic()
+        result = await self._runtime.run(command, caller)
+        meta = _meta(call, start)
+        if result.error is not None:
+            message = f"{result.printed}{result.error.message}"
+            return ToolResult.failure(meta._replace(reason=result.error.reason), result.error.reason, message)
+        return ToolResult(True, meta, (await self._runtime.state.model_output.render_run(result)).text)
+
+
+async def select_toolset(runtime: Runtime, caller: Caller, choice: Choice) -> Toolset:
+    """Return the toolset for a caller. `auto` selects all tools if they are few, otherwise search."""
+    if choice == "search":
+        return SearchToolset(runtime)
+    all_tools = AllToolset(runtime, await runtime.state.catalog.specs(caller))
+    is_small = len(all_tools.definitions) <= MAX_DEFINITIONS and _tokens(all_tools.definitions) < MAX_TOKENS
+    if choice == "all" or is_small:
+        return all_tools
+    return SearchToolset(runtime)
+
+
+def failed_result(call: ToolCall, reason: Reason, message: str) -> ToolResult:
+    """Return the result of a call that was rejected."""
+    return ToolResult.failure(CallMeta(call.name, call.id, 0.0, reason=reason), reason, message)
+
+
+def _meta(call: ToolCall, start: float) -> CallMeta:
+    return CallMeta(call.name, call.id, round((time.monotonic() - start) * 1000, 3))
+
+
+def _tokens(tools: Sequence[ToolDefinition]) -> int:
+    return sum(len(tool.name) + len(tool.description) + len(encode(tool.schema)) for tool in tools) // 4
+
+
+def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": [next(iter(properties))]}

@@ -1,0 +1,218 @@
+"""Bundles of stored tools and the immutable versions of each tool."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from onetool.domain.errors import OneToolError
+from onetool.domain.text.strings import to_camel_case
+
+BOOL_FIELDS = ("is_enabled", "is_built_in")
+BUNDLE_STR_FIELDS = (
+    "id",
+    "slug",
+    "display_name",
+    "description",
+    "origin",
+    "created_at",
+    "modified_at",
+    "soft_deleted_at",
+    "imported_at",
+)
+TOOL_STR_FIELDS = (
+    "id",
+    "bundle_id",
+    "slug",
+    "version",
+    "type",
+    "display_name",
+    "description",
+    "created_at",
+    "modified_at",
+)
+TOOL_DICT_FIELDS = ("arg_schema", "output_schema", "python_impl", "http_impl", "limits")
+ToolType = Literal["python", "http"]
+SCHEMA_VERSION = 1
+"""Version of the file format in which bundles are stored."""
+
+ToolKey = tuple[str, str, str]
+"""Bundle id, slug and version, which together identify a tool version."""
+
+
+class StoredTool(NamedTuple):
+    """A stored tool version, its bundle, and the qualified name under which code calls it."""
+
+    tool: "ToolVersion"
+    bundle: "Bundle"
+    name: str
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether the tool and its bundle are both enabled."""
+        return self.tool.is_enabled and self.bundle.is_enabled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleFilter:
+    """Selects bundles or tools; deleted ones never match."""
+
+    bundle_ids: frozenset[str] | None = None
+    tags: frozenset[str] | None = None
+    """Match tools that have any of these tags."""
+    include_disabled: bool = False
+    active_only: bool = False
+    """Match only the active version of each tool."""
+
+    def matches_bundle(self, bundle: "Bundle") -> bool:
+        """Whether a bundle matches."""
+        if bundle.soft_deleted_at or (self.bundle_ids is not None and bundle.id not in self.bundle_ids):
+            return False
+        return self.include_disabled or bundle.is_enabled
+
+    def matches(self, stored: StoredTool) -> bool:
+        """Whether a tool matches."""
+        has_tag = self.tags is None or bool(self.tags & set(stored.tool.tags))
+        return (
+            has_tag
+            and self.matches_bundle(stored.bundle)
+            and (self.include_disabled or stored.tool.is_enabled)
+        )
+
+
+class BundleError(OneToolError):
+    """An operation on a bundle failed."""
+
+
+class InvalidBundle(BundleError, ValueError):
+    """A bundle, a tool version or a request about them is invalid."""
+
+
+class BundleNotFound(BundleError, LookupError):
+    """The bundle does not exist, or has no such tool."""
+
+
+class ReadOnlyBundle(BundleError):
+    """The bundle is not stored; only its enabled flag can be changed."""
+
+
+class BundleConflict(BundleError):
+    """The current state does not allow the operation: name in use, bundle disabled, or limit reached."""
+
+
+def active_version(versions: Iterable["ToolVersion"]) -> "ToolVersion | None":
+    """Return the version that an unversioned name refers to: the newest enabled one, else the newest."""
+    return max(
+        versions, key=lambda version: (version.is_enabled, version.created_at, version.id), default=None
+    )
+
+
+class AlreadyExists(BundleConflict):
+    """A tool with this slug and version already exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A set of tools that is enabled or disabled as one."""
+
+    id: str
+    slug: str
+    display_name: str = ""
+    description: str = ""
+    is_enabled: bool = True
+    is_built_in: bool = False
+    origin: str = "bundle"
+    created_at: str = ""
+    """Time of creation, in RFC 3339 format; never changes."""
+    modified_at: str = ""
+    """Time of the last change to anything except `is_enabled`."""
+    soft_deleted_at: str | None = None
+    imported_at: str | None = None
+    """Time of import, for a bundle created in another store."""
+
+    @property
+    def first_stored_at(self) -> str:
+        """Time at which the bundle entered this store; the earlier of two bundles gets a contested name."""
+        return self.imported_at or self.created_at
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form used by the API and the files."""
+        return {to_camel_case(key): value for key, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Bundle":
+        """Read the output of `to_json`.
+
+        Raises:
+            TypeError: A field is missing or has the wrong type.
+        """
+        values = _select_fields(cls, data)
+        _check_types(values, strings=BUNDLE_STR_FIELDS, flags=BOOL_FIELDS)
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolVersion:
+    """One version of a tool; only `is_enabled` ever changes."""
+
+    id: str
+    bundle_id: str
+    slug: str
+    version: str
+    type: ToolType
+    arg_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    display_name: str = ""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    is_enabled: bool = True
+    is_built_in: bool = False
+    python_impl: Mapping[str, Any] | None = None
+    http_impl: Mapping[str, Any] | None = None
+    limits: Mapping[str, Any] | None = None
+    created_at: str = ""
+    modified_at: str = ""
+
+    @property
+    def key(self) -> ToolKey:
+        """The key that identifies this version."""
+        return self.bundle_id, self.slug, self.version
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON form used by the API and the files."""
+        values = {to_camel_case(key): getattr(self, key) for key in type(self).__slots__}
+        return {key: value for key, value in values.items() if value is not None} | {"tags": list(self.tags)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "ToolVersion":
+        """Read the output of `to_json`.
+
+        Raises:
+            TypeError: A field is missing or has the wrong type.
+        """
+        values = _select_fields(cls, data)
+        _check_types(values, strings=TOOL_STR_FIELDS, flags=BOOL_FIELDS, dicts=TOOL_DICT_FIELDS)
+        tags = values.get("tags", ())
+        if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
+            raise TypeError("tags must be a list of strings")
+        return replace(cls(**values), tags=tuple(tags))
+
+
+def rfc3339(timestamp: float) -> str:
+    """Format a timestamp so that text order equals time order."""
+    return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _check_types(
+    values: Mapping[str, Any], *, strings: Iterable[str], flags: Iterable[str], dicts: Iterable[str] = ()
+) -> None:
+    """Reject wrong types early: a file edited by hand must fail here, not later while others are listed."""
+    for kind, names in ((str, strings), (bool, flags), (dict, dicts)):
+        for name in names:
+            if values.get(name) is not None and not isinstance(values[name], kind):
+                raise TypeError(f"{name} must be a {kind.__name__}, not {values[name]!r:.80}")
+
+
+def _select_fields(cls: Any, data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass that are present in its JSON form."""
+    return {key: data[to_camel_case(key)] for key in cls.__slots__ if to_camel_case(key) in data}

@@ -1,0 +1,221 @@
+"""Schemas of bundles and tools in the API, in archives and in imports."""
+
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from onetool.domain.text.suggestions import did_you_mean
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+Text = Annotated[str, Field(max_length=10_000)]
+Name = Annotated[str, Field(max_length=200)]
+
+
+class StrictModel(BaseModel):
+    """Base of all schemas: rejects unknown fields and does not convert types."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, hide_input_in_errors=False)
+
+
+class BundleBody(StrictModel):
+    """A bundle to create or replace."""
+
+    slug: str = Field(description="Letters, digits and dashes.", examples=["weather"])
+    displayName: Name = Field("", description="Name shown in user interfaces.", examples=["Weather"])
+    description: Text = ""
+    isEnabled: bool = True
+
+
+class EnabledBody(StrictModel):
+    """The enabled flag of a bundle or tool."""
+
+    isEnabled: bool
+
+
+class BearerAuth(StrictModel):
+    """`Authorization: Bearer <token>`."""
+
+    type: Literal["bearer"]
+    token: Text = Field(examples=["${API_TOKEN}"])
+
+
+class BasicAuth(StrictModel):
+    """`Authorization: Basic <credentials>`."""
+
+    type: Literal["basic"]
+    username: Text
+    password: Text
+
+
+class ApiKeyAuth(StrictModel):
+    """An API key in a header or a query parameter."""
+
+    type: Literal["apiKey"]
+    location: Literal["header", "query"] = Field("header", alias="in")
+    name: Name
+    value: Text
+
+
+class HmacAuth(StrictModel):
+    """An HMAC signature of the request."""
+
+    type: Literal["hmac"]
+    secret: Text
+    algorithm: Literal["sha256", "sha512"] = "sha256"
+    encoding: Literal["hex", "base64"] = "hex"
+    header: Name = "X-Signature"
+    prefix: Name = ""
+    timestampHeader: Name = Field(
+        "", description="Header for the time of the request in seconds since the epoch. Empty: not sent."
+    )
+    payload: Text = Field(
+        "${method}\n${path}\n${query}\n${timestamp}\n${body}", description="Template of the signed text."
+    )
+
+
+class OAuth2Auth(StrictModel):
+    """An OAuth 2.0 access token, cached and refreshed when it expires."""
+
+    type: Literal["oauth2"]
+    grant: Literal["client_credentials", "refresh_token"] = "client_credentials"
+    tokenUrl: Text
+    clientId: Text = ""
+    clientSecret: Text = ""
+    refreshToken: Text = ""
+    scope: Text = ""
+
+
+Auth = Annotated[BearerAuth | BasicAuth | ApiKeyAuth | HmacAuth | OAuth2Auth, Field(discriminator="type")]
+
+
+class HttpRequest(StrictModel):
+    """An HTTP request. All strings may contain `${placeholders}`, except the host and port of the URL."""
+
+    method: Method = "GET"
+    urlTemplate: Text = Field(examples=["https://api.example.com/cities/${city}"])
+    query: dict[str, JsonValue] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+    body: JsonValue = None
+    auth: Auth | None = None
+    timeoutMS: int | None = Field(None, ge=1, le=86_400_000)
+
+
+class HttpResponse(StrictModel):
+    """How the response is interpreted."""
+
+    successCodes: list[Annotated[int, Field(ge=100, le=599)]] = Field(
+        default_factory=list, description="Status codes that mean success. Empty: 200 to 299."
+    )
+    errorMode: Literal["fail", "value"] = Field(
+        "fail",
+        description="Handling of other status codes. `fail`: error. `value`: return status and body.",
+    )
+
+
+class HttpImpl(StrictModel):
+    """One request, or several in sequence. Later requests may use `${steps.0.field}` of earlier responses."""
+
+    request: HttpRequest | None = None
+    requests: list[HttpRequest] = Field(default_factory=list, max_length=20)
+    response: HttpResponse = HttpResponse()
+
+    @model_validator(mode="after")
+    def _check_request_or_requests(self) -> "HttpImpl":
+        if (self.request is None) == (not self.requests):
+            raise ValueError("specify exactly one of request and requests")
+        return self
+
+
+class PythonImpl(StrictModel):
+    """A registered Python function."""
+
+    func: Name = Field(examples=["time.now"])
+
+
+class ToolLimits(StrictModel):
+    """Limits of one tool. Omitted limits use the configured defaults."""
+
+    timeoutMS: int | None = Field(None, ge=1, le=86_400_000)
+    maxSentBytes: int | None = Field(None, ge=0)
+    maxRespBytes: int | None = Field(None, ge=0)
+    maxRetries: int | None = Field(None, ge=0, le=10)
+    maxCallsPerMinute: int | None = Field(None, ge=1, le=1_000_000)
+
+
+class ToolBody(StrictModel):
+    """A tool version to create."""
+
+    displayName: Name = ""
+    description: Text = ""
+    tags: list[Name] = Field(default_factory=list, max_length=50)
+    isEnabled: bool = True
+    type: Literal["python", "http"]
+    argSchema: dict[str, JsonValue] = Field(default={"type": "object", "properties": {}})
+    outputSchema: dict[str, JsonValue] | None = None
+    pythonImpl: PythonImpl | None = None
+    httpImpl: HttpImpl | None = None
+    limits: ToolLimits | None = None
+
+    @model_validator(mode="after")
+    def _check_impl_matches_type(self) -> "ToolBody":
+        impls: dict[str, Any] = {"python": self.pythonImpl, "http": self.httpImpl}
+        other = "http" if self.type == "python" else "python"
+        if impls[self.type] is None or impls[other] is not None:
+            raise ValueError(f"a tool of type {self.type!r} requires {self.type}Impl and not {other}Impl")
+        return self
+
+
+KNOWN_FIELDS = frozenset(
+    {
+        field.alias or name
+        for schema in (
+            BundleBody,
+            ToolBody,
+            HttpImpl,
+            HttpRequest,
+            HttpResponse,
+            PythonImpl,
+            ToolLimits,
+            HmacAuth,
+            OAuth2Auth,
+        )
+        for name, field in schema.model_fields.items()
+    }
+)
+"""All field names, for suggestions on a misspelled one."""
+PLAIN_PHRASES = {
+    "Input should be a valid dictionary or object to extract fields from": "should be a JSON object",
+    "Input should be a valid dictionary": "should be a JSON object",
+    "Input should be a valid boolean": "should be true or false",
+    "Input should be a valid": "should be a",
+    "Input should be": "should be",
+}
+"""Phrases of pydantic and their replacements without Python terms."""
+MAX_ERRORS = 5
+"""Errors in one message."""
+
+
+def format_validation_errors(errors: Iterable[Mapping[str, Any]]) -> str:
+    """Format errors of pydantic in one line: the field, the problem and the rejected value."""
+    messages = [_format_error(error) for error in errors]
+    more = f" ({len(messages) - MAX_ERRORS} more)" if len(messages) > MAX_ERRORS else ""
+    return "; ".join(messages[:MAX_ERRORS]) + more
+
+
+def _format_error(error: Mapping[str, Any]) -> str:
+    path = ".".join(str(part) for part in error["loc"]) or "the body"
+    if error["type"] == "extra_forbidden":
+        name = str(error["loc"][-1])
+        is_misplaced = name in KNOWN_FIELDS
+        problem = "not allowed here." if is_misplaced else f"unknown field.{did_you_mean(name, KNOWN_FIELDS)}"
+        return f"{path}: {problem}"
+    if error["type"] == "missing":
+        return f"{path}: is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    for phrase, plain in PLAIN_PHRASES.items():
+        message = message.replace(phrase, plain)
+    value = error.get("input")
+    suffix = f", not {value!r:.80}" if isinstance(value, str | int | float | None) else ""
+    return f"{path}: {message[:1].lower()}{message[1:]}{suffix}"

@@ -1,0 +1,68 @@
+"""A running call: what the runner receives and what a tool can read about its own call."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .caller import Caller
+
+
+class CancelFlag:
+    """A flag that is set once and can be read from any thread."""
+
+    __slots__ = ("is_set",)
+
+    def __init__(self) -> None:
+        self.is_set = False
+
+    def __repr__(self) -> str:
+        return f"CancelFlag(is_set={self.is_set})"
+
+
+class Invocation(NamedTuple):
+    """A call as the runner receives it."""
+
+    call_id: str
+    tool: str
+    args: Mapping[str, Any]
+    caller: Caller
+    deadline: float
+    """Latest end of this call, in seconds on the monotonic clock."""
+    cancelled: CancelFlag
+    """Set when the call has timed out or was cancelled."""
+
+    def nested_caller(self) -> Caller:
+        """Return the caller for calls that this tool makes: same permissions, no later deadline."""
+        return self.caller.nested(self.deadline)
+
+
+class Context:
+    """The call that a tool is running in. Declare a parameter named `ctx` to receive it."""
+
+    __slots__ = ("_invocation",)
+
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
+
+    @property
+    def call_id(self) -> str:
+        """The id of this call in logs and results."""
+        return self._invocation.call_id
+
+    @property
+    def args(self) -> Mapping[str, Any]:
+        """The arguments as received, in JSON types."""
+        return self._invocation.args
+
+    @property
+    def deadline(self) -> float:
+        """Latest end of this call, in seconds on the monotonic clock."""
+        return self._invocation.deadline
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the call has timed out or was cancelled. Check it in long loops and stop."""
+        return self._invocation.cancelled.is_set
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Report progress to the caller."""
+        self._invocation.caller.on_progress(done, total, message)

@@ -1,0 +1,33 @@
+"""Chat model providers that OneTool knows by name, with their defaults."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SCRIPTED = "scripted"
+"""Name of the provider that replays a script offline, for tests and experiments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownProvider:
+    """The defaults of a provider; settings override them."""
+
+    base_url: str
+    model: str
+    keys: tuple[str, ...] = ()
+    """Names of its API key in the secrets or the environment. Empty: no key required."""
+
+
+PROVIDERS: Mapping[str, KnownProvider] = {
+    "openai": KnownProvider(
+        base_url="https://api.openai.com/v1", model="gpt-5.4-mini", keys=("OPENAI_API_KEY",)
+    ),
+    "anthropic": KnownProvider(
+        base_url="https://api.anthropic.com", model="claude-sonnet-5-5", keys=("ANTHROPIC_API_KEY",)
+    ),
+    "gemini": KnownProvider(
+        base_url="https://generativelanguage.googleapis.com",
+        model="gemini-3.8-flash",
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    "ollama": KnownProvider(base_url="http://127.0.0.1:11434", model="llama3.2"),
+}

@@ -1,0 +1,67 @@
+"""The input and the output of a sandbox."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from .program import Program
+
+
+class CallOutcome(NamedTuple):
+    """The return value or the exception of a tool call made by sandboxed code."""
+
+    value: Any = None
+    exception: str = ""
+    message: str = ""
+
+
+class SandboxHost(Protocol):
+    """Operations that the host runs for sandboxed code.
+
+    Implementations are thread-safe and run operations concurrently.
+    """
+
+    def call(self, name: str, args: Mapping[str, Any]) -> "Future[CallOutcome]":
+        """Start a tool call."""
+        ...
+
+    def sleep(self, seconds: float) -> "Future[CallOutcome]":
+        """Start a delay."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxLimits:
+    """Resource limits of one run."""
+
+    cpu_s: float = 10.0
+    memory_bytes: int = 256 * 2**20
+    calls: int = 1_000
+    sleep_s: float = 60.0
+    printed_bytes: int = 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxJob:
+    """A program to run, the packs that it uses, and the host that runs its calls."""
+
+    program: Program
+    modules: Mapping[str, str]
+    """Stub file of each pack that the program uses, by pack name."""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Aliases that the program uses, each with its `pack.func`."""
+    known_names: Mapping[str, str] = field(default_factory=dict)
+    """Every pack and alias that exists, with the reason if it is unavailable, else an empty string."""
+    host: SandboxHost
+    limits: SandboxLimits = SandboxLimits()
+
+
+class SandboxResult(NamedTuple):
+    """The outcome of a run: the value of the last line, or an error that names a line."""
+
+    output: Any = None
+    printed: str = ""
+    error: str = ""
+    exception: str = ""
+    """Name of the exception's type if there is an error."""

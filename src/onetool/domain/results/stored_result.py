@@ -1,0 +1,119 @@
+"""Large results that are stored: handle, preview, and queries by line or JSON path."""
+
+import json
+from collections.abc import Sequence
+from secrets import token_hex
+from typing import Any, NamedTuple
+
+from onetool.domain.search.matching import fuzzy_matches, regex_matches
+from onetool.domain.text.json_text import pretty
+from onetool.domain.text.strings import truncate_middle
+from onetool.domain.text.suggestions import did_you_mean
+
+MAX_LINE_LENGTH = 2_000
+PREVIEW_LINES = 20
+MAX_PREVIEW_LINE_LENGTH = 160
+
+
+class StoredResult(NamedTuple):
+    """Metadata of a stored text; outlives the text to tell expired handles from unknown ones."""
+
+    handle: str
+    tool: str
+    total_lines: int
+    size_bytes: int
+    created_at: float
+    expires_at: float
+
+
+class ModelText(NamedTuple):
+    """A text for a model, and the handle of the full text if it is only a preview."""
+
+    text: str
+    handle: str = ""
+
+
+def create_stored_result(text: str, tool: str, now: float, ttl_s: float) -> StoredResult:
+    """Return the metadata of a new text, with a new handle."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    return StoredResult(token_hex(6), tool, len(split_lines(text)), size, now, now + ttl_s)
+
+
+def split_lines(text: str) -> list[str]:
+    """Split at LF and CRLF only; a final line break does not start another line."""
+    lines = (text.replace("\r\n", "\n") if "\r\n" in text else text).split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def preview(stored: StoredResult, text: str) -> str:
+    """Return the first lines of a stored text and how to read the rest."""
+    first_lines = [
+        truncate_middle(line, MAX_PREVIEW_LINE_LENGTH)
+        for line in split_lines(text[: PREVIEW_LINES * MAX_LINE_LENGTH])[:PREVIEW_LINES]
+    ]
+    return (
+        f"{stored.size_bytes} bytes in {stored.total_lines} lines are stored as {stored.handle!r}.\n"
+        f"Read them with ot.result(handle={stored.handle!r}, offset=1, limit=100), "
+        f"or pass search='pattern' to get matching lines.\n\n" + "\n".join(first_lines)
+    )
+
+
+def select_path(text: str, path: str) -> str:
+    """Return the part of a stored JSON text at a dotted path such as `items.0.name`, one element per line.
+
+    Raises:
+        ValueError: The text is not JSON, or the path does not exist.
+    """
+    try:
+        value = json.loads(text)
+    except ValueError:
+        raise ValueError("path requires a JSON result. Use offset, limit and search instead.") from None
+    for step in path.split("."):
+        keys = _keys(value)
+        if step not in keys:
+            raise ValueError(f"Path {path!r} does not exist at {step!r}.{did_you_mean(step, keys)}")
+        value = value[step] if isinstance(value, dict) else value[int(step)]
+    return value if isinstance(value, str) else pretty(value)
+
+
+def _keys(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return list(value)
+    return [str(index) for index in range(len(value))] if isinstance(value, list) else []
+
+
+def query_lines(
+    lines: Sequence[str], *, offset: int, limit: int, search: str | None, fuzzy: bool, max_bytes: int
+) -> dict[str, Any]:
+    """Filter, sort and page lines. `offset` starts at 1; the page has at most `max_bytes`.
+
+    Raises:
+        ValueError: The search pattern is invalid.
+    """
+    matches = (
+        lines if search is None else fuzzy_matches(search, lines) if fuzzy else regex_matches(search, lines)
+    )
+    page = _fit_lines(matches[offset - 1 : offset - 1 + limit], max_bytes)
+    return {
+        "lines": page,
+        "total_lines": len(lines),
+        "returned": len(page),
+        "offset": offset,
+        "has_more": offset - 1 + len(page) < len(matches),
+    }
+
+
+def _fit_lines(lines: Sequence[str], max_bytes: int) -> list[str]:
+    fitting: list[str] = []
+    remaining = max_bytes
+    for line in lines:
+        short = (
+            line
+            if len(line) <= MAX_LINE_LENGTH
+            else f"{line[:MAX_LINE_LENGTH]} [truncated: {len(line)} characters]"
+        )
+        remaining -= len(short.encode("utf-8", "replace")) + 4
+        if remaining < 0 and fitting:
+            break
+        fitting.append(short)
+    return fitting

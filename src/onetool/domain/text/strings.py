@@ -1,0 +1,55 @@
+"""String helpers: truncation, plurals, terminal-safe text, camel case."""
+
+from functools import cache
+
+ELLIPSIS = " ..."
+
+
+def truncate_middle(text: str, limit: int) -> str:
+    """Shorten a long text in the middle: error messages have the value first and the problem last.
+
+    >>> truncate_middle("abcdefgh", 4)
+    'ab ... gh'
+    """
+    half = limit // 2
+    return text if len(text) <= limit else f"{text[:half]} ... {text[-half:]}"
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text, stripped."""
+    return text.strip().partition("\n")[0].rstrip()
+
+
+def truncate_words(text: str, max_bytes: int) -> str:
+    """Shorten a text after a word; in scripts without spaces, after a character."""
+    encoded = text.encode("utf-8", "replace")
+    if len(encoded) <= max_bytes:
+        return text
+    start = encoded[: max_bytes - len(ELLIPSIS)].decode("utf-8", "ignore")
+    words = start.rpartition(" ")[0]
+    return (words if 2 * len(words) > len(start) else start).rstrip(" .,;:") + ELLIPSIS
+
+
+def pluralize(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> pluralize(2, "file")
+    '2 files'
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def printable(text: str) -> str:
+    """Replace control characters, which could move the cursor or hide text in a terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+@cache  # called for every field of every stored tool, with few different fields
+def to_camel_case(field: str) -> str:
+    """Return the JSON name of a field.
+
+    >>> to_camel_case("display_name"), to_camel_case("bundle_id")
+    ('displayName', 'bundleID')
+    """
+    head, *rest = field.split("_")
+    return head + "".join("ID" if part == "id" else part.capitalize() for part in rest)

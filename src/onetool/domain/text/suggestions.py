@@ -1,0 +1,28 @@
+"""Suggestions for misspelled names."""
+
+from collections.abc import Iterable
+
+MIN_SIMILARITY = 60.0
+MAX_SCORE_GAP = 10.0
+"""Points by which a suggestion may score below the best one."""
+
+
+def closest_names(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
+    """Return the known names most similar to `name`, best first."""
+    from rapidfuzz import fuzz, process, utils
+
+    matches = process.extract(
+        name[:200],
+        list(known),
+        scorer=fuzz.ratio,
+        processor=utils.default_process,
+        limit=limit,
+        score_cutoff=MIN_SIMILARITY,
+    )
+    return [match for match, score, _index in matches if score >= matches[0][1] - MAX_SCORE_GAP]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return " Did you mean ...?" with the closest names, or an empty string."""
+    names = closest_names(name, known)
+    return f" Did you mean {' or '.join(names)}?" if names else ""

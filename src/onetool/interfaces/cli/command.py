@@ -1,0 +1,127 @@
+"""Helpers for all commands: open the runtime, load settings, print JSON, ask for confirmation."""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+import click
+
+from onetool.bootstrap import open_runtime
+from onetool.domain.errors import SettingsError
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.text.json_text import jsonable, pretty
+from onetool.domain.text.strings import pluralize, printable
+from onetool.runtime.runtime import Runtime
+from onetool.settings.configuration import Configuration, load_configuration
+from onetool.settings.paths import Paths, find_paths
+
+T = TypeVar("T")
+_stdout: TextIO | None = None
+_redactor = Redactor()
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def use_json(as_json: bool) -> bool:
+    """Return whether to print JSON: requested by option, or stdout is not a terminal."""
+    return as_json or not stdout().isatty()
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, with secrets masked."""
+    click.echo(pretty(_redactor.mask(jsonable(value)) if _redactor else value), file=stdout())
+
+
+def mask(text: str) -> str:
+    """Mask secrets and replace control characters."""
+    return printable(_redactor.redact(text))
+
+
+def terminal_safe(text: str, stream: TextIO) -> str:
+    """Replace control characters if the stream is a terminal."""
+    return printable(text) if stream.isatty() else text
+
+
+def stdout() -> TextIO:
+    """Return the stdout that the command was started with."""
+    return _stdout or sys.stdout
+
+
+def _reserve_stdout() -> None:
+    """Reserve stdout for the command's output. Output of tools and their child processes goes to stderr."""
+    global _stdout
+    if _stdout is None:
+        sys.stdout.flush()
+        _stdout = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
+        os.dup2(2, 1)
+
+
+def confirm(question: str) -> None:
+    """Ask for confirmation and abort the command if the user declines.
+
+    Raises:
+        ClickException: Stdin is not interactive; the message suggests `--yes`.
+    """
+    try:
+        is_confirmed = click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise click.ClickException("Confirmation required. Add --yes to skip it.") from None
+    if not is_confirmed:
+        raise click.Abort
+
+
+def current_paths() -> Paths:
+    """Return the directories of the user and of the project in the working directory."""
+    try:
+        return find_paths(os.environ, Path.cwd())
+    except FileNotFoundError:
+        raise click.ClickException("The working directory no longer exists. Change to another one.") from None
+
+
+def load_current_configuration() -> Configuration:
+    """Load the settings and report untrusted project files on stderr."""
+    global _redactor
+    with exit_on_settings_error():
+        configuration = load_configuration(current_paths(), os.environ)
+    _redactor = configuration.secrets.redactor
+    if configuration.untrusted_files:
+        files = pluralize(len(configuration.untrusted_files), "untrusted project file")
+        click.echo(f"Ignoring {files}. Review with: onetool trust", err=True)
+    return configuration
+
+
+def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
+    """Open a runtime, run an action with it and close it."""
+    configuration = load_current_configuration()
+    _reserve_stdout()
+    context = click.get_current_context(silent=True)
+    level = (context.find_root().obj or {}).get("log_level") if context else None
+
+    already_loaded = iter([configuration])
+
+    def load() -> Configuration:
+        """Return the loaded configuration first, and read the files again on every reload."""
+        return next(already_loaded, None) or load_configuration(configuration.paths, os.environ)
+
+    async def run() -> T:
+        async with open_runtime(load, log_level=level) as runtime:
+            return await action(runtime)
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def exit_on_settings_error() -> Iterator[None]:
+    """Print invalid settings to stderr and exit with code 2."""
+    try:
+        yield
+    except SettingsError as error:
+        click.echo(f"Error: Invalid settings.\n{error}", err=True)
+        raise SystemExit(2) from None

@@ -1,0 +1,165 @@
+"""`onetool packs, snippets, check, stats, help`: the tools of the `ot` pack as commands."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.text.json_text import pretty
+from onetool.domain.usage.events import PERIODS
+
+from .command import json_option, mask, print_json, stdout, use_json, with_runtime
+from .completion import pack_names, tool_names
+from .tools import EXIT_CODES
+
+Printer = Callable[[Any], None]
+full_option = click.option("--full", is_flag=True, help="Show all details.")
+
+
+@click.command()
+@click.argument("pattern", default="")
+@full_option
+@json_option
+def packs(pattern: str, full: bool, as_json: bool) -> None:
+    """List packs. With PATTERN, only packs whose names contain it.
+
+    \b
+    Examples:
+      onetool packs
+      onetool packs fs --full
+    """
+    result = _call("ot.packs", pattern=pattern, info="full" if full else "min")
+    _print(result, as_json, lambda entries: _print_table(entries, ("name", "source", "tool_count")))
+
+
+@click.command()
+@click.argument("pattern", default="")
+@full_option
+@json_option
+def snippets(pattern: str, full: bool, as_json: bool) -> None:
+    """List snippets. With PATTERN, only snippets whose names or descriptions contain it.
+
+    \b
+    Examples:
+      onetool snippets
+      onetool snippets research --full
+    """
+    result = _call("ot.snippets", pattern=pattern, info="full" if full else "min")
+    _print(result, as_json, _print_snippets)
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=pack_names)
+@json_option
+def check(name: str | None, as_json: bool) -> None:
+    """Check tool requirements: programs, libraries and secrets.
+
+    NAME is a pack or a tool. With NAME, exits with code 1 if a requirement is missing.
+
+    \b
+    Examples:
+      onetool check
+      onetool check web
+    """
+    needs = _call("ot.check", tool=name)
+    columns = ("status", "tool", "kind", "name", "version", "install")
+    _print(needs, as_json, lambda entries: _print_table(entries, columns, "No requirements."))
+    if name and any(need["status"] != "ok" for need in needs):
+        raise SystemExit(1)
+
+
+@click.command()
+@click.option(
+    "--period",
+    default="all",
+    type=click.Choice(list(PERIODS)),
+    help="Period to report on.",
+    show_default=True,
+)
+@click.option("--tool", help="Report only on this tool.", metavar="NAME")
+@click.option("--output", help="Also write an HTML report.", metavar="FILE.html")
+@json_option
+def stats(period: str, tool: str | None, output: str | None, as_json: bool) -> None:
+    """Show tool calls, success rates, and the tokens and time saved.
+
+    \b
+    Examples:
+      onetool stats
+      onetool stats --period week --output usage.html
+    """
+    _print(_call("ot.stats", period=period, tool=tool, output=output), as_json, _print_stats)
+
+
+@click.command("help")
+@click.argument("query", nargs=-1, shell_complete=tool_names)
+@click.option(
+    "--info",
+    default="min",
+    type=click.Choice(["list", "min", "full"]),
+    help="Level of detail.",
+    show_default=True,
+)
+def show_help(query: tuple[str, ...], info: str) -> None:
+    """Show help for a tool, a pack, a $snippet or an alias. Any other QUERY is treated as a search.
+
+    \b
+    Examples:
+      onetool help
+      onetool help fs.read_file
+      onetool help read a file
+    """
+    click.echo(mask(str(_call("ot.help", query=" ".join(query), info=info))), file=stdout())
+
+
+def _call(name: str, **args: Any) -> Any:
+    """Call a tool and exit if it fails."""
+    caller = Caller(interface="cli", approve=always_approve)
+    result = with_runtime(lambda runtime: runtime.call_tool(name, args, caller, "cli"))
+    if result.error is not None:
+        message = result.error.message.removeprefix("Error: ").removeprefix("ValueError: ")
+        click.echo(f"Error: {message}", err=True)
+        raise SystemExit(EXIT_CODES[result.meta.reason] if result.meta.reason else 1)
+    return result.data
+
+
+def _print(result: Any, as_json: bool, print_result: Printer) -> None:
+    if isinstance(result, str) and not as_json:
+        click.echo(mask(result), file=stdout())
+    elif use_json(as_json):
+        print_json(result)
+    else:
+        print_result(result)
+
+
+def _print_table(entries: Sequence[Mapping[str, Any]], keys: Sequence[str], if_empty: str = "None.") -> None:
+    from .tables import table
+
+    if not entries:
+        click.echo(if_empty, file=stdout())
+        return
+    rows = [tuple(_format_cell(entry[key]) for key in keys) for entry in entries]
+    table([key.replace("_", " ").upper() for key in keys], rows)
+
+
+def _print_snippets(lines: Sequence[str]) -> None:
+    entries = [dict(zip(("name", "description"), line.split(": ", 1), strict=True)) for line in lines]
+    _print_table(
+        entries, ("name", "description"), "No snippets. Define them under snippets: in onetool.yaml."
+    )
+
+
+def _print_stats(stats: Mapping[str, Any]) -> None:
+    from .tables import table
+
+    totals = [(key.replace("_", " "), _format_cell(value)) for key, value in stats.items() if key != "tools"]
+    table(("METRIC", "VALUE"), totals)
+    click.echo(file=stdout())
+    rows = [{"tool": name, **usage} for name, usage in stats["tools"].items()]
+    _print_table(rows, ("tool", "calls", "success_rate", "mean_ms", "max_ms"), "No calls yet.")
+
+
+def _format_cell(value: Any) -> str:
+    return (
+        value if isinstance(value, str) else f"{value:,}" if isinstance(value, int | float) else pretty(value)
+    )

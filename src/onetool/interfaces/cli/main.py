@@ -1,0 +1,128 @@
+"""The `onetool` command. Subcommands are imported only when they are used."""
+
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from onetool.version import __version__
+
+COMMANDS = {
+    "tools": ("tools:tools", "List, describe, call and export tools."),
+    "run": ("run:run", "Run code that calls tools."),
+    "ask": ("ask:ask", "Ask a model that can call tools."),
+    "sessions": ("sessions:sessions", "List, show and delete stored conversations."),
+    "auth": ("auth:auth", "Manage API keys and the default chat model provider."),
+    "search": ("search:search", "Search for tools."),
+    "bundles": ("bundles:bundles", "Manage bundles of stored tools."),
+    "help": ("introspection:show_help", "Show help for a tool, a pack or a snippet, or search for one."),
+    "packs": ("introspection:packs", "List packs."),
+    "snippets": ("introspection:snippets", "List snippets."),
+    "check": ("introspection:check", "Check tool requirements: programs, libraries and secrets."),
+    "stats": ("introspection:stats", "Show usage statistics."),
+    "mcp": ("mcp:mcp", "Serve tools to an MCP client over stdio."),
+    "servers": ("servers:servers", "List, add and test MCP servers."),
+    "serve": ("serve:serve", "Serve the REST API and the web UI."),
+    "scaffold": ("scaffold:scaffold", "Create a pack from a template."),
+    "doctor": ("doctor:doctor", "Find problems and suggest fixes."),
+    "init": ("init:init", "Create the settings files."),
+    "config": ("config:config", "Show and validate settings."),
+    "completion": ("completion:completion", "Print a shell completion script."),
+    "trust": ("trust:trust", "Trust the settings and packs of the current project."),
+}
+EXAMPLES = """
+\b
+Examples:
+  onetool init
+  onetool tools list
+  onetool tools invoke tools.echo --args '{"message": "hi"}'
+  onetool run 'time.now()["iso"]'
+  onetool help read a file
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the command names in the order of the help text."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import and return a command."""
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Suggest a similar command if the name is unknown."""
+        is_complete = bool(args) and not ctx.resilient_parsing  # shell completion passes partial words
+        if is_complete and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from onetool.domain.text.suggestions import did_you_mean
+
+            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Complete commands and options without importing any command."""
+        from click.shell_completion import CompletionItem
+
+        matches = [(name, text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=text) for name, text in matches), *options]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="onetool %(version)s")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error", "critical"]),
+    help="Minimum level of log messages on stderr.  [default: the log.level setting]",
+)
+@click.pass_context
+def cli(ctx: click.Context, log_level: str | None) -> None:
+    """One place for every tool a language model uses."""
+    ctx.obj = {"log_level": log_level}
+
+
+def main() -> None:
+    """Run the command line. Exit codes: 0 success, 1 failure, 2 usage error."""
+    try:
+        cli.main(prog_name="onetool", standalone_mode=True)
+    except SystemExit as error:
+        _exit(error.code if isinstance(error.code, int) else 1)
+    except (OSError, UnicodeDecodeError) as error:  # click itself handles broken pipes
+        click.echo(f"Error: {_error_message(error)}", err=True)
+        _exit(1)
+
+
+def _error_message(error: OSError | UnicodeDecodeError) -> str:
+    """Format a system error as one line, without the bytes that caused it: they may be a secret."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"not {error.encoding.upper()} text (byte {error.start})."
+    filename = f"{os.fsdecode(error.filename)!r}: " if isinstance(error.filename, str | bytes) else ""
+    return f"{filename}{error.strerror or str(error) or type(error).__name__}."
+
+
+def _exit(status: int) -> None:
+    """Exit without waiting for threads of abandoned tools."""
+    command = sys.modules.get("onetool.interfaces.cli.command")
+    for stream in (sys.stdout, sys.stderr, *([command.stdout()] if command else [])):
+        try:
+            stream.flush()
+        except OSError:  # the reader has closed the pipe
+            status = status or 1
+    os._exit(status)

@@ -1,0 +1,65 @@
+"""`onetool run`: run code that calls tools."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from onetool.domain.calls.caller import Caller, always_approve
+from onetool.runtime.runtime import CodeResult, Runtime
+
+from .command import json_option, print_json, stdout, terminal_safe, with_runtime
+from .tools import EXIT_CODES, allow_option
+
+
+@click.command()
+@click.argument("code", required=False)
+@click.option(
+    "-f", "--file", "file", type=click.Path(exists=True, dir_okay=False), help="Read CODE from FILE."
+)
+@allow_option
+@json_option
+def run(code: str | None, file: str | None, allow: frozenset[str] | None, as_json: bool) -> None:
+    """Run Python CODE that can call any tool. The value of the last line is the result.
+
+    `-` reads CODE from stdin. The code runs in a sandbox with no file or network access: it can only call
+    tools. A large result is stored and summarized; --json prints all of it.
+
+    \b
+    Examples:
+      onetool run 'time.now()["iso"]'
+      onetool run '[f["path"] for f in fs.list_dir(path=".") if f["type"] == "file"]'
+      onetool run -f report.py
+    """
+    text = _read_code(code, file)
+    # A model that works in a shell uses one session for the lifetime of the shell.
+    session = os.environ.get("ONETOOL_SESSION") or f"shell-{os.getppid()}"
+    caller = Caller(interface="cli", session=session, allowed=allow, approve=always_approve)
+    result, output = with_runtime(lambda runtime: _run(runtime, text, caller))
+    if as_json:
+        print_json(result.to_json())
+    elif result.error is not None:
+        click.echo(terminal_safe(result.printed, stdout()), nl=False, file=stdout())
+        click.echo(terminal_safe(f"Error: {result.error.message}", sys.stderr), err=True)
+    elif output:
+        click.echo(terminal_safe(output, stdout()), file=stdout())
+    if result.error is not None:
+        raise SystemExit(EXIT_CODES[result.error.reason])
+
+
+async def _run(runtime: Runtime, code: str, caller: Caller) -> tuple[CodeResult, str]:
+    result = await runtime.run(code, caller)
+    return result, "" if result.error else (await runtime.state.model_output.render_run(result)).text
+
+
+def _read_code(code: str | None, file: str | None) -> str:
+    if (code is None) == (file is None):
+        raise click.UsageError("Pass either CODE or --file. Example: onetool run 'time.now()'")
+    if file is None and code != "-":
+        return str(code)
+    try:
+        return Path(file).read_text(encoding="utf-8") if file else sys.stdin.buffer.read().decode()
+    except UnicodeDecodeError as error:
+        name = repr(file) if file else "stdin"
+        raise click.ClickException(f"{name} is not UTF-8 text (byte {error.start}).") from None

@@ -1,0 +1,171 @@
+"""Three ways to expose tools to an MCP client: one tool that runs code, two that search and call, or all."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from onetool.domain.calls.caller import Caller
+from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.tools.tool import ToolSpec
+from onetool.domain.tools.wire_names import names_by_wire, wire_names
+from onetool.runtime.runtime import Runtime
+
+RUN = """\
+Run Python in which every tool is a function: pack.function(name=value). The last line is the result.
+Find tools with ot.find(query="what you need"), read one with ot.help(query="pack.function").
+Put several calls into one command and return only what you need. No imports, files or network but through
+tools; no classes with bases, no yield, no del. A large result comes as a handle: ot.result(handle="...")."""
+FIND = "Find tools by what they do: returns signatures with one line each. Then call one with call_tool."
+CALL = "Call a tool by its name, with arguments by name, as find_tools shows them."
+PAGE_SIZE = 200
+
+
+class ListedTool(NamedTuple):
+    """A tool in the listing of a client."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    read_only: bool | None = None
+
+
+class CallReply(NamedTuple):
+    """The text of a call's result or error."""
+
+    text: str
+    is_error: bool
+
+
+class Exposure(Protocol):
+    """Lists and calls the tools that a client sees."""
+
+    async def page(self, cursor: str | None, caller: Caller) -> tuple[list[ListedTool], str | None]:
+        """Return a page of tools that starts at an opaque cursor, and the next cursor."""
+        ...
+
+    async def call(self, name: str, args: Mapping[str, Any], caller: Caller) -> CallReply:
+        """Call one of the listed tools."""
+        ...
+
+
+class ExposeRun:
+    """Exposes a single tool that runs code."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._tool = ListedTool("run", RUN, _object_schema(command={"type": "string"}))
+
+    async def page(self, cursor: str | None, caller: Caller) -> tuple[list[ListedTool], str | None]:
+        """Return the `run` tool."""
+        return [self._tool], None
+
+    async def call(self, name: str, args: Mapping[str, Any], caller: Caller) -> CallReply:
+        """Run the code in `command`."""
+        command = args.get("command")
+        if name != "run" or not isinstance(command, str):
+            return (
+                _not_found(name, ["run"])
+                if name != "run"
+                else CallReply("Error: command must be a string.", True)
+            )
+        result = await self._runtime.run(command, caller)
+        return CallReply((await self._runtime.state.model_output.render_run(result)).text, not result.ok)
+
+
+class ExposeSearch:
+    """Exposes `find_tools` and `call_tool`, for models that should not write code."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        limit = {"type": "integer", "minimum": 1, "maximum": 20}
+        self._tools = [
+            ListedTool(
+                "find_tools",
+                FIND,
+                _object_schema(("query",), query={"type": "string"}, limit=limit),
+                read_only=True,
+            ),
+            ListedTool(
+                "call_tool", CALL, _object_schema(("name",), name={"type": "string"}, args={"type": "object"})
+            ),
+        ]
+
+    async def page(self, cursor: str | None, caller: Caller) -> tuple[list[ListedTool], str | None]:
+        """Return both tools."""
+        return self._tools, None
+
+    async def call(self, name: str, args: Mapping[str, Any], caller: Caller) -> CallReply:
+        """Search for tools, or call one by name."""
+        if name == "find_tools":
+            return await call_reply(self._runtime, "ot.find", args, caller)
+        if name != "call_tool":
+            return _not_found(name, ["find_tools", "call_tool"])
+        tool, tool_args = args.get("name"), args.get("args", {})
+        if not isinstance(tool, str) or not isinstance(tool_args, Mapping):
+            return CallReply('Error: call_tool requires {"name": "pack.function", "args": {...}}.', True)
+        return await call_reply(self._runtime, tool, tool_args, caller)
+
+
+class ExposeAll:
+    """Exposes every tool under a name that all clients accept."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._cache: tuple[Any, dict[str, str]] = (None, {})
+        """Key of a catalog state, and the tool names by wire name in that state."""
+
+    async def page(self, cursor: str | None, caller: Caller) -> tuple[list[ListedTool], str | None]:
+        """Return the tools that the caller may call."""
+        names = await self._wire_names(caller)
+        listed = list[ListedTool]()
+        while len(listed) < PAGE_SIZE:
+            page = await self._runtime.state.catalog.page(cursor, PAGE_SIZE)
+            visible = [tool.spec for tool in page.items if tool.spec.name in names]
+            listed += [_listed_tool(spec, names[spec.name]) for spec in visible]
+            cursor = page.next
+            if cursor is None:
+                break
+        return listed, cursor
+
+    async def call(self, name: str, args: Mapping[str, Any], caller: Caller) -> CallReply:
+        """Call a tool by its wire name. Tools are listed again only if they may have changed."""
+        catalog = self._runtime.state.catalog  # a reload replaces it
+        state = (catalog, await catalog.generation(), caller.allowed)
+        if state != self._cache[0] or name not in self._cache[1]:
+            self._cache = (state, names_by_wire(await self._wire_names(caller)))
+        names = self._cache[1]
+        return (
+            await call_reply(self._runtime, names[name], args, caller)
+            if name in names
+            else _not_found(name, names)
+        )
+
+    async def _wire_names(self, caller: Caller) -> dict[str, str]:
+        specs = await self._runtime.state.catalog.specs(caller)
+        return wire_names([spec.name for spec in specs])
+
+
+EXPOSURES: Mapping[str, type[ExposeRun] | type[ExposeSearch] | type[ExposeAll]] = {
+    "run": ExposeRun,
+    "search": ExposeSearch,
+    "all": ExposeAll,
+}
+
+
+async def call_reply(runtime: Runtime, name: str, args: Mapping[str, Any], caller: Caller) -> CallReply:
+    """Call a tool and return its result as text, shortened for a model."""
+    result = await runtime.call_tool(name, args, caller, "mcp")
+    if result.error is not None:
+        return CallReply(f"Error: {result.error.message.removeprefix('Error: ')}", True)
+    return CallReply((await runtime.state.model_output.render_value(result.data, name)).text, False)
+
+
+def _listed_tool(spec: ToolSpec, wire_name: str) -> ListedTool:
+    return ListedTool(wire_name, spec.description, spec.input_schema, read_only=spec.read_only)
+
+
+def _object_schema(required: tuple[str, ...] | None = None, **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required or properties)}
+
+
+def _not_found(name: str, names: Any) -> CallReply:
+    return CallReply(f"Error: Tool not found: {name!r}.{did_you_mean(name, list(names))}", True)

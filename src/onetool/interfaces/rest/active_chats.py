@@ -1,0 +1,139 @@
+"""Conversations in progress, streamed as events. A session handles one question at a time."""
+
+import asyncio
+import logging
+from typing import Any
+
+from onetool.conversation.conversation import AskRequest, Conversation
+from onetool.conversation.lifespan import new_session, open_conversation
+from onetool.conversation.result import AskResult, Event, TextDelta, ToolCallFinished, ToolCallStarted
+from onetool.domain.chat.messages import ChatModelError
+from onetool.domain.chat.transcript import InvalidSession
+from onetool.domain.errors import SettingsError
+from onetool.domain.text.json_text import encode, jsonable
+from onetool.runtime.runtime import Runtime
+
+from .approvals import PendingApprovals
+from .problems import ProblemError
+from .schemas.chat import ChatBody
+from .sse import EventQueue, EventStream, format_event
+
+log = logging.getLogger(__name__)
+HEARTBEAT_S = 10.0
+"""Seconds without an event after which a heartbeat is sent."""
+
+
+class ActiveChats:
+    """Runs each question in a task that is cancelled when its client disconnects."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self.approvals = PendingApprovals(lambda: new_session(runtime))
+        self._running: dict[str, asyncio.Task[None]] = {}
+
+    def is_busy(self, session: str) -> bool:
+        """Return whether a question is in progress in a session."""
+        return session in self._running
+
+    async def ask(self, body: ChatBody) -> EventStream:
+        """Start a question and return its event stream.
+
+        Raises:
+            ProblemError: The model or the session is invalid, or the session is busy.
+        """
+        await self._runtime.reload_if_changed()
+        session = body.session if body.session is not None else new_session(self._runtime)
+        if self.is_busy(session):
+            raise ProblemError(
+                409, f"Session {session!r} is busy. Wait until the current question is finished."
+            )
+        loop = asyncio.get_running_loop()
+        run, opened = _ChatRun(self._runtime, session, body, self.approvals), loop.create_future()
+        task = self._running[session] = loop.create_task(self._run(run, session, opened))
+        task.add_done_callback(lambda done: self._release(session, done))
+        try:
+            await opened
+        except (SettingsError, InvalidSession) as error:
+            raise ProblemError(400, str(error)) from None
+        except asyncio.CancelledError:
+            task.cancel()
+            raise
+        return EventStream(run.events, task, HEARTBEAT_S)
+
+    async def _run(self, run: "_ChatRun", session: str, opened: "asyncio.Future[None]") -> None:
+        try:
+            await run.run(opened)
+        finally:
+            # First, because a client may ask again as soon as it reads the end.
+            self._release(session, asyncio.current_task())
+            run.finish()
+
+    def _release(self, session: str, task: "asyncio.Task[None] | None") -> None:
+        if self._running.get(session) is task:
+            del self._running[session]
+
+
+class _ChatRun:
+    """One question, from the start to the last event."""
+
+    def __init__(self, runtime: Runtime, session: str, body: ChatBody, approvals: PendingApprovals) -> None:
+        self.events: EventQueue = asyncio.Queue()
+        self._runtime, self._session, self._body = runtime, session, body
+        self._result: AskResult | None = None
+        self._request = AskRequest(
+            text=body.text,
+            with_tools=body.withTools,
+            allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
+            choice=body.tools,
+            approve=approvals.handler(session, lambda question: self._send("approval", self._mask(question))),
+            on_event=self._on_event,
+        )
+
+    async def run(self, opened: "asyncio.Future[None]") -> None:
+        """Open the conversation and ask. An error while opening is set on `opened`."""
+        body = self._body
+        try:
+            async with open_conversation(self._runtime, self._session, body.provider, body.model) as chat:
+                opened.set_result(None)
+                self._send("session", {"id": self._session})
+                self._result = await self._ask(chat)
+        except Exception as error:  # noqa: BLE001 - the root of a background task
+            if opened.done():
+                log.error("closing a conversation failed: %s: %s", type(error).__name__, error)
+            else:
+                opened.set_exception(error)
+
+    def finish(self) -> None:
+        """Send the complete result, if there is one, and end the stream."""
+        if self._result is not None:
+            result = self._result.to_json()
+            tool_results = {"toolResults": result.pop("toolResults")}
+            self._send("done", self._mask(result) | tool_results)
+        self.events.put_nowait(None)
+
+    async def _ask(self, chat: Conversation) -> AskResult:
+        try:
+            return await chat.ask(self._request)
+        except (SettingsError, InvalidSession) as error:
+            return chat.failed_result(ChatModelError("rejected", str(error)))
+        except Exception as error:  # the stream must end with a result
+            log.exception("question failed")
+            message = f"Internal error ({type(error).__name__}). See the log for details."
+            return chat.failed_result(ChatModelError("rejected", message))
+
+    def _on_event(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            self._send("text", self._mask({"text": event.text}))
+        elif isinstance(event, ToolCallStarted):
+            call = event.call
+            self._send("call", self._mask({"id": call.id, "name": call.name, "args": call.args}))
+        elif isinstance(event, ToolCallFinished):
+            self._send("result", {"id": event.call.id} | event.result.to_json())
+
+    def _mask(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Mask secrets in model output. The pipeline has already masked results, which can be large."""
+        masked: dict[str, Any] = self._runtime.state.redactor.mask(jsonable(data))
+        return masked
+
+    def _send(self, kind: str, data: dict[str, Any]) -> None:
+        self.events.put_nowait(format_event(kind, encode(jsonable(data))))

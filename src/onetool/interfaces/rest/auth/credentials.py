@@ -1,0 +1,39 @@
+"""Credentials of REST clients: the token, and the cookie of the web UI."""
+
+import hmac
+from hashlib import sha256
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+
+COOKIE_NAME_MESSAGE, COOKIE_MESSAGE = b"onetool cookie name v1", b"onetool cookie value v1"
+
+
+class Credentials:
+    """Verifies tokens and cookies. The cookie is derived from the token and does not reveal it."""
+
+    def __init__(self, token: str) -> None:
+        if not token:
+            raise ValueError("A token is required.")
+        self._token = token.encode()
+        self.cookie = hmac.new(self._token, COOKIE_MESSAGE, sha256).hexdigest()
+        self.cookie_name = f"onetool-{hmac.new(self._token, COOKIE_NAME_MESSAGE, sha256).hexdigest()[:8]}"
+        """Depends on the token, because browsers send cookies to all ports of a host."""
+
+    def is_token(self, text: str) -> bool:
+        """Return whether this is the token."""
+        return _is_equal(text.strip().encode("utf-8", "replace"), self._token)
+
+    def has_token(self, headers: Headers) -> bool:
+        """Return whether a request has the token."""
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        return self.is_token(token) and scheme.lower() == "bearer"
+
+    def has_cookie(self, headers: Headers) -> bool:
+        """Return whether a request has the cookie."""
+        cookie = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
+        return _is_equal(cookie.encode("utf-8", "replace"), self.cookie.encode())
+
+
+def _is_equal(received: bytes, expected: bytes) -> bool:
+    return hmac.compare_digest(received, expected)

@@ -1,0 +1,162 @@
+"""Error responses as `application/problem+json`."""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match
+
+from onetool.domain.bundles.bundle import (
+    BundleConflict,
+    BundleError,
+    BundleNotFound,
+    InvalidBundle,
+    ReadOnlyBundle,
+)
+from onetool.domain.errors import ErrorCode, Reason
+
+STATUS_BY_ERROR: Mapping[type[BundleError], int] = MappingProxyType(
+    {InvalidBundle: 400, ReadOnlyBundle: 403, BundleNotFound: 404, BundleConflict: 409}
+)
+STATUS_BY_REASON: Mapping[Reason, int] = MappingProxyType(
+    {
+        **dict.fromkeys(Reason, 200),
+        Reason.UNKNOWN: 404,
+        Reason.NOT_ALLOWED: 404,
+        Reason.DISABLED: 409,
+        Reason.NOT_REGISTERED: 409,
+        Reason.BAD_ARGS: 400,
+        Reason.TOO_LARGE_IN: 400,
+        Reason.NEEDS_APPROVAL: 403,
+        Reason.RATE_LIMITED: 429,
+        Reason.BUSY: 429,
+    }
+)
+"""Status of a failed call. A failure of the tool itself has status 200."""
+LOCATIONS = ("body", "query", "path", "header")
+"""First parts of the paths in FastAPI's validation errors, which messages omit."""
+CALL_PATHS = ("/invoke", "/call")
+"""Suffixes of routes that always return `ok`, `error` and `meta`."""
+
+
+class ProblemDetails(BaseModel):
+    """An error response (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str = Field(examples=["Bad Request"])
+    status: int = Field(examples=[400])
+    detail: str = Field(examples=["slug 'a_b' contains '_'. Allowed: letters, digits and dashes."])
+
+
+class ProblemError(Exception):
+    """A request failed with this status and detail."""
+
+    def __init__(self, status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.headers = status, headers
+
+
+def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return a problem response."""
+    body = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump()
+    own_headers = dict(headers) if headers else None
+    return JSONResponse(body, status, headers=own_headers, media_type="application/problem+json")
+
+
+def call_failure(status: int, code: ErrorCode, message: str, tool: str = "") -> JSONResponse:
+    """Return the response for a call that failed before it reached its tool."""
+    error = {"tool": tool, "code": code, "message": message}
+    return JSONResponse({"ok": False, "error": error, "meta": {"tool": tool}}, status)
+
+
+def status_for(error: BundleError) -> int:
+    """Return the HTTP status for an error."""
+    return next(status for kind, status in STATUS_BY_ERROR.items() if isinstance(error, kind))
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the OpenAPI responses for the common problems of a route and these statuses."""
+    content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    return {
+        status: {"description": HTTPStatus(status).phrase, "content": content}
+        for status in (400, 401, 403, 413, 503, *statuses)
+    }
+
+
+def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
+    """Convert all errors of the app to problem responses, with secrets masked."""
+
+    @app.exception_handler(BundleError)
+    async def bundle_error(request: Request, error: BundleError) -> JSONResponse:
+        return problem(status_for(error), redact(str(error)))
+
+    @app.exception_handler(ProblemError)
+    async def problem_error(request: Request, error: ProblemError) -> JSONResponse:
+        return problem(error.status, redact(str(error)), headers=error.headers)
+
+    @app.exception_handler(TimeoutError)
+    @app.exception_handler(sqlite3.OperationalError)
+    async def store_busy(request: Request, error: Exception) -> JSONResponse:
+        return problem(503, "The store is busy. Try again in 1 second.", headers={"Retry-After": "1"})
+
+    @app.exception_handler(Exception)
+    async def internal_error(request: Request, error: Exception) -> JSONResponse:
+        message = f"Internal error ({type(error).__name__}). See the log for details."
+        if request.url.path.endswith(CALL_PATHS):
+            return call_failure(500, ErrorCode.EXECUTION_ERROR, message)
+        return problem(500, message)
+
+    _add_request_handlers(app, redact)
+
+
+def _add_request_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
+    @app.exception_handler(RequestValidationError)
+    async def validation_error(request: Request, error: RequestValidationError) -> JSONResponse:
+        message = redact(_format_errors(error))
+        if request.url.path.endswith(CALL_PATHS):
+            return call_failure(400, ErrorCode.INVALID_ARGS, message)
+        return problem(400, message)
+
+    @app.exception_handler(HTTPException)
+    async def http_error(request: Request, error: HTTPException) -> JSONResponse:
+        path = request.url.path
+        if path.endswith(CALL_PATHS) and error.status_code == 400:
+            return call_failure(400, ErrorCode.INVALID_ARGS, f"The body is not valid JSON: {error.detail}")
+        if error.status_code == 405:
+            error.headers = {"Allow": ", ".join(_methods(app, request))}
+        details = {
+            404: f"Path {path} not found. See /openapi.json.",
+            405: f"Method {request.method} is not allowed for {path}.",
+        }
+        return problem(
+            error.status_code, details.get(error.status_code, str(error.detail)), headers=error.headers
+        )
+
+
+def _methods(app: FastAPI, request: Request) -> list[str]:
+    """Return the methods of all routes that match a path."""
+    return sorted(
+        method
+        for route in app.router.routes
+        if route.matches(request.scope)[0] is not Match.NONE
+        for method in getattr(route, "methods", None) or ()
+    )
+
+
+def _format_errors(error: RequestValidationError) -> str:
+    """Format all validation errors as one line, each with its path."""
+    from onetool.domain.bundles.schemas import format_validation_errors
+
+    return format_validation_errors(
+        [
+            {**item, "loc": tuple(part for part in item["loc"] if part not in LOCATIONS)}
+            for item in error.errors()
+        ]
+    )

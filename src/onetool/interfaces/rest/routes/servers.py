@@ -1,0 +1,88 @@
+"""`/servers`: list and test MCP servers, and approve their quarantined tools."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query
+
+from onetool.domain.text.suggestions import did_you_mean
+from onetool.interfaces.rest.params import json_response
+from onetool.interfaces.rest.problems import ProblemError, problem_responses
+from onetool.interfaces.rest.schemas.servers import (
+    ApproveBody,
+    LogLines,
+    ProbeResponse,
+    QuarantineResponse,
+    ServerList,
+)
+from onetool.interfaces.rest.server_log import read_log
+from onetool.runtime.runtime import Runtime
+
+ServerName = Annotated[str, Path(alias="name", max_length=300, json_schema_extra={"examples": ["github"]})]
+Limit = Annotated[int, Query(ge=1, le=1_000, description="Maximum number of entries.")]
+
+
+def server_routes(runtime: Runtime) -> APIRouter:
+    """Create the server routes."""
+    routes = APIRouter(prefix="/servers", tags=["servers"])
+
+    @routes.get("", response_model=ServerList, responses=problem_responses())
+    async def list_servers() -> Any:
+        """List servers without starting them."""
+        await runtime.reload_if_changed()
+        return json_response(runtime.state.redactor.mask({"servers": await runtime.state.servers.describe()}))
+
+    @routes.post("/{name}/probe", response_model=ProbeResponse, responses=problem_responses(404, 409))
+    async def probe_server(name: ServerName) -> Any:
+        """Connect to a server and return the result."""
+        await _check_enabled(runtime, name)
+        return json_response(runtime.state.redactor.mask(await runtime.state.servers.probe(name)))
+
+    @routes.get(
+        "/{name}/quarantine", response_model=QuarantineResponse, responses=problem_responses(404, 409)
+    )
+    async def list_quarantined_tools(name: ServerName) -> Any:
+        """List the quarantined tools of a server and their changes."""
+        await _check_enabled(runtime, name)
+        tools = [
+            {"name": tool.name, "reason": tool.reason, "difference": tool.difference(), "pin": tool.new.pin}
+            for tool in await runtime.state.servers[name].quarantined()
+        ]
+        return json_response(runtime.state.redactor.mask({"tools": tools}))
+
+    @routes.post("/{name}/approve", status_code=204, responses=problem_responses(404, 409))
+    async def approve_tools(name: ServerName, body: ApproveBody | None = None) -> None:
+        """Approve quarantined tools. Without a body, approve all of them."""
+        await _check_enabled(runtime, name)
+        quarantined = {tool.name: tool.new.pin for tool in await runtime.state.servers[name].quarantined()}
+        pins = quarantined if body is None else body.pins(quarantined)
+        if unknown := set(pins) - set(quarantined):
+            raise ProblemError(404, f"Server {name!r} has no quarantined tool {min(unknown)!r}.")
+        try:
+            await runtime.state.servers[name].approve(
+                {tool: pin or quarantined[tool] for tool, pin in pins.items()}
+            )
+        except ValueError as error:
+            raise ProblemError(409, str(error)) from None
+
+    @routes.get("/{name}/log", response_model=LogLines, responses=problem_responses(404))
+    async def get_server_log(name: ServerName, limit: Limit = 200) -> Any:
+        """Return the last log entries about a server, oldest first."""
+        await _check_name(runtime, name)
+        file = runtime.state.configuration.paths.log_file
+        lines = await runtime.threads.run(read_log, file, f"onetool.servers.{name}", limit)
+        return json_response(runtime.state.redactor.mask({"lines": lines}))
+
+    return routes
+
+
+async def _check_name(runtime: Runtime, name: str) -> None:
+    await runtime.reload_if_changed()
+    names = {*runtime.state.servers, *runtime.state.configuration.settings.servers}
+    if name not in names:
+        raise ProblemError(404, f"Server {name!r} not found.{did_you_mean(name, names)}")
+
+
+async def _check_enabled(runtime: Runtime, name: str) -> None:
+    await _check_name(runtime, name)
+    if name not in runtime.state.servers:
+        raise ProblemError(409, f"Server {name!r} is disabled in the settings.")

@@ -1,0 +1,56 @@
+"""Schemas of the tool routes."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from onetool.domain.bundles.bundle import StoredTool
+from onetool.domain.usage.events import CallCounter
+
+from .fields import Flag, ResponseModel
+
+
+class ToolResponse(ResponseModel):
+    """A version of a tool."""
+
+    id: str
+    bundleID: str
+    bundleSlug: str
+    slug: str
+    version: str = Field(examples=["1.0.0"])
+    name: str = Field(description="Name in code.", examples=["weather.get_rain"])
+    type: str = Field(examples=["http"])
+    displayName: str
+    description: str
+    tags: list[str]
+    isEnabled: Flag
+    isBuiltIn: bool
+    disabledReason: str | None = Field(
+        None, description="Why the tool is not available although it is stored as enabled."
+    )
+    argSchema: dict[str, Any]
+    outputSchema: dict[str, Any] | None = None
+    callCount: int
+    lastCalledAt: str | None = None
+    createdAt: str
+    modifiedAt: str
+
+
+class ToolPage(BaseModel):
+    """A page of tools."""
+
+    toolListItems: list[ToolResponse]
+    nextPageToken: str | None = None
+
+
+def tool_json(
+    stored: StoredTool, counter: CallCounter | None, disabled_reason: str, last_called: str | None
+) -> dict[str, Any]:
+    """Return the JSON of a tool for responses, with its usage and availability."""
+    data = stored.tool.to_json() | {"name": stored.name, "bundleSlug": stored.bundle.slug}
+    data["callCount"] = counter.calls if counter else 0
+    if last_called:
+        data["lastCalledAt"] = last_called
+    if disabled_reason:
+        data |= {"isEnabled": False, "disabledReason": disabled_reason}
+    return data

@@ -1,0 +1,50 @@
+"""Callbacks for code in the sandbox: tool calls for its caller, and waiting."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from onetool.domain.calls.call import ToolResult
+from onetool.domain.code.sandbox import CallOutcome
+from onetool.domain.text.json_text import check_size
+
+from .code_runner import NestedCall, to_call_outcome
+
+CallTool = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
+MAX_LISTED_CALLS = 1_000
+"""Maximum number of calls in `nested_calls`. Later calls are only counted."""
+
+
+class SandboxCallbacks:
+    """Runs requests of the sandbox's threads on the event loop, and lists the calls of one run."""
+
+    def __init__(self, call_tool: CallTool, loop: asyncio.AbstractEventLoop, max_args_bytes: int) -> None:
+        self.call_count = 0
+        self.nested_calls: list[NestedCall] = []
+        """The first calls that finished."""
+        self._call_tool, self._loop, self._max_args_bytes = call_tool, loop, max_args_bytes
+
+    def call(self, name: str, args: Mapping[str, Any]) -> "Future[CallOutcome]":
+        """Start a tool call."""
+        self.call_count += 1
+        return asyncio.run_coroutine_threadsafe(self._call(name, args), self._loop)
+
+    def sleep(self, seconds: float) -> "Future[CallOutcome]":
+        """Start a wait."""
+        return asyncio.run_coroutine_threadsafe(_sleep(seconds), self._loop)
+
+    async def _call(self, name: str, args: Mapping[str, Any]) -> CallOutcome:
+        try:
+            check_size(args, self._max_args_bytes * 2)
+        except ValueError as error:
+            return CallOutcome(None, "ValueError", f"Invalid arguments for {name}: {error}.")
+        result = await self._call_tool(name, args)
+        if len(self.nested_calls) < MAX_LISTED_CALLS:
+            self.nested_calls.append(NestedCall(result.meta.tool, result.ok, result.meta.duration_ms))
+        return to_call_outcome(result)
+
+
+async def _sleep(seconds: float) -> CallOutcome:
+    await asyncio.sleep(seconds)
+    return CallOutcome()

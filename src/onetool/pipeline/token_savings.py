@@ -1,0 +1,53 @@
+"""Estimates of the tokens that a model saves by calling tools through code."""
+
+from collections.abc import Callable
+
+from onetool.catalog.catalog import Catalog
+from onetool.domain.calls.caller import Caller
+from onetool.domain.text.json_text import encode
+from onetool.domain.usage.events import TokenSaving, estimate_tokens
+
+from .recorder import Recorder
+
+MAX_MEASURED = 500
+"""Number of tool definitions to measure; the size of more is extrapolated."""
+MAX_SESSIONS = 1_000
+"""Number of sessions to remember as counted. Counting one again is harmless: the summary has it once."""
+TOOL_NAME = "run"
+
+
+class TokenSavings:
+    """Records estimates that are based on real sizes: definitions, large results and round trips."""
+
+    def __init__(self, recorder: Recorder, session: str, now: Callable[[], float]) -> None:
+        self._recorder, self._session, self._now = recorder, session, now
+        self._counted_sessions: dict[str, None] = {}
+
+    def count_result(self, size: int, preview: str) -> None:
+        """Record that the model got a preview instead of a text of `size` bytes."""
+        saved = estimate_tokens(size - len(preview.encode("utf-8", "replace")))
+        self._recorder.add_saving(TokenSaving("result", self._now(), tool=TOOL_NAME, tokens=max(saved, 0)))
+
+    async def count_run(self, caller: Caller, calls: int, catalog: Catalog) -> None:
+        """Record the round trips that a run saved and, once per session, the definitions not sent."""
+        session = caller.session or self._session
+        if calls > 1:
+            saving = TokenSaving("calls", self._now(), session, TOOL_NAME, round_trips=calls - 1)
+            self._recorder.add_saving(saving)
+        if session in self._counted_sessions:
+            return
+        self._counted_sessions[session] = None
+        if len(self._counted_sessions) > MAX_SESSIONS:
+            del self._counted_sessions[next(iter(self._counted_sessions))]
+        tokens = estimate_tokens(await _definitions_size(caller, catalog))
+        self._recorder.add_saving(TokenSaving("definitions", self._now(), session, tokens=tokens))
+
+
+async def _definitions_size(caller: Caller, catalog: Catalog) -> int:
+    """Return the size in bytes of all definitions that the caller could get, without starting servers."""
+    measured, size = 0, 0
+    async for tool in catalog.tools(caller, start_servers=False):
+        measured, size = measured + 1, size + len(encode(tool.spec.summary()))
+        if measured == MAX_MEASURED:
+            return round(size / measured * await catalog.count())
+    return size

@@ -1,0 +1,117 @@
+"""Ports of tool sources: where the catalog gets its tools from."""
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from onetool.domain.page import Page
+from onetool.domain.servers.manifest import QuarantinedTool, ServerState
+from onetool.domain.tools.tool import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCapabilities:
+    """Properties of a source that never change."""
+
+    remote: bool = False
+    """The tools belong to another server, which may have to start first."""
+    overridable: bool = False
+    """Its packs are hidden by packs of the same name from other sources."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceStatus:
+    """The condition of a source at one moment."""
+
+    needs_start: bool = False
+    """The tools are unknown until a server has started."""
+    reason: str = ""
+    """Why the source cannot be used; empty if it can."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Packs that were not loaded, by name, and why."""
+
+
+LOCAL = SourceCapabilities()
+READY = SourceStatus()
+
+
+class ToolSource(Protocol):
+    """A provider of tools. It is asked for a tool by name or for a page, never for everything."""
+
+    @property
+    def name(self) -> str:
+        """The name of this source in logs and in health."""
+        ...
+
+    @property
+    def capabilities(self) -> SourceCapabilities:
+        """What kind of source this is."""
+        ...
+
+    def status(self) -> SourceStatus:
+        """Return the current condition, without I/O."""
+        ...
+
+    def generation(self) -> Hashable:
+        """Return a value that changes whenever the tools may have changed.
+
+        It is compared before every call, so it must be cheap: a value in memory or one stat.
+        """
+        ...
+
+    async def refresh(self) -> None:
+        """Read the tools again after `generation` changed. Calls in progress keep their tools."""
+        ...
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return the tool with this name in this version, or in the active one; None if there is none."""
+        ...
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return up to `limit` tools after an opaque cursor, in a stable order."""
+        ...
+
+    async def packs(self) -> Collection[str]:
+        """Return the names of all packs."""
+        ...
+
+    async def pack(self, name: str) -> Sequence[Tool]:
+        """Return the tools of one pack."""
+        ...
+
+    async def count(self) -> int:
+        """Return the number of tools."""
+        ...
+
+
+class ServerSource(ToolSource, Protocol):
+    """Another MCP server, whose tools form a pack with the server's name."""
+
+    @property
+    def state(self) -> ServerState:
+        """Configured, idle (its tools are known from an earlier listing), connected or failed."""
+        ...
+
+    async def probe(self, timeout_s: float | None = None) -> bool:
+        """Connect if necessary and return whether the server responds in time."""
+        ...
+
+    async def quarantined(self) -> Sequence[QuarantinedTool]:
+        """Return the tools that require approval."""
+        ...
+
+    async def approve(self, seen: Mapping[str, str]) -> None:
+        """Approve definitions that the user reviewed: the hash of each, by the tool's name on the server.
+
+        Raises:
+            ValueError: A tool is not listed, or changed after the review.
+        """
+        ...
+
+    async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
+        """Let the user log in with a browser and store the tokens.
+
+        Raises:
+            LoginFailed: The login did not complete.
+        """
+        ...

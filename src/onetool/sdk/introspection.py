@@ -1,0 +1,81 @@
+"""Settings, health, usage and stored results of the running OneTool."""
+
+from dataclasses import asdict
+from typing import Any
+
+from onetool.domain.errors import SettingsError
+from onetool.domain.health import Health
+from onetool.domain.results.stored_result import query_lines, select_path, split_lines
+from onetool.domain.usage.events import UsageSummary
+from onetool.runtime.active_call import current_call
+from onetool.runtime.health import check_health
+from onetool.version import __version__
+
+from .calls import wait_for
+
+
+def get_config(key: str, default: Any = None) -> Any:
+    """Return a setting by its dotted path, such as `execution.timeout_s`, or `default`."""
+    value: Any = asdict(current_call().runtime.state.configuration.settings)
+    for part in key.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return default
+        value = value[part]
+    return value
+
+
+def version() -> str:
+    """Return the version of OneTool."""
+    return __version__
+
+
+def health() -> Health:
+    """Return the health of the running OneTool."""
+    active = current_call()
+    return wait_for(active, check_health(active.runtime.state, active.runtime.threads), "health()")
+
+
+def reload() -> None:
+    """Reload settings, secrets, prompts and packs.
+
+    Raises:
+        ValueError: A file is invalid; the message names the file and line. The previous state stays active.
+    """
+    active = current_call()
+    try:
+        wait_for(active, active.runtime.reload(), "reload()")
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+def usage(period_s: float | None = None) -> UsageSummary:
+    """Return usage statistics for the last `period_s` seconds, or for all time."""
+    active = current_call()
+    return wait_for(active, active.runtime.recorder.summary(period_s), "usage()")
+
+
+def query_result(
+    handle: str,
+    *,
+    offset: int = 1,
+    limit: int = 100,
+    search: str | None = None,
+    fuzzy: bool = False,
+    path: str | None = None,
+) -> dict[str, Any]:
+    """Return lines of a stored result, or of the part that `path` selects.
+
+    Raises:
+        LookupError: The handle is unknown or the result has expired.
+        ValueError: The pattern or path is invalid.
+    """
+    runtime = current_call().runtime
+    text = runtime.state.results.text(handle)
+    if text is None:
+        stored = runtime.state.results.find(handle)
+        raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")
+    text = text if path is None else select_path(text, path)
+    max_bytes = runtime.state.configuration.settings.output.max_inline_size // 2
+    return query_lines(
+        split_lines(text), offset=offset, limit=limit, search=search, fuzzy=fuzzy, max_bytes=max_bytes
+    )

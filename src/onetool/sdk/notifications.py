@@ -1,0 +1,40 @@
+"""Messages that are appended to the file of the first matching topic."""
+
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from onetool.domain.text.yaml_text import to_flow
+from onetool.files.append import append_lines
+from onetool.runtime.active_call import current_call
+
+NOTE_PREFIX = b"--- {"
+
+
+def publish(topic: str, message: str) -> Path | None:
+    """Append a message to the file of the first matching topic; return the file, or None if none matches.
+
+    The message is on disk when the function returns.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    topics = current_call().runtime.state.configuration.settings.topics
+    file = next((Path(entry.file) for entry in topics if fnmatchcase(topic, entry.pattern)), None)
+    if file is not None:
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        note = to_flow({"at": at, "topic": topic, "message": message})
+        append_lines(file, f"--- {note}\n".encode("utf-8", "replace"), is_torn=_is_partial)
+    return file
+
+
+def _is_partial(line: bytes) -> bool:
+    """Return whether the last line of a file is a partially written note."""
+    import yaml
+
+    if not line.startswith(NOTE_PREFIX[: len(line)]):
+        return False
+    try:
+        return not isinstance(yaml.safe_load(line), dict)
+    except (yaml.YAMLError, ValueError):
+        return True

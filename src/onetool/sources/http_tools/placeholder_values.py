@@ -1,0 +1,103 @@
+"""Values of the placeholders of one call: arguments, secrets and earlier responses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.http.placeholders import InvalidValue, Lookup
+from onetool.domain.http.templates import is_argument, is_step
+from onetool.domain.http.urls import is_listed
+from onetool.domain.secrets.redaction import Redactor
+from onetool.settings.secrets import Secret
+
+MASKED = "_secret_"
+"""Replaces secrets in the paths of messages. It needs no percent-encoding."""
+
+
+class PlaceholderValues:
+    """Resolves the placeholders of one call and collects the secrets that no message may contain."""
+
+    def __init__(
+        self, args: Mapping[str, Any], arg_schema: Mapping[str, Any], secrets: Mapping[str, Secret]
+    ) -> None:
+        self._args, self._arg_schema, self._secrets = args, arg_schema, secrets
+        self._hidden: set[str] = set()
+        self.steps: list[Any] = []
+        """The values of the responses so far."""
+
+    def lookup_for(self, host: str) -> Lookup:
+        """Return a lookup for values that are sent to this host.
+
+        It raises ExecutionError for a secret that is missing or not allowed for the host.
+        """
+
+        def lookup(name: str) -> Any:
+            return self._lookup_plain(name) if self._is_plain(name) else self._lookup_secret(name, host)
+
+        return lookup
+
+    def lookup_masked(self, name: str) -> Any:
+        """Look up a name for a message: secrets are masked."""
+        return self._lookup_plain(name) if self._is_plain(name) else MASKED
+
+    def is_secret(self, name: str) -> bool:
+        """Return whether a name refers to a secret."""
+        return not self._is_plain(name)
+
+    def hide(self, *values: str) -> None:
+        """Add values to redact: tokens and values derived from secrets."""
+        self._hidden.update(values)
+
+    def redact(self, text: str) -> str:
+        """Mask all secrets that this call used."""
+        return Redactor(self._hidden).redact(text)
+
+    def to_execution_error(self, error: InvalidValue) -> ExecutionError:
+        """Return the error of a call with a placeholder that cannot be filled."""
+        if is_step(error.name):
+            return ExecutionError(Reason.UPSTREAM, f"Cannot use a value from an earlier response: {error}.")
+        if self.is_secret(error.name):
+            return ExecutionError(Reason.RAISED, f"Secret {error}. Fix it in secrets.yaml.")
+        return ExecutionError(Reason.BAD_ARGS, f"Argument {error}. The request was not sent.")
+
+    def _is_plain(self, name: str) -> bool:
+        return is_step(name) or is_argument(name, self._arg_schema)
+
+    def _lookup_plain(self, name: str) -> Any:
+        if is_step(name):
+            return self._lookup_step(name)
+        if name in (self._arg_schema.get("properties") or {}):
+            return self._args.get(name)
+        return _get_path(self._args, name.split("."))
+
+    def _lookup_step(self, name: str) -> Any:
+        value = _get_path(self.steps, name.split(".")[1:])
+        if value is None:
+            message = f"No earlier response contains ${{{name}}}, which the next request needs."
+            raise ExecutionError(Reason.UPSTREAM, message)
+        return value
+
+    def _lookup_secret(self, name: str, host: str) -> str:
+        secret = self._secrets.get(name)
+        if secret is None:
+            hint = f"Add it to secrets.yaml as {name}: <value>, or declare the argument in argSchema."
+            raise ExecutionError(Reason.RAISED, f"Secret {name!r} is missing. {hint}")
+        if secret.hosts is not None and not is_listed(host, secret.hosts):
+            hosts = ", ".join(secret.hosts) or "none"
+            raise ExecutionError(
+                Reason.HOST_NOT_ALLOWED,
+                f"Secret {name!r} may not be sent to {host!r}. Its hosts in secrets.yaml: {hosts}.",
+            )
+        self.hide(secret.value)
+        return secret.value
+
+
+def _get_path(value: Any, path: Sequence[str]) -> Any:
+    for part in path:
+        if isinstance(value, Mapping):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdecimal() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value

@@ -1,0 +1,126 @@
+"""The runner of an HTTP tool: it sends the requests in order and returns the last response."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from onetool.domain.calls.caller import RequestHandler
+from onetool.domain.calls.invocation import Invocation
+from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.http.placeholders import InvalidValue
+from onetool.domain.http.templates import requests_of
+from onetool.domain.http.urls import InvalidUrl
+from onetool.domain.text.strings import truncate_middle
+from onetool.network.backoff import Backoff
+from onetool.network.client import HttpClients
+from onetool.settings.secrets import Secret
+
+from .placeholder_values import PlaceholderValues
+from .request import OutgoingRequest, build
+from .request_auth import MAX_ERROR_BODY_LENGTH, RequestAuth
+from .response_body import ResponseBody
+from .sender import RequestSender
+from .token_cache import TokenCache
+
+DEFAULT_RETRIES = 2
+DEFAULT_MAX_RESPONSE_BYTES = 10 * 1024 * 1024
+
+
+class HttpToolRunner:
+    """Runs one definition that `check_http_impl` accepted."""
+
+    def __init__(
+        self,
+        impl: Mapping[str, Any],
+        *,
+        arg_schema: Mapping[str, Any],
+        limits: Mapping[str, Any] | None,
+        secrets: Mapping[str, Secret],
+        http: HttpClients,
+        allowed_hosts: Sequence[str],
+        tokens: TokenCache,
+        backoff: Backoff | None = None,
+    ) -> None:
+        self._requests = requests_of(impl)
+        self._response: Mapping[str, Any] = impl.get("response") or {}
+        self._arg_schema, self._limits, self._secrets = arg_schema, limits or {}, secrets
+        self._http, self._allowed_hosts, self._tokens = http, allowed_hosts, tokens
+        self._backoff = backoff or Backoff()
+
+    async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
+        """Send the requests and return the value of the last response.
+
+        Raises:
+            ExecutionError: A request cannot be built or sent, or its response is an error.
+        """
+        values = PlaceholderValues(args, self._arg_schema, self._secrets)
+        sender = self._make_sender(values, invocation.caller.on_request)
+        deadline = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
+        value: Any = None
+        for request in self._requests:
+            sender.deadline = _earlier(deadline, request.get("timeoutMS"))
+            outgoing, response = await self._send(request, values, sender)
+            value = self._to_value(outgoing, response, values)
+            if not self._is_success(response.status):
+                break
+            values.steps.append(value)
+        return value
+
+    def _make_sender(self, values: PlaceholderValues, on_request: RequestHandler | None) -> RequestSender:
+        retries, max_response = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")
+        return RequestSender(
+            self._http,
+            values,
+            self._backoff,
+            allowed_hosts=self._allowed_hosts,
+            attempts=1 + (DEFAULT_RETRIES if retries is None else retries),
+            max_request_bytes=self._limits.get("maxSentBytes"),
+            max_response_bytes=DEFAULT_MAX_RESPONSE_BYTES if max_response is None else max_response,
+            on_request=on_request,
+        )
+
+    async def _send(
+        self, request: Mapping[str, Any], values: PlaceholderValues, sender: RequestSender
+    ) -> tuple[OutgoingRequest, ResponseBody]:
+        auth = RequestAuth(
+            request.get("auth"), values, self._tokens, sender.send_token_request, self._backoff.wall_clock
+        )
+        try:
+            outgoing = build(request, values)
+            async with asyncio.timeout_at(sender.deadline):
+                return await sender.send(outgoing, auth, self._is_success)
+        except InvalidValue as error:
+            raise values.to_execution_error(error) from None
+        except InvalidUrl as error:
+            raise ExecutionError(Reason.HOST_NOT_ALLOWED, values.redact(str(error))) from None
+        except TimeoutError:
+            message = f"{outgoing.method} {outgoing.label} timed out."
+            raise ExecutionError(Reason.TIMEOUT, message) from None
+
+    def _is_success(self, status: int) -> bool:
+        codes = self._response.get("successCodes")
+        return status in codes if codes else 200 <= status < 300
+
+    def _to_value(self, outgoing: OutgoingRequest, response: ResponseBody, values: PlaceholderValues) -> Any:
+        """Return the value of a response.
+
+        Raises:
+            ExecutionError: The response is an error or too large.
+        """
+        is_success = self._is_success(response.status)
+        prefix = f"{outgoing.method} {outgoing.label} returned"
+        if not is_success and self._response.get("errorMode", "fail") == "fail":
+            body = truncate_middle(values.redact(response.text()), MAX_ERROR_BODY_LENGTH)
+            message = f"{prefix} {response.status}" + (f": {body}" if body else ".")
+            raise ExecutionError(Reason.UPSTREAM, message)
+        if not response.is_complete:
+            message = f"{prefix} more than {len(response.content)} bytes, the limit set by maxRespBytes."
+            raise ExecutionError(Reason.TOO_LARGE_OUT, message)
+        value = response.value()
+        return value if is_success else {"status": response.status, "body": value}
+
+
+def _earlier(deadline: float, milliseconds: int | None) -> float:
+    if milliseconds is None:
+        return deadline
+    return min(deadline, asyncio.get_running_loop().time() + milliseconds / 1000)

@@ -1,0 +1,91 @@
+"""A cache of one server's stored manifest: its last listing and the user's approvals."""
+
+import asyncio
+from collections.abc import Callable, Hashable, Mapping, Sequence
+
+from onetool.domain.servers.manifest import QuarantinedTool, ServerManifest, ServerTool, approve
+from onetool.ports import ManifestStore
+from onetool.threads import Threads
+
+from .tool_factory import ServerTools, ToolFactory
+
+NEVER_READ: Hashable = object()
+
+
+class ManifestCache:
+    """The manifest of one server and the tools built from it, replaced as a whole."""
+
+    def __init__(self, server: str, store: ManifestStore, factory: ToolFactory, threads: Threads) -> None:
+        self._server, self._store, self._factory, self._threads = server, store, factory, threads
+        self._read_generation: Hashable = NEVER_READ
+        self._lock = asyncio.Lock()  # an older read must not overwrite a newer change
+        self.manifest: ServerManifest | None = None
+        self.tools = ServerTools()
+
+    def generation(self) -> Hashable:
+        """Return a value that changes when any process stores a listing or an approval."""
+        return self._store.generation(self._server)
+
+    async def refresh(self) -> None:
+        """Read the manifest again."""
+        async with self._lock:
+            generation = self.generation()
+            self.manifest, self.tools = await self._threads.run(self._read)
+            self._read_generation = generation
+
+    async def ensure_fresh(self) -> None:
+        """Read the manifest again if it changed."""
+        if self._read_generation != self.generation():
+            await self.refresh()
+
+    async def scan(self, tools: Sequence[ServerTool]) -> None:
+        """Scan definitions before they are stored, so that `change` holds the lock only briefly."""
+        await self._threads.run(self._factory.scan, tools)
+
+    async def change(self, change: Callable[[ServerManifest | None], ServerManifest]) -> ServerManifest:
+        """Store a new listing or approval, and return the new manifest."""
+        async with self._lock:
+            manifest, self.tools = await self._threads.run(self._change, change)
+            self.manifest = manifest
+        return manifest
+
+    async def approve(self, seen: Mapping[str, str]) -> None:
+        """Approve the definitions that the user reviewed; the server may list others by now.
+
+        Raises:
+            ValueError: A tool is not listed, or changed after the review.
+        """
+
+        def approve_seen(stored: ServerManifest | None) -> ServerManifest:
+            manifest = stored or ServerManifest(listed_at=0.0, tools=(), pins={})
+            for name, pin in seen.items():
+                tool = manifest.find(name)
+                if tool is None:
+                    raise ValueError(f"Server {self._server!r} has no tool {name!r}.")
+                if tool.pin != pin:
+                    raise ValueError(f"Tool {name!r} changed again during the review. Review it again.")
+            return approve(manifest, seen)
+
+        if seen:
+            await self.change(approve_seen)
+
+    def quarantined(self) -> list[QuarantinedTool]:
+        """Return the quarantined tools with their old and new definitions."""
+        if self.manifest is None:
+            return []
+        reasons, previous = self.tools.quarantined, self.manifest.previous
+        return [
+            QuarantinedTool(name=tool.name, reason=reasons[tool.name], old=previous.get(tool.name), new=tool)
+            for tool in self.manifest.tools
+            if reasons.get(tool.name)
+        ]
+
+    def _read(self) -> tuple[ServerManifest | None, ServerTools]:
+        manifest = self._store.read(self._server)
+        return manifest, self._factory.build(manifest)
+
+    def _change(
+        self, change: Callable[[ServerManifest | None], ServerManifest]
+    ) -> tuple[ServerManifest, ServerTools]:
+        manifest = self._store.change(self._server, change)
+        return manifest, self._factory.build(manifest)

@@ -1,0 +1,42 @@
+"""The OAuth configuration of a server."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from onetool.domain.http.urls import InvalidUrl, parse_url
+from onetool.ports import TokenStore
+from onetool.settings.schema import ServerSettings
+from onetool.threads import Threads
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthConfig:
+    """What the login to a server and the token refresh need."""
+
+    server: str
+    url: str
+    store: TokenStore = field(repr=False)
+    threads: Threads = field(repr=False)
+    allowed_hosts: Sequence[str] = ()
+    """Private hosts that may be contacted."""
+
+
+def oauth_config_for(
+    server: str,
+    settings: ServerSettings,
+    store: TokenStore | None,
+    threads: Threads,
+    allowed_hosts: Sequence[str],
+) -> OAuthConfig | None:
+    """Return the OAuth configuration of a server.
+
+    None if the server is a command, its URL is invalid, or the settings contain an Authorization header.
+    """
+    has_header = any(name.lower() == "authorization" for name in settings.headers)
+    if settings.url is None or store is None or has_header:
+        return None
+    try:
+        url = str(parse_url(settings.url))
+    except InvalidUrl:  # reported when the session is opened
+        return None
+    return OAuthConfig(server=server, url=url, store=store, threads=threads, allowed_hosts=allowed_hosts)

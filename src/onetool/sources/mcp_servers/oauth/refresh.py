@@ -1,0 +1,140 @@
+"""Refresh of stored tokens, by one process at a time."""
+
+import asyncio
+import logging
+from contextlib import aclosing
+from functools import partial
+
+import httpx2
+from mcp_types import LATEST_PROTOCOL_VERSION
+
+from onetool.sources.mcp_servers.errors import ServerUnavailable, consume_exception
+
+from .config import OAuthConfig
+from .metadata_client import error_code, open_client
+from .tokens import PendingTokens, StoredTokens, make_provider
+
+EXPIRED = 1.0
+PERMANENT_ERRORS = ("invalid_grant", "invalid_client", "unauthorized_client")
+"""Error codes after which the user must log in again. All others may be temporary."""
+REFRESH_TIMEOUT_S = 25.0
+"""Time limit for one refresh, in seconds."""
+
+
+class TokenRefresher:
+    """The tokens of one server, shared by all its requests."""
+
+    def __init__(self, config: OAuthConfig) -> None:
+        self._config = config
+        self._tokens: StoredTokens | None = None
+        self._lock = asyncio.Lock()
+        self._task: asyncio.Task[StoredTokens | None] | None = None
+        self._log = logging.getLogger(f"onetool.servers.{config.server}")
+
+    async def current(self) -> StoredTokens | None:
+        """Return the tokens, refreshed if they are about to expire; None if there are none.
+
+        Raises:
+            ServerUnavailable: The tokens are expired and cannot be refreshed at present.
+        """
+        tokens = self._tokens or await self.replace(None)
+        if tokens is None or not tokens.needs_refresh:
+            return tokens
+        try:
+            return await self.replace(tokens)
+        except ServerUnavailable:
+            if tokens.is_expired:
+                raise
+            return tokens
+
+    async def replace(self, stale: StoredTokens | None) -> StoredTokens | None:
+        """Return tokens other than the stale ones, stored by any process or refreshed, or None.
+
+        Raises:
+            ServerUnavailable: The tokens cannot be read or refreshed at present.
+        """
+        async with self._lock:
+            if self._tokens is stale:  # otherwise another request replaced them while this one waited
+                load = partial(self._load, stale, asyncio.get_running_loop())
+                self._task = asyncio.create_task(self._config.threads.run(load))
+                self._task.add_done_callback(consume_exception)
+                self._tokens = await asyncio.shield(self._task)
+            return self._tokens
+
+    async def close(self) -> None:
+        """Wait for a refresh in progress: the old refresh token is used up, and the new one would be lost."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    def _load(self, stale: StoredTokens | None, loop: asyncio.AbstractEventLoop) -> StoredTokens | None:
+        """Load tokens from the store, and refresh the stale ones.
+
+        Runs on a thread. The store stays locked during the refresh, even if the request is cancelled.
+        """
+        store, server, refreshed = self._config.store, self._config.server, list[StoredTokens]()
+        try:
+            if stale is None:
+                return self._parse(store.read(server))
+            tokens = self._parse(store.change(server, partial(self._refresh, stale, loop, refreshed)))
+        except OSError as error:
+            reason = f"cannot read or store the tokens: {error.strerror or error}"
+            if not refreshed:
+                raise ServerUnavailable(reason) from error
+            self._log.error("%s", reason)
+            return refreshed[0]
+        return None if tokens is None or tokens.tokens == stale.tokens else tokens
+
+    def _refresh(
+        self,
+        stale: StoredTokens,
+        loop: asyncio.AbstractEventLoop,
+        refreshed: list[StoredTokens],
+        text: str | None,
+    ) -> str | None:
+        """Return the text to store: new tokens if the stored ones are stale, else the text unchanged."""
+        stored = self._parse(text)
+        if stored is None or stored.tokens != stale.tokens or not stored.can_refresh:
+            return text
+        future = asyncio.run_coroutine_threadsafe(refresh(stored, self._config), loop)
+        try:
+            tokens = future.result(REFRESH_TIMEOUT_S)
+        except TimeoutError:
+            future.cancel()
+            raise ServerUnavailable(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
+        if tokens is None:
+            return None
+        refreshed.append(tokens)
+        return tokens.text
+
+    def _parse(self, text: str | None) -> StoredTokens | None:
+        return StoredTokens.read(text, self._config.url)
+
+
+async def refresh(tokens: StoredTokens, config: OAuthConfig) -> StoredTokens | None:
+    """Exchange the refresh token for new tokens; None if it is permanently rejected.
+
+    Raises:
+        ServerUnavailable: The authorization server is unavailable or its response is invalid.
+    """
+    pending = PendingTokens(tokens)
+    provider = make_provider(tokens.url, pending)
+    provider.context.oauth_metadata = tokens.issuer
+    provider.context.protected_resource_metadata = tokens.resource
+    provider.context.token_expiry_time = EXPIRED
+    request = httpx2.Request("POST", tokens.url, headers={"MCP-Protocol-Version": LATEST_PROTOCOL_VERSION})
+    response = httpx2.Response(0)
+    try:
+        async with open_client(config) as client, aclosing(provider.async_auth_flow(request)) as flow:
+            outgoing = await anext(flow)
+            while outgoing is not request:
+                response = await client.send(outgoing)
+                outgoing = await flow.asend(response)
+        if pending.tokens is not None and pending.tokens is not tokens.tokens:
+            return tokens.with_tokens(pending.tokens)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, ArithmeticError) as error:
+        raise ServerUnavailable(f"token refresh failed ({type(error).__name__})") from None
+    code = error_code(response)
+    if response.is_client_error and code in PERMANENT_ERRORS:
+        return None
+    status = f"HTTP status {response.status_code}" + (f", {code!r}" if code else "")
+    raise ServerUnavailable(f"token refresh failed: the authorization server returned {status}")

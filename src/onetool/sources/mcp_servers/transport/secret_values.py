@@ -1,0 +1,53 @@
+"""Secrets in the environment and the headers of a server."""
+
+from collections.abc import Mapping
+
+from onetool.domain.http.placeholders import (
+    InvalidValue,
+    MalformedTemplate,
+    fill_header,
+    fill_text,
+    placeholder_names,
+)
+from onetool.domain.http.urls import is_listed
+from onetool.settings.secrets import Secrets
+from onetool.sources.mcp_servers.errors import ServerUnavailable, as_fragment
+
+
+def resolve_env(values: Mapping[str, str], secrets: Secrets) -> dict[str, str]:
+    """Return environment variables with every `${NAME}` replaced by the secret.
+
+    Raises:
+        ServerUnavailable: A secret is missing or a placeholder is malformed.
+    """
+    _secret_names(values, secrets)
+    return {key: fill_text(value, lambda name: secrets[name].value) for key, value in values.items()}
+
+
+def resolve_headers(values: Mapping[str, str], secrets: Secrets, host: str) -> dict[str, str]:
+    """Return headers with every `${NAME}` replaced by the secret.
+
+    Raises:
+        ServerUnavailable: A secret is missing, not allowed for the host, or not valid in a header.
+    """
+    for name in _secret_names(values, secrets):
+        hosts = secrets[name].hosts
+        if hosts is not None and not is_listed(host, hosts):
+            hint = "add the host to the secret's hosts"
+            raise ServerUnavailable(f"secret {name!r} may not be sent to {host!r}; {hint}")
+    try:
+        filled = {key: fill_header(value, lambda name: secrets[name].value) for key, value in values.items()}
+    except InvalidValue as error:
+        raise ServerUnavailable(f"invalid header: {error}") from None
+    return {key: value or "" for key, value in filled.items()}
+
+
+def _secret_names(values: Mapping[str, str], secrets: Secrets) -> list[str]:
+    try:
+        names = list(placeholder_names(list(values.values())))
+    except MalformedTemplate as error:
+        raise ServerUnavailable(f"invalid placeholder: {as_fragment(error)}") from None
+    missing = [name for name in names if name not in secrets]
+    if missing:
+        raise ServerUnavailable(f"secret {missing[0]!r} is missing; add it to secrets.yaml")
+    return names

@@ -1,0 +1,104 @@
+"""Packs and tools that the user disabled: their stored states and the wrapper that applies them."""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
+
+from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED, bundle_id_of, tool_id_of
+from onetool.domain.page import Page
+from onetool.domain.tools.tool import Tool
+from onetool.ports import LOCAL, READY, SourceStatus, ToggleStore, ToolSource
+from onetool.threads import Threads
+
+from .wrapper import SourceWrapper
+
+
+class Toggles:
+    """The stored states. A source without tools: it comes first, so one refresh serves all the others."""
+
+    name = "toggles"
+    capabilities = LOCAL
+
+    def __init__(self, store: ToggleStore, threads: Threads) -> None:
+        self._store, self._threads = store, threads
+        self._states: Mapping[str, bool] | None = None
+
+    @property
+    def states(self) -> Mapping[str, bool]:
+        """The state of every bundle and tool that was ever toggled, by id.
+
+        Raises:
+            ValueError: The states cannot be read. Disabled tools must not become enabled by that.
+        """
+        if self._states is None:
+            raise ValueError("Cannot read which tools are disabled.")
+        return self._states
+
+    def status(self) -> SourceStatus:
+        """Return READY: there are no tools."""
+        return READY
+
+    def generation(self) -> Hashable:
+        """Return a value that changes with every toggle."""
+        return self._store.generation()
+
+    async def refresh(self) -> None:
+        """Read the states again."""
+        try:
+            self._states = await self._threads.run(self._store.read)
+        except Exception:
+            self._states = None
+            raise
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return None: there are no tools."""
+        return None
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return an empty page."""
+        return Page(())
+
+    async def packs(self) -> Collection[str]:
+        """Return no packs."""
+        return ()
+
+    async def pack(self, name: str) -> Sequence[Tool]:
+        """Return no tools."""
+        return ()
+
+    async def count(self) -> int:
+        """Return 0."""
+        return 0
+
+
+class ToggledSource(SourceWrapper):
+    """Marks the tools of a source as disabled where the user disabled them or their pack."""
+
+    def __init__(self, source: ToolSource, toggles: Toggles) -> None:
+        super().__init__(source)
+        self._toggles = toggles
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        """Return the tool with this name, disabled or not."""
+        tool = await super().find(name, version)
+        return self._toggled(tool) if tool else None
+
+    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return tools after an opaque cursor."""
+        page = await super().page(cursor, limit)
+        return Page([self._toggled(tool) for tool in page.items], page.next)
+
+    async def pack(self, name: str) -> Sequence[Tool]:
+        """Return the tools of one pack."""
+        return [self._toggled(tool) for tool in await super().pack(name)]
+
+    def _toggled(self, tool: Tool) -> Tool:
+        states = self._toggles.states
+        if not states:
+            return tool
+        if not states.get(bundle_id_of(tool.spec.pack), True):
+            return _disabled(tool, BUNDLE_DISABLED)
+        return tool if states.get(tool_id_of(tool.spec.name), True) else _disabled(tool, DISABLED)
+
+
+def _disabled(tool: Tool, reason: str) -> Tool:
+    return replace(tool, spec=replace(tool.spec, enabled=False, disabled_reason=reason))

@@ -1,0 +1,267 @@
+"""Queries and updates of the bundle index."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from onetool.domain.bundles.bundle import (
+    AlreadyExists,
+    Bundle,
+    BundleFilter,
+    StoredTool,
+    ToolKey,
+    ToolVersion,
+)
+from onetool.domain.bundles.identifiers import python_name
+from onetool.domain.bundles.names import function_name, pack_names
+from onetool.domain.page import Page
+
+SELECT_TOOLS = (
+    "select tools.body, bundles.body, bundles.pack, tools.func"
+    " from tools join bundles on bundles.id = bundle_id"
+)
+SELECT_LISTED = f"{SELECT_TOOLS} where not deleted"
+
+
+class IndexQueries:
+    """The queries and updates of one transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, has_full_text: bool) -> None:
+        self._connection, self._has_full_text = connection, has_full_text
+
+    def put_bundle(self, bundle: Bundle) -> None:
+        """Write the row of a bundle, and update the pack names of all bundles with the same slug."""
+        old = self._fetch_one("select base from bundles where id = ?", bundle.id)
+        base = python_name(bundle.slug)
+        self._connection.execute(
+            "insert or replace into bundles values (?, ?, ?, ?, ?, ?, ?)",
+            (bundle.id, base, base, bundle.is_enabled, bool(bundle.soft_deleted_at), "", _to_body(bundle)),
+        )
+        for name in {base, *([old[0]] if old else [])}:
+            self._name_packs(name)
+
+    def drop_bundle(self, bundle_id: str) -> None:
+        """Delete the rows of a bundle and its tools."""
+        row = self._fetch_one("select base from bundles where id = ?", bundle_id)
+        for (tool_id,) in self._fetch_all("select id from tools where bundle_id = ?", bundle_id):
+            self.drop_tool(tool_id)
+        self._connection.execute("delete from bundles where id = ?", (bundle_id,))
+        if row:
+            self._name_packs(row[0])
+
+    def stamp_bundle(self, bundle_id: str, stamp: str) -> None:
+        """Record the state of the bundle's directory that these rows reflect."""
+        self._connection.execute("update bundles set stamp = ? where id = ?", (stamp, bundle_id))
+
+    def check_id_available(self, tool: ToolVersion) -> None:
+        """Check that no other tool has the id of this one.
+
+        Raises:
+            AlreadyExists: Another tool has this id.
+        """
+        row = self._fetch_one("select bundle_id, slug, version from tools where id = ?", tool.id)
+        if row is not None and tuple(row) != tool.key:
+            raise AlreadyExists(f"The id {tool.id} belongs to another tool: {row[1]!r} version {row[2]!r}.")
+
+    def put_tool(self, tool: ToolVersion, stamp: str) -> None:
+        """Write the row of a tool."""
+        self.drop_tool(tool.id)
+        base = python_name(tool.slug)
+        other = self._fetch_one(
+            "select slug from tools where bundle_id = ? and func = ? and slug <> ? order by created_at, id",
+            tool.bundle_id,
+            base,
+            tool.slug,
+        )
+        number = self._connection.execute(
+            "insert into tools (id, bundle_id, slug, version, func, enabled, active, created_at, stamp, body)"
+            " values (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+            (
+                tool.id,
+                tool.bundle_id,
+                tool.slug,
+                tool.version,
+                function_name(tool.slug, other[0] if other else None),
+                tool.is_enabled,
+                tool.created_at,
+                stamp,
+                _to_body(tool),
+            ),
+        ).lastrowid
+        tags = [(tag, tool.id) for tag in set(tool.tags)]
+        self._connection.executemany("insert or ignore into tags values (?, ?)", tags)
+        self._mark_active(tool.bundle_id, tool.slug)
+        if self._has_full_text:
+            text = " ".join((tool.slug, tool.display_name, tool.description, *tool.tags))
+            self._connection.execute("insert into words (rowid, text) values (?, ?)", (number, text))
+
+    def drop_tool(self, tool_id: str) -> None:
+        """Delete the rows of a tool."""
+        row = self._fetch_one("select number, bundle_id, slug from tools where id = ?", tool_id)
+        if row is None:
+            return
+        self._connection.execute("delete from tools where id = ?", (tool_id,))
+        self._connection.execute("delete from tags where tool_id = ?", (tool_id,))
+        if self._has_full_text:
+            self._connection.execute("delete from words where rowid = ?", row[:1])
+        self._mark_active(*row[1:])
+
+    def bundle_stamps(self) -> dict[str, str]:
+        """Return the last indexed state of each bundle's directory, by bundle id."""
+        return dict(self._fetch_all("select id, stamp from bundles"))
+
+    def tool_stamps(self, bundle_id: str) -> dict[str, tuple[str, ToolKey]]:
+        """Return the last indexed state of each tool's file and the key of the tool, by tool id."""
+        rows = self._fetch_all(
+            "select id, stamp, bundle_id, slug, version from tools where bundle_id = ?", bundle_id
+        )
+        return {tool_id: (stamp, (bundle, slug, version)) for tool_id, stamp, bundle, slug, version in rows}
+
+    def commit(self) -> None:
+        """Commit, and start the next transaction. Other writers may run in between."""
+        self._connection.commit()
+        self._connection.execute("begin immediate")
+
+    def count(self) -> int:
+        """Return the number of tool versions."""
+        number: int = self._fetch_all("select count(*) from tools")[0][0]
+        return number
+
+    def find_tool(self, tool_id: str) -> StoredTool | None:
+        """Return a tool by id, or None. Includes tools of deleted bundles."""
+        row = self._fetch_one(f"{SELECT_TOOLS} where tools.id = ?", tool_id)
+        return _stored_tool(row) if row else None
+
+    def get_tool(self, tool_id: str) -> StoredTool:
+        """Return a tool that was just written.
+
+        Raises:
+            LookupError: Its bundle has no row, because the bundle's record has become unreadable.
+        """
+        tool = self.find_tool(tool_id)
+        if tool is None:
+            raise LookupError(f"Cannot read the bundle of tool {tool_id}.")
+        return tool
+
+    def versions(self, pack: str, func: str) -> list[StoredTool]:
+        """Return all versions of a tool in bundles that are not deleted, newest first."""
+        rows = self._fetch_all(
+            f"{SELECT_LISTED} and pack = ? and func = ? order by tools.created_at desc, tools.id desc",
+            pack,
+            func,
+        )
+        return [_stored_tool(row) for row in rows]
+
+    def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
+        """Return a page of bundles, ordered by id."""
+        where, values = _where(filter, "bundles.id")
+        query = f"select body from bundles where not deleted and id > ? {where} order by id limit ?"
+        rows = self._fetch_all(query, cursor or "", *values, limit + 1)
+        bundles = [Bundle.from_json(orjson.loads(body)) for (body,) in rows[:limit]]
+        return Page(bundles, bundles[-1].id if len(rows) > limit else None)
+
+    def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
+        """Return a page of tools, ordered by id."""
+        where, values = _where(filter, "bundle_id", "and tools.enabled and bundles.enabled")
+        where += " and active" if filter.active_only else ""
+        if filter.tags is not None:
+            where += f" and tools.id in (select tool_id from tags where tag in ({_marks(filter.tags)}))"
+            values = [*values, *filter.tags]
+        query = f"{SELECT_LISTED} and tools.id > ? {where} order by tools.id limit ?"
+        rows = self._fetch_all(query, cursor or "", *values, limit + 1)
+        tools = [_stored_tool(row) for row in rows[:limit]]
+        return Page(tools, tools[-1].tool.id if len(rows) > limit else None)
+
+    def packs(self) -> list[str]:
+        """Return the pack names of all bundles that contain a tool."""
+        query = "select pack from bundles where not deleted and id in (select distinct bundle_id from tools)"
+        return [pack for (pack,) in self._fetch_all(query)]
+
+    def pack(self, name: str) -> list[StoredTool]:
+        """Return the active versions of a bundle by its pack name."""
+        query = f"{SELECT_LISTED} and active and pack = ? order by tools.id"
+        return [_stored_tool(row) for row in self._fetch_all(query, name)]
+
+    def full_text_matches(self, words: Sequence[str], limit: int) -> list[StoredTool]:
+        """Return tools with words that start with all of these words; if there is none, with any of them."""
+        if not self._has_full_text:
+            return self._substring_matches(words, limit)
+        newest = "select rowid from words where words match ? order by rowid desc limit ?"
+        query = f"{SELECT_LISTED} and number in ({newest})"
+        for operator in (" ", " OR "):
+            match = operator.join(f'"{word}"*' for word in words)
+            if rows := self._fetch_all(query, match, limit):
+                return [_stored_tool(row) for row in rows]
+        return []
+
+    def prefix_matches(self, slug: str, limit: int) -> list[StoredTool]:
+        """Return tools whose slugs start with `slug`, newest first."""
+        query = f"{SELECT_LISTED} and slug >= ? and slug < ? order by number desc limit ?"
+        return [_stored_tool(row) for row in self._fetch_all(query, slug, f"{slug}\U0010ffff", limit)]
+
+    def slug_matches(self, slugs: Sequence[str], limit: int) -> list[StoredTool]:
+        """Return tools with one of these slugs."""
+        query = f"{SELECT_LISTED} and slug in ({_marks(slugs)}) limit ?"
+        return [_stored_tool(row) for row in self._fetch_all(query, *slugs, limit)]
+
+    def slugs(self) -> list[str]:
+        """Return all distinct slugs."""
+        return [slug for (slug,) in self._fetch_all("select distinct slug from tools")]
+
+    def _substring_matches(self, words: Sequence[str], limit: int) -> list[StoredTool]:
+        """Search without the full-text extension of SQLite, by scanning every row."""
+        conditions = " and ".join("lower(cast(tools.body as text)) like ? escape '\\'" for _ in words)
+        values = [
+            "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%" for word in words
+        ]
+        query = f"{SELECT_LISTED} and {conditions} limit ?"
+        return [_stored_tool(row) for row in self._fetch_all(query, *values, limit)]
+
+    def _mark_active(self, bundle_id: str, slug: str) -> None:
+        """Mark the version that the unversioned name refers to."""
+        self._connection.execute(
+            "update tools set active = (id = (select id from tools where bundle_id = ?1 and slug = ?2"
+            " order by enabled desc, created_at desc, id desc limit 1)) where bundle_id = ?1 and slug = ?2",
+            (bundle_id, slug),
+        )
+
+    def _name_packs(self, base: str) -> None:
+        rows = self._fetch_all("select body from bundles where base = ? and not deleted", base)
+        names = pack_names(Bundle.from_json(orjson.loads(body)) for (body,) in rows)
+        for bundle_id, pack in names.items():
+            taken = self._fetch_one(
+                "select 1 from bundles where pack = ? and base <> ? and not deleted", pack, base
+            )
+            unique = f"{base}__{bundle_id.replace('-', '')}" if taken else pack
+            self._connection.execute("update bundles set pack = ? where id = ?", (unique, bundle_id))
+
+    def _fetch_one(self, query: str, *values: object) -> Any:
+        return self._connection.execute(query, values).fetchone()
+
+    def _fetch_all(self, query: str, *values: object) -> list[Any]:
+        return self._connection.execute(query, values).fetchall()
+
+
+def _where(filter: BundleFilter, column: str, enabled: str = "and enabled") -> tuple[str, list[str]]:
+    where, values = "" if filter.include_disabled else enabled, list[str]()
+    if filter.bundle_ids is not None:
+        where += f" and {column} in ({_marks(filter.bundle_ids)})"
+        values += filter.bundle_ids
+    return where, values
+
+
+def _marks(values: Iterable[object]) -> str:
+    return ",".join("?" for _ in values)
+
+
+def _to_body(record: Bundle | ToolVersion) -> bytes:
+    return orjson.dumps(record.to_json())
+
+
+def _stored_tool(row: Any) -> StoredTool:
+    tool, bundle, pack, func = row
+    return StoredTool(
+        ToolVersion.from_json(orjson.loads(tool)), Bundle.from_json(orjson.loads(bundle)), f"{pack}.{func}"
+    )

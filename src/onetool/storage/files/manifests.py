@@ -1,0 +1,55 @@
+"""Server manifests in files, one JSON file per server, so that tools are listed before a server starts."""
+
+import json
+import logging
+import os
+from collections.abc import Callable, Hashable
+from pathlib import Path
+
+from onetool.domain.servers.manifest import ServerManifest
+from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.corrupt_files import move_corrupt_file
+from onetool.files.fingerprint import fingerprint
+from onetool.files.lock import locked
+
+log = logging.getLogger(__name__)
+
+
+class FileManifests:
+    """One JSON file per server. Writes are atomic, and a lock file serializes them across processes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._prefix = folder, str(folder)
+
+    def generation(self, server: str) -> Hashable:
+        """Return a value that changes with every write."""
+        return fingerprint(f"{self._prefix}/{server}.json")
+
+    def read(self, server: str) -> ServerManifest | None:
+        """Return the manifest of a server. A corrupt file is renamed and counts as missing."""
+        file = self._file(server)
+        try:
+            return ServerManifest.from_json(json.loads(file.read_bytes()))
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.error("moved corrupt file %s to %s: %s", file, move_corrupt_file(file).name, error)
+            return None
+
+    def change(
+        self, server: str, change: Callable[[ServerManifest | None], ServerManifest]
+    ) -> ServerManifest:
+        """Replace the manifest with what `change` returns. Durable on return."""
+        file = self._file(server)
+        file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
+        try:
+            with locked(descriptor):
+                changed = change(self.read(server))
+                write_atomic(file, json.dumps(changed.to_json()).encode())
+        finally:
+            os.close(descriptor)
+        return changed
+
+    def _file(self, server: str) -> Path:
+        return self._folder / f"{server}.json"

@@ -1,0 +1,76 @@
+"""Stored results in files: the text, and a metadata file that outlives it."""
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import orjson
+
+from onetool.domain.results.stored_result import StoredResult, create_stored_result
+from onetool.files.atomic import write_atomic
+
+HANDLE = re.compile(r"[0-9a-f]{12}")
+METADATA_RETENTION_S = 7 * 86_400.0
+"""How long after expiry a handle is still reported as expired instead of unknown."""
+SWEEP_INTERVAL_S = 60.0
+
+
+class FileResults:
+    """Stores each result as a text file and a metadata file. Safe for several processes."""
+
+    def __init__(self, folder: Path, ttl_s: float, now: Callable[[], float] = time.time) -> None:
+        self._folder, self._ttl_s, self._now = folder, ttl_s, now
+        self._swept_at = 0.0
+
+    def put(self, text: str, tool: str) -> StoredResult:
+        """Store a text. Durable on return."""
+        self._sweep()
+        stored = create_stored_result(text, tool, self._now(), self._ttl_s)
+        write_atomic(self._text_file(stored.handle), text.encode("utf-8", "surrogatepass"))
+        # The metadata comes last: a handle never exists without its text.
+        write_atomic(
+            self._metadata_file(stored.handle), orjson.dumps(stored._asdict(), option=orjson.OPT_INDENT_2)
+        )
+        return stored
+
+    def find(self, handle: str) -> StoredResult | None:
+        """Return the metadata of a handle. A corrupt file counts as an unknown handle."""
+        if not HANDLE.fullmatch(handle):
+            return None
+        try:
+            return StoredResult(**orjson.loads(self._metadata_file(handle).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def text(self, handle: str) -> str | None:
+        """Return the text, or None if it has expired."""
+        stored = self.find(handle)
+        if stored is None or stored.expires_at <= self._now():
+            return None
+        try:
+            return self._text_file(handle).read_bytes().decode("utf-8", "surrogatepass")
+        except OSError:
+            return None
+
+    def _sweep(self) -> None:
+        """Delete expired texts, and their metadata after METADATA_RETENTION_S."""
+        now = self._now()
+        if now - self._swept_at < SWEEP_INTERVAL_S:
+            return
+        self._swept_at = now
+        for file in self._folder.glob("*.json"):
+            stored = self.find(file.stem)
+            if stored is None or stored.expires_at > now:
+                continue
+            self._text_file(stored.handle).unlink(missing_ok=True)
+            if stored.expires_at + METADATA_RETENTION_S < now:
+                with suppress(OSError):
+                    file.unlink()
+
+    def _text_file(self, handle: str) -> Path:
+        return self._folder / f"{handle}.txt"
+
+    def _metadata_file(self, handle: str) -> Path:
+        return self._folder / f"{handle}.json"

@@ -1,0 +1,48 @@
+"""Enabled flags of tools that are not stored as bundles, in one JSON file."""
+
+import os
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+
+import orjson
+
+from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.fingerprint import fingerprint
+from onetool.files.lock import locked
+
+
+class FileToggles:
+    """Stores the flags by id. Writes are atomic, and a lock file serializes them across processes."""
+
+    def __init__(self, file: Path) -> None:
+        self._file, self._path = file, str(file)
+
+    def generation(self) -> Hashable:
+        """Return a value that changes with every write."""
+        return fingerprint(self._path)
+
+    def read(self) -> Mapping[str, bool]:
+        """Return every flag that was ever set.
+
+        Raises:
+            ValueError: The file is corrupt. Ignoring it would enable what the user disabled.
+        """
+        try:
+            data = orjson.loads(self._file.read_bytes())
+            return {str(id): bool(is_enabled) for id, is_enabled in data["toggles"].items()}
+        except FileNotFoundError:
+            return {}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{self._file} is corrupt ({error}). Repair or delete it.") from None
+
+    def set(self, id: str, is_enabled: bool) -> None:
+        """Set a flag. Durable on return."""
+        self._file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        descriptor = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
+        try:
+            with locked(descriptor):
+                flags = dict(self.read()) | {id: is_enabled}
+                data = {"schemaVersion": 1, "toggles": flags}
+                write_atomic(self._file, orjson.dumps(data, option=orjson.OPT_INDENT_2))
+        finally:
+            os.close(descriptor)

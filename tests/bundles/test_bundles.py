@@ -1,0 +1,203 @@
+"""Operations on bundles, as every interface uses them."""
+
+import pytest
+from uuid_utils.compat import uuid7
+
+from onetool.domain.bundles.bundle import (
+    AlreadyExists,
+    BundleConflict,
+    BundleFilter,
+    BundleNotFound,
+    InvalidBundle,
+    ReadOnlyBundle,
+)
+from onetool.domain.bundles.page_tokens import MAX_LENGTH, read_token, write_token
+from onetool.testing import memory_runtime
+from support.openapi_documents import PETSTORE
+
+PYTHON = {"type": "python", "pythonImpl": {"func": "time.now"}}
+EVERYTHING = BundleFilter(include_disabled=True)
+
+
+async def new_bundle(bundles, slug="mine", **fields):
+    bundle, _ = await bundles.put_bundle(str(uuid7()), {"slug": slug, **fields})
+    return bundle
+
+
+async def test_pack_is_a_read_only_bundle():
+    """It and its tools can be enabled and disabled, but not replaced, deleted or exported."""
+    async with memory_runtime() as ot:
+        bundles = ot.runtime.state.bundles
+        page = await bundles.list_bundles(EVERYTHING, None, 100)
+        time = next(bundle for bundle in page.items if bundle.slug == "time")
+        now = (time.id, "now", "current")
+        assert (await bundles.bundle(time.id)).is_built_in
+        for attempt in (
+            bundles.put_bundle(time.id, {"slug": "x"}),
+            bundles.delete_bundle(time.id),
+            bundles.put_tool((time.id, "new", "v1"), PYTHON),
+            bundles.delete_tool(now),
+            ot.runtime.state.transfer.export(time.id),
+        ):
+            with pytest.raises(ReadOnlyBundle, match="is read-only"):
+                await attempt
+        with pytest.raises(BundleNotFound):
+            await bundles.tool((time.id, "nwo", "current"))
+        assert (await bundles.set_tool_enabled(now, False)).tool.is_enabled is False
+        assert (await ot.call("time.now")).meta.reason == "disabled"
+        assert (await bundles.set_tool_enabled(now, True)).tool.is_enabled
+        await bundles.set_bundle_enabled(time.id, False)
+        assert "its bundle is disabled" in (await ot.call("time.now")).error.message
+        with pytest.raises(BundleConflict, match="is disabled"):
+            await bundles.set_tool_enabled(now, True)
+        assert (await ot.run("ot.tools(info='list', pattern='time.')")).data == []
+        await bundles.set_bundle_enabled(time.id, True)
+        assert (await ot.call("time.now")).ok
+
+
+async def test_pages_contain_virtual_and_stored_tools_once():
+    """Regardless of the page size."""
+    async with memory_runtime() as ot:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        for number in range(5):
+            await bundles.put_tool((mine.id, f"t{number}", "v1"), PYTHON)
+
+        async def read_all(list_page, size):
+            items, after = [], None
+            while True:
+                page = await list_page(EVERYTHING, after, size)
+                items += page.items
+                after = page.next
+                if after is None:
+                    return items
+
+        all_tools = await read_all(bundles.list_tools, 1000)
+        assert len({tool.tool.id for tool in all_tools}) == len(all_tools) > 20
+        for size in (1, 2, 3, len(all_tools) - 5, len(all_tools) - 1, len(all_tools)):
+            assert await read_all(bundles.list_tools, size) == all_tools
+        all_bundles = await read_all(bundles.list_bundles, 1000)
+        for size in (1, len(all_bundles) - 1, len(all_bundles)):
+            assert await read_all(bundles.list_bundles, size) == all_bundles
+
+
+async def test_limits_and_invalid_numbers():
+    async with memory_runtime(settings={"execution": {"max_tools": 1}}) as ot:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        odd = {**PYTHON, "argSchema": {"type": "object", "default": 2**70}}
+        with pytest.raises(InvalidBundle, match="64 bits"):
+            await bundles.put_tool((mine.id, "odd", "v1"), odd)
+        with pytest.raises(InvalidBundle, match="NaN"):
+            await bundles.put_tool(
+                (mine.id, "odd", "v1"), {**PYTHON, "argSchema": {"type": "object", "x": float("inf")}}
+            )
+        await bundles.put_tool((mine.id, "a", "v1"), PYTHON)
+        with pytest.raises(BundleConflict, match=r"execution\.max_tools"):
+            await bundles.put_tool((mine.id, "b", "v1"), PYTHON)
+        with pytest.raises(BundleNotFound):
+            await bundles.delete_tool((mine.id, "b", "v1"))
+        with pytest.raises(BundleNotFound):
+            await bundles.set_tool_enabled((mine.id, "b", "v1"), True)
+        await bundles.delete_bundle(mine.id)
+        with pytest.raises(BundleNotFound):
+            await bundles.tool((mine.id, "a", "v1"))
+        assert await bundles.reap() == []
+
+
+async def test_cached_tool_name_is_invalidated_by_a_change():
+    async with memory_runtime() as ot:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        key = (mine.id, "a", "v1")
+        await bundles.put_tool(key, PYTHON)
+        assert await bundles.tool_name(key) == await bundles.tool_name(key) == "mine.a@v1"
+        await bundles.delete_tool(key)
+        with pytest.raises(BundleNotFound):
+            await bundles.tool_name(key)
+
+
+async def test_rate_limit_of_a_stored_tool():
+    """The error says how long to wait."""
+    async with memory_runtime() as ot:
+        mine = await new_bundle(ot.runtime.state.bundles)
+        await ot.runtime.state.bundles.put_tool(
+            (mine.id, "a", "v1"), {**PYTHON, "limits": {"maxCallsPerMinute": 2}}
+        )
+        results = [await ot.call("mine.a") for _ in range(3)]
+        assert [result.ok for result in results] == [True, True, False]
+        assert results[2].meta.reason == "rate_limited"
+        assert "Try again in 30 s" in results[2].error.message
+
+
+async def test_openapi_document_becomes_a_disabled_bundle():
+    """The import warns if a secret that the tools use already exists."""
+    async with memory_runtime(secrets={"PETSTORE_TOKEN": "hunter2hunter2"}) as ot:
+        transfer, bundles = ot.runtime.state.transfer, ot.runtime.state.bundles
+        imported = await transfer.import_openapi(PETSTORE)
+        assert imported["tools"] >= 2
+        assert imported["bundle"].is_enabled is False
+        tools = (await bundles.list_tools(EVERYTHING, None, 200)).items
+        mine = [tool for tool in tools if tool.bundle.id == imported["bundle"].id]
+        assert len(mine) == imported["tools"]
+        assert (await ot.call(mine[0].name)).meta.reason == "disabled"
+        assert [
+            text for text in imported["warnings"] if "already" in text
+        ] or "PETSTORE_TOKEN" not in imported["secrets"]
+
+
+async def test_exported_bundle_can_be_imported():
+    """Also if a deleted bundle has its id, but not if the bundle exists."""
+    async with memory_runtime() as ot, memory_runtime() as other:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        for number in range(3):
+            await bundles.put_tool((mine.id, f"t{number}", "v1"), PYTHON)
+        content = await ot.runtime.state.transfer.export(mine.id)
+        bundle, number = await other.runtime.state.transfer.import_archive(content)
+        assert (bundle.id, bundle.is_enabled, number) == (mine.id, False, 3)
+        assert (await other.runtime.state.bundles.tool((mine.id, "t1", "v1"))).tool.python_impl == {
+            "func": "time.now"
+        }
+        with pytest.raises(BundleConflict, match="already exists"):
+            await ot.runtime.state.transfer.import_archive(content)
+        await bundles.delete_bundle(mine.id)
+        await ot.runtime.state.transfer.import_archive(content)
+        await bundles.delete_tool((mine.id, "t0", "v1"))
+        await bundles.delete_bundle(mine.id)
+        await bundles.put_bundle(mine.id, {"slug": "mine"})
+        await bundles.put_tool((mine.id, "t0", "v1"), PYTHON)
+        await bundles.delete_bundle(mine.id)
+        with pytest.raises(AlreadyExists):
+            await ot.runtime.state.transfer.import_archive(content)
+
+
+async def test_stored_tool_with_a_registered_function_is_found():
+    async with memory_runtime() as ot:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        await bundles.put_tool((mine.id, "a", "v1"), PYTHON)
+        stored = await bundles.tool((mine.id, "a", "v1"))
+        assert await bundles.disabled_reason(stored) == ""
+        assert [tool.name for tool in await bundles.search("a", BundleFilter())][:1] == ["mine.a"]
+        assert await bundles.search("...", BundleFilter()) == []
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        "nonsense",
+        "\x00",
+        "x" * (MAX_LENGTH + 1),
+        write_token({"kind": "tools"}),
+        write_token({"kind": "tools", "off": 1}),
+        write_token({"kind": "bundles", "off": True}),
+    ],
+)
+def test_invalid_page_token_is_rejected(token):
+    with pytest.raises(InvalidBundle, match="pageToken"):
+        read_token(token, {"kind": "tools", "off": True})
+    assert (
+        read_token(write_token({"kind": "tools", "off": False}), {"kind": "tools", "off": True})["off"]
+        is False
+    )

@@ -1,0 +1,174 @@
+"""Manifests of MCP servers: names, pins and changes."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onetool.domain.servers import manifest as manifest_module
+from onetool.domain.servers.manifest import (
+    CHANGED,
+    INSTRUCTIONS,
+    NAME_CONFLICT,
+    ServerManifest,
+    ServerTool,
+    approve,
+    merge,
+    new_tool_names,
+    python_names,
+    quarantine_reason,
+    safe_name,
+)
+
+
+def tool(name, description="Does it.", **fields):
+    return ServerTool(name=name, description=description, input_schema={"type": "object"}, **fields)
+
+
+def names_of(*names):
+    return python_names(merge(None, [tool(name) for name in names], 1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("read", "read"),
+        ("read-file.now", "read_file_now"),
+        ("class", "_class"),
+        ("2d", "_2d"),
+        ("", "_"),
+        ("__init__", "init"),
+        ("____", "_"),
+        ("ﬁle", "file"),
+        ("größe", "größe"),
+        ("a b/c", "a_b_c"),
+        ("x" * 999, "x" * 128),
+        ("\u0660x", "_\u0660x"),
+        ("\u2460x", "_1x"),
+        ("\u0bf0x", "__x"),
+    ],
+)
+def test_names_become_python_identifiers(name, expected):
+    """Covers dashes, dots, keywords, leading digits and dunder names."""
+    assert safe_name(name) == expected
+    assert safe_name(name).isidentifier()
+
+
+@given(st.lists(st.text(max_size=8), unique=True, max_size=8))
+def test_every_tool_has_a_unique_python_name(names):
+    by_name = names_of(*names)
+    assert set(by_name) == set(names)
+    assert len(set(by_name.values())) == len(names)
+    assert all(name.isidentifier() for name in by_name.values())
+
+
+def test_second_tool_with_the_same_python_name_gets_a_suffix():
+    """The suffix is longer if the short one is also in use."""
+    by_name = names_of("a-b", "a.b")
+    assert by_name["a-b"] == "a_b"
+    assert by_name["a.b"].startswith("a_b_")
+    assert len(by_name["a.b"]) == len("a_b_") + 6
+    longer = names_of("a-b", by_name["a.b"], "a.b")
+    assert len(longer["a.b"]) == len("a_b_") + 8
+
+
+def test_known_tool_retains_its_python_name():
+    """A new tool cannot claim the name, even if it is listed first."""
+    old = merge(None, [tool("read-file")], 1.0)
+    new = merge(old, [tool("read_file"), tool("read-file")], 2.0)
+    assert python_names(new)["read-file"] == "read_file"
+    assert quarantine_reason(new, new.tools[0]) == NAME_CONFLICT
+    assert quarantine_reason(new, new.tools[1]) == ""
+
+
+def test_changed_tool_is_quarantined_until_approved():
+    """The old definition is retained for the diff until approval pins the new one."""
+    old = merge(None, [tool("a"), tool("b")], 1.0)
+    new = merge(old, [tool("a", "Now it does more."), tool("b"), tool("c")], 2.0)
+    changed = new.find("a")
+    assert quarantine_reason(new, changed) == CHANGED
+    assert new.previous == {"a": tool("a")}
+    assert new_tool_names(old, new) == ["c"]
+    assert new_tool_names(None, new) == []
+    assert merge(new, new.tools, 3.0).previous == {"a": tool("a")}
+    approved = approve(new, ["a"])
+    assert quarantine_reason(approved, changed) == ""
+    assert approved.previous == {}
+    assert merge(approved, [tool("a"), tool("b")], 3.0).previous["a"] == changed
+    assert merge(new, old.tools, 3.0).previous == {"c": tool("c")}
+
+
+def test_removed_tool_stays_pinned():
+    """It cannot return with another definition."""
+    gone = merge(merge(None, [tool("a")], 1.0), [], 2.0)
+    assert gone.find("a") is None
+    back = merge(gone, [tool("a", "Other.")], 3.0)
+    assert quarantine_reason(back, back.tools[0]) == CHANGED
+    assert back.previous == {"a": tool("a")}
+
+
+def test_pins_of_removed_tools_are_limited(monkeypatch):
+    """A server that lists other tools every time cannot fill the disk."""
+    monkeypatch.setattr(manifest_module, "MAX_TOOLS", 2)
+    manifest = merge(None, [tool("t0")], 0.0)
+    for number in range(1, 6):
+        manifest = merge(manifest, [tool(f"t{number}")], float(number))
+    assert list(manifest.pins) == ["t3", "t4", "t5"]
+    assert set(manifest.previous) == {"t3", "t4"}
+
+
+def test_pin_covers_every_part_of_a_definition():
+    """The order of keys does not matter."""
+    pins = {
+        tool("a").pin,
+        tool("b").pin,
+        tool("a", "x").pin,
+        tool("a", output_schema={}).pin,
+        tool("a", annotations={"readOnlyHint": True}).pin,
+        ServerTool(name="a", description="Does it.", input_schema={"type": "object", "x": 1}).pin,
+    }
+    assert len(pins) == 6
+    ordered = ServerTool(name="a", input_schema={"a": 1, "b": 2})
+    assert ordered.pin == ServerTool(name="a", input_schema={"b": 2, "a": 1}).pin
+
+
+def test_tool_with_findings_is_quarantined_until_approved():
+    """This also applies to a tool that is listed for the first time."""
+    manifest = merge(None, [tool("a")], 1.0)
+    listed = manifest.tools[0]
+    assert quarantine_reason(manifest, listed, ["says: ignore"]) == f"{INSTRUCTIONS}: says: ignore"
+    assert quarantine_reason(approve(manifest, [listed.name]), listed, ["says: ignore"]) == ""
+
+
+def test_texts_include_schemas_keys_and_annotations():
+    schema = {"properties": {"x": {"description": "deep", "enum": ["one", 2, None]}}}
+    definition = ServerTool(name="n", description="top", input_schema=schema, annotations={"title": "shown"})
+    assert {"top", "deep", "one", "x", "shown"} <= set(definition.texts())
+
+
+@pytest.mark.parametrize(
+    ("hints", "read_only"),
+    [
+        ({}, False),
+        ({"readOnlyHint": True}, True),
+        ({"readOnlyHint": False}, False),
+        ({"readOnlyHint": True, "destructiveHint": True}, False),
+        ({"destructiveHint": False}, False),
+    ],
+)
+def test_tool_is_read_only_only_if_the_server_declares_it(hints, read_only):
+    assert tool("a", annotations=hints).read_only is read_only
+
+
+def test_first_of_two_tools_with_the_same_name_is_used():
+    manifest = merge(None, [tool("a"), tool("b"), tool("a", "again")], 1.0)
+    listed = [(definition.name, definition.description) for definition in manifest.tools]
+    assert listed == [("a", "Does it."), ("b", "Does it.")]
+
+
+def test_manifest_round_trips_through_json():
+    """Integers may have any size."""
+    large = ServerTool(name="b", input_schema={"maximum": 10**30}, output_schema={"type": "object"})
+    manifest = approve(merge(merge(None, [tool("a"), large], 1.0), [tool("a", "x"), large], 2.0), ["b"])
+    assert ServerManifest.from_json(json.loads(json.dumps(manifest.to_json()))) == manifest

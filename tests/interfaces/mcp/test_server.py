@@ -1,0 +1,249 @@
+"""The MCP interface with the official client, over stdio and HTTP."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+
+from onetool.domain.calls.caller import Caller
+from onetool.interfaces.mcp.exposure import EXPOSURES
+from onetool.interfaces.mcp.server import _elicitation, create_server
+from onetool.interfaces.mcp.transports import http_app
+from onetool.testing import memory_runtime
+from support import rest_in_process as rest_app
+from support.waiting import HANG_S
+
+NOISY = """
+import os, subprocess, sys
+
+def shout() -> str:
+    print("to stdout")
+    os.write(1, b"past Python\\n")
+    subprocess.run(["echo", "from a child"])
+    return "quiet"
+"""
+
+
+def slow(ctx: Any) -> str:
+    """Report progress and return."""
+    ctx.progress(1, 2, "half")
+    return "done"
+
+
+@asynccontextmanager
+async def over_stdio(*args: str, mode: str = "auto"):
+    """Connect a client to an `onetool mcp` process."""
+    env = {name: value for name, value in os.environ.items() if name.startswith(("ONETOOL", "PATH"))}
+    server = StdioServerParameters(command=sys.executable, args=["-m", "onetool", "mcp", *args], env=env)
+    async with Client(stdio_client(server), mode=mode) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(runtime, expose="run"):
+    """Connect a client to `/mcp` of the REST server."""
+    async with (
+        http_app(create_server(runtime, expose)) as app,
+        rest_app.serve_rest(runtime, mounts={"/mcp": app}) as rest,
+        Client(streamable_http_client(f"{str(rest.base_url).rstrip('/')}/mcp", http_client=rest)) as client,
+    ):
+        yield client
+
+
+async def call(client: Client, tool: str, **args: Any) -> tuple[bool, str]:
+    result = await client.call_tool(tool, args)
+    (part,) = result.content
+    assert result.structured_content is None
+    return result.is_error, part.text
+
+
+@pytest.mark.linux
+async def test_one_tool_over_stdio(home):
+    """The model sees `run`. Output of tools does not reach the protocol."""
+    home.write("tools/noisy.py", NOISY)
+    home.write("prompts.yaml", "instructions: Be brief.\n")
+    async with over_stdio() as client:
+        (tool,) = (await client.list_tools()).tools
+        assert tool.name == "run"
+        assert "Be brief." in client.instructions
+        assert await call(client, "run", command="noisy.shout()") == (False, "quiet")
+        assert await call(client, "run", command="print(1)\ntools.echo(message=[1, {'a': 2}])") == (
+            False,
+            "1\n[1, {a: 2}]",
+        )
+        assert await call(client, "run", command="1 / 0") == (
+            True,
+            "Error: line 1: ZeroDivisionError: division by zero",
+        )
+        assert (await call(client, "run"))[0]
+        assert (await call(client, "rnu"))[1] == "Error: Tool not found: 'rnu'. Did you mean run?"
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_clients_with_and_without_handshake(home, mode):
+    async with over_stdio(mode=mode) as client:
+        assert await call(client, "run", command="40 + 2") == (False, "42")
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("how", ["stdin", "stdout", "SIGTERM"])
+def test_the_server_exits_when_its_client_disconnects(home, how):
+    """Stdout contains only the protocol, and stderr no traceback."""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = subprocess.Popen([sys.executable, "-m", "onetool", "mcp"], text=True, **pipes)
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        },
+    }
+    process.stdin.write(json.dumps(hello) + "\n")
+    process.stdin.flush()
+    assert json.loads(process.stdout.readline())["result"]["serverInfo"]["name"] == "onetool"
+    if how == "stdin":
+        process.stdin.close()
+    elif how == "stdout":
+        process.stdout.close()
+        process.stdin.write(json.dumps(hello | {"id": 2}) + "\n")
+        process.stdin.flush()
+    else:
+        process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == (1 if how == "stdout" else 0)  # the response was not delivered
+    assert process.stderr.read() == ""
+    assert how == "stdout" or process.stdout.read() == ""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        pipe.close()
+
+
+async def test_every_exposure_calls_the_same_tools():
+
+    def add(a: int, b: int = 1) -> int:
+        """Add two numbers."""
+        return a + b
+
+    async with memory_runtime({"demo": [add]}) as ot:
+        async with over_http(ot.runtime, "search") as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == ["find_tools", "call_tool"]
+            is_error, text = await call(client, "find_tools", query="add two numbers", limit=1)
+            assert (is_error, text) == (False, "demo.add(a: int, b: int = 1) -> int: Add two numbers.")
+            assert await call(client, "call_tool", name="demo.add", args={"a": 2}) == (False, "3")
+            is_error, text = await call(client, "call_tool", name="demo.ad")
+            assert (is_error, "Did you mean demo.add?" in text) == (True, True)
+            assert (await call(client, "call_tool", args=1))[0]
+            assert (await call(client, "call_tol"))[1].endswith("Did you mean call_tool?")
+        async with over_http(ot.runtime, "all") as client:
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert tools["demo__add"].input_schema["required"] == ["a"]
+            assert await call(client, "demo__add", a=2, b=5) == (False, "7")
+            assert (await call(client, "demo__ad", a=2))[0]
+        async with over_http(ot.runtime) as client:
+            assert await call(client, "run", command="demo.add(a=1)") == (False, "2")
+
+
+async def test_a_large_result_is_returned_as_a_handle():
+
+    def flood() -> str:
+        """Return a long text."""
+        return "line\n" * 50_000
+
+    async with memory_runtime({"demo": [flood]}) as ot, over_http(ot.runtime, "all") as client:
+        is_error, text = await call(client, "demo__flood")
+        assert not is_error
+        assert len(text) < 5_000
+        assert "ot.result(handle=" in text
+
+
+async def test_progress_reaches_the_client():
+    received = []
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        received.append((done, total, message))
+
+    async with memory_runtime({"demo": [slow]}) as ot, over_http(ot.runtime, "all") as client:
+        result = await client.call_tool("demo__slow", {}, progress_callback=on_progress)
+        assert result.content[0].text == "done"
+    assert received == [(1, 2, "half")]
+
+
+async def test_cancelling_in_the_client_cancels_the_call():
+    started, finished = asyncio.Event(), asyncio.Event()
+
+    async def wait() -> str:
+        """Wait."""
+        started.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            finished.set()
+        return ""
+
+    settings = {"execution": {"timeout_s": 3600}}
+    async with (
+        memory_runtime({"demo": [wait]}, settings=settings) as ot,
+        over_http(ot.runtime, "all") as client,
+        asyncio.timeout(HANG_S),
+    ):
+        calling = asyncio.ensure_future(client.call_tool("demo__wait", {}))
+        await started.wait()
+        calling.cancel()
+        await finished.wait()
+
+
+@pytest.mark.parametrize(("policy", "is_denied"), [("allow", False), ("deny", True), ("ask", True)])
+async def test_approval_policy_of_tools_that_are_not_read_only(policy, is_denied):
+    """With `ask`, a client that cannot ask its user is denied."""
+    from onetool.sdk import tool
+
+    @tool(read_only=False)
+    def wipe() -> str:
+        """Change something."""
+        return "wiped"
+
+    settings = {"approval": {"mcp": policy}}
+    async with (
+        memory_runtime({"demo": [wipe]}, settings=settings) as ot,
+        over_http(ot.runtime, "all") as client,
+    ):
+        assert (await call(client, "demo__wipe"))[0] is is_denied
+
+
+def test_the_approval_question_contains_every_argument():
+    """Long values are truncated, so that they do not hide the others."""
+    question = _elicitation("fs.write", {"note": "a" * 5_000, "path": "/etc/passwd"})
+    assert '- path: "/etc/passwd"' in question
+    assert "aaa ... aaa" in question
+    assert len(question) < 1_000
+
+
+async def test_instructions_and_the_run_tool_are_small():
+    """At most 400 tokens, regardless of the number of tools."""
+    async with memory_runtime() as ot:
+        caller = Caller(interface="mcp")
+        tools, _ = await EXPOSURES["run"](ot.runtime).page(None, caller)
+        size = sum(len(json.dumps([tool.name, tool.description, tool.input_schema])) for tool in tools)
+        size += len(create_server(ot.runtime, "run").instructions)
+        assert size / 4 <= 400
+
+
+async def test_token_and_host_are_checked_for_mcp():
+    async with (
+        memory_runtime() as ot,
+        http_app(create_server(ot.runtime, "run")) as app,
+        rest_app.serve_rest(ot.runtime, mounts={"/mcp": app}) as rest,
+    ):
+        assert (await rest.post("/mcp", headers={"Authorization": "Bearer no"})).status_code == 401
+        assert (await rest.post("/mcp", headers={"Host": "evil.test"})).status_code == 403

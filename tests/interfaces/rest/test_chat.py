@@ -1,0 +1,306 @@
+"""The chat over a socket: events, approvals, disconnects and errors."""
+
+import asyncio
+import json
+import threading
+
+import pytest
+
+from onetool.domain.errors import SettingsError
+from onetool.interfaces.rest.active_chats import ActiveChats
+from onetool.interfaces.rest.approvals import MAX_SESSIONS, PendingApprovals
+from onetool.interfaces.rest.schemas.chat import ChatBody
+from onetool.sdk import tool
+from onetool.testing import memory_runtime
+from support.chat_client import SETTINGS, collect_events, question, read_events, write_script
+from support.rest_in_process import serve_rest
+from support.scripted_model import scripted_calls
+from support.waiting import HANG_S, until
+
+SECRET = "hunter2hunter2"
+
+
+class Probes:
+    """Tools that report to the test."""
+
+    def __init__(self) -> None:
+        self.started, self.cancelled, self.changed = asyncio.Event(), asyncio.Event(), 0
+        probes = self
+
+        async def wait() -> str:
+            """Wait forever."""
+            probes.started.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                probes.cancelled.set()
+                raise
+            return "never"
+
+        @tool(read_only=False)
+        def change(what: str) -> str:
+            """Change something."""
+            probes.changed += 1
+            return f"changed {what}"
+
+        def leak() -> str:
+            """Return a secret."""
+            return f"the key is {SECRET}"
+
+        self.packs = {"demo": [wait, change, leak]}
+
+
+@pytest.fixture
+async def probes():
+    return Probes()
+
+
+@pytest.fixture
+async def client(probes, tmp_path):
+    settings = SETTINGS | {"execution": {"timeout_s": 3600}}
+    runtime = memory_runtime(probes.packs, settings=settings, secrets={"KEY": SECRET}, cwd=tmp_path)
+    async with runtime as ot, serve_rest(ot.runtime) as client:
+        yield client
+
+
+async def test_a_question_is_streamed_from_session_to_done(client, tmp_path):
+    """Calls, results and text are in order. `done` has the output of `onetool ask --json`."""
+    write_script(
+        tmp_path, scripted_calls(("time.now", {})), {"text": "one\ntwo\r\n\nevent: x", "expect": "iso"}
+    )
+    events = await collect_events(client, question())
+    kinds = [kind for kind, _ in events]
+    assert kinds[:3] == ["session", "call", "result"]
+    assert kinds[-1] == "done"
+    assert set(kinds[3:-1]) == {"text"}
+    text = "".join(data["text"] for kind, data in events if kind == "text")
+    call, result, answer = events[1][1], events[2][1], events[-1][1]
+    assert text == answer["answer"] == "one\ntwo\r\n\nevent: x"
+    assert call == {"id": "call_1", "name": "time.now", "args": {}}
+    assert (result["id"], result["ok"], result["meta"]["tool"]) == ("call_1", True, "time.now")
+    assert (answer["session"], answer["provider"]) == (events[0][1]["id"], "scripted")
+    assert answer["toolResults"][0]["data"] == result["data"]
+    assert {"toolCalls", "toolError", "tokens", "cost", "error", "model"} <= answer.keys()
+
+
+async def test_a_session_can_be_continued_and_shown(client, tmp_path):
+    write_script(tmp_path, scripted_calls(("demo.leak", {})), {"text": "Hello."})
+    await collect_events(client, question(session="work"))
+    write_script(tmp_path, {"text": "Again."})
+    events = await collect_events(client, question(session="work", text="More."))
+    assert events[0] == ("session", {"id": "work"})
+    session = (await client.get("/sessions/work")).json()
+    assert [message["role"] for message in session["messages"]] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+    assert session["title"] == "Go."
+    request, response = session["messages"][1:3]
+    assert request["calls"] == [{"id": "call_1", "name": "demo.leak", "args": {}}]
+    assert (response["callId"], response["failed"]) == ("call_1", False)
+    assert all(message["at"] > 1e9 for message in session["messages"])
+    assert SECRET not in json.dumps([events, session])
+
+
+async def test_events_contain_no_secrets(client, tmp_path):
+    """Neither results of tools nor text of the model."""
+    write_script(tmp_path, scripted_calls(("demo.leak", {})), {"text": f"It is {SECRET} ."})
+    async with client.stream("POST", "/chat", json=question()) as response:
+        assert SECRET not in (await response.aread()).decode()
+
+
+async def ask_with_decisions(client, decisions, **fields):
+    """Ask a question and decide each approval. Return all events, and the statuses of the decisions."""
+    events, statuses = [], []
+    async with client.stream("POST", "/chat", json=question(**fields)) as response:
+        async for kind, data in read_events(response):
+            events.append((kind, data))
+            if kind == "approval":
+                body = {"decision": decisions.pop(0)}
+                for _ in range(2):
+                    decided = await client.post(f"/chat/approvals/{data['id']}", json=body)
+                    statuses.append(decided.status_code)
+    return events, statuses
+
+
+async def test_a_tool_that_is_not_read_only_runs_only_if_approved(client, tmp_path, probes):
+    """Each approval can be decided once."""
+    write_script(tmp_path, scripted_calls(("demo.change", {"what": "it"})), {"text": "Done."})
+    events, statuses = await ask_with_decisions(client, ["approve"])
+    approvals = [data for kind, data in events if kind == "approval"]
+    assert [(approval["tool"], approval["args"]) for approval in approvals] == [
+        ("demo.change", {"what": "it"})
+    ]
+    assert statuses == [204, 404]
+    assert probes.changed == 1
+    events, _ = await ask_with_decisions(client, ["deny"])
+    failed = next(data for kind, data in events if kind == "result")
+    assert (failed["ok"], failed["meta"]["reason"]) == (False, "needs_approval")
+    assert probes.changed == 1
+
+
+async def test_always_applies_to_one_tool_in_one_session(client, tmp_path, probes):
+    """Until the session is deleted."""
+    turn = scripted_calls(("demo.change", {"what": "it"}))
+    write_script(tmp_path, turn, turn, {"text": "Done."})
+    _, statuses = await ask_with_decisions(client, ["always"], session="one")
+    assert (statuses, probes.changed) == ([204, 404], 2)
+    _, statuses = await ask_with_decisions(client, [], session="one")
+    assert (statuses, probes.changed) == ([], 4)
+    _, statuses = await ask_with_decisions(client, ["deny", "deny"], session="other")
+    assert (len(statuses), probes.changed) == (4, 4)
+    assert (await client.delete("/sessions/one")).status_code == 204
+    _, statuses = await ask_with_decisions(client, ["deny", "deny"], session="one")
+    assert (len(statuses), probes.changed) == (4, 4)
+
+
+async def test_an_approval_without_a_decision_is_denied():
+    """A late decision has no effect. The oldest `always` decisions are discarded."""
+    questions = []
+    approvals = PendingApprovals(lambda: "q1", timeout_s=0.01)
+    assert await approvals.handler("s", questions.append)("demo.change", {"a": 1}) is False
+    assert questions == [{"id": "q1", "tool": "demo.change", "args": {"a": 1}}]
+    assert approvals.decide("q1", "approve") is False
+
+    approvals = PendingApprovals(lambda: "q2")
+
+    def approve_always(question):
+        assert approvals.decide(question["id"], "always")
+
+    for number in range(MAX_SESSIONS + 1):
+        assert await approvals.handler(f"s{number}", approve_always)("demo.change", {})
+    assert await approvals.handler("s1", pytest.fail)("demo.change", {})
+    discarded = asyncio.ensure_future(approvals.handler("s0", questions.append)("demo.change", {}))
+    await asyncio.sleep(0)
+    assert questions[-1]["id"] == "q2"
+    assert approvals.decide("q2", "deny")
+    assert await discarded is False
+
+
+async def test_a_disconnect_cancels_the_tools_and_stores_the_conversation(client, tmp_path, probes):
+    """The call is marked as failed, and the session is free again."""
+    write_script(tmp_path, {"text": "Looking.", **scripted_calls(("demo.wait", {}))}, {"text": "Never said."})
+    async with client.stream("POST", "/chat", json=question(session="left")):
+        await probes.started.wait()
+        busy = await client.post("/chat", json=question(session="left"))
+        assert (busy.status_code, "is busy" in busy.json()["detail"]) == (409, True)
+        assert (await client.delete("/sessions/left")).status_code == 409
+    async with asyncio.timeout(HANG_S):
+        await probes.cancelled.wait()
+    messages = (await client.get("/sessions/left")).json()["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+    assert (messages[1]["text"], messages[2]["failed"]) == ("Looking.", True)
+    write_script(tmp_path, {"text": "Here."})
+    assert (await collect_events(client, question(session="left")))[-1][1]["answer"] == "Here."
+
+
+async def test_sessions_run_concurrently(client, tmp_path, probes):
+    write_script(tmp_path, scripted_calls(("demo.wait", {})))
+    async with client.stream("POST", "/chat", json=question(session="slow")):
+        await probes.started.wait()
+        write_script(tmp_path, {"text": "Quick."})
+        events = await collect_events(client, question(session="fast"))
+        assert events[-1][1]["answer"] == "Quick."
+
+
+async def test_heartbeats_are_sent_while_there_are_no_events(client, tmp_path, monkeypatch, probes):
+    """They keep proxies from closing the connection."""
+    monkeypatch.setattr("onetool.interfaces.rest.active_chats.HEARTBEAT_S", 0.01)
+    write_script(tmp_path, scripted_calls(("demo.wait", {})))
+    async with client.stream("POST", "/chat", json=question()) as response:
+        async with asyncio.timeout(HANG_S):
+            async for line in response.aiter_lines():
+                if line == ": heartbeat":
+                    break
+
+
+async def test_a_question_cannot_select_the_script_file(client, tmp_path):
+    """Only the settings can. Otherwise clients could read any file."""
+    write_script(tmp_path, {"text": "From the settings."})
+    (tmp_path / "other.json").write_text('[{"text": "hunter2"}]')
+    for model in ("other.json", str(tmp_path / "other.json"), "/etc/passwd"):
+        events = await collect_events(client, question(model=model))
+        assert events[-1][1]["answer"] == "From the settings."
+
+
+async def test_invalid_questions_are_rejected_before_the_stream(client, tmp_path):
+    """The response is a problem, not an event."""
+    write_script(tmp_path, {"text": "Hi."})
+    for body, status, message in [
+        (question(provider="opnai"), 400, "Did you mean openai"),
+        (question(session="../../etc/passwd"), 400, "Invalid session name"),
+        (question(session=""), 400, "Invalid session name"),
+        (question(text="  "), 400, "text"),
+        (question(tools="some"), 400, "tools"),
+        (question(yes=True), 400, "yes: unknown field"),
+    ]:
+        response = await client.post("/chat", json=body)
+        assert (response.status_code, message in response.json()["detail"]) == (status, True), response.text
+        assert response.headers["content-type"] == "application/problem+json"
+    assert (await client.post("/chat/approvals/x", json={"decision": "approve"})).status_code == 404
+    assert (await client.post("/chat/approvals/x", json={"decision": "yes"})).status_code == 400
+
+
+async def test_a_failure_of_the_model_ends_the_stream_with_the_reason(client, tmp_path):
+    """The last event is always `done`, and the messages so far are stored."""
+    write_script(tmp_path, {"error": {"kind": "rate_limited", "message": "Slow down."}})
+    events = await collect_events(client, question(session="failed"))
+    assert events[-1][1]["error"] == {"kind": "rate_limited", "message": "Slow down."}
+    assert len((await client.get("/sessions/failed")).json()["messages"]) == 1
+
+
+async def test_only_allowed_tools_are_called(client, tmp_path, probes):
+    write_script(tmp_path, scripted_calls(("demo.leak", {})), {"text": "No."})
+    events = await collect_events(client, question(toolAllow=["time.now"]))
+    assert events[-1][1]["toolResults"][0]["meta"]["reason"] == "not_allowed"
+    for options in ({"toolAllow": []}, {"withTools": False, "tools": "search"}):
+        assert (await collect_events(client, question(**options)))[-1][1]["toolResults"] == []
+
+
+class Sessions:
+    """A session store that fails or blocks."""
+
+    def __init__(self, error=None):
+        self.error, self.reached, self.resume = error, threading.Event(), threading.Event()
+
+    def append(self, session, records):
+        raise self.error
+
+    def read(self, session):
+        return ()
+
+    def reap(self, before, keep=None):
+        self.reached.set()
+        return 0 if self.error else self.resume.wait(HANG_S)
+
+
+async def test_an_internal_error_ends_the_stream(tmp_path):
+    """For example a full disk."""
+    write_script(tmp_path, {"text": "Hi."})
+    body = ChatBody(**question())
+    for error, message in [(OSError(28, "full"), "OSError"), (SettingsError("Act first."), "Act first.")]:
+        async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot:
+            ot.runtime.sessions = Sessions(error)
+            stream = await ActiveChats(ot.runtime).ask(body)
+            text = b"".join([part async for part in stream.body_iterator]).decode()
+        assert "event: done" in text
+        assert message in text
+
+
+async def test_a_disconnect_before_the_first_event_frees_the_session(tmp_path):
+    write_script(tmp_path, {"text": "Hi."})
+    body = ChatBody(**question(session="early"))
+    async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot:
+        ot.runtime.sessions = store = Sessions()
+        chats = ActiveChats(ot.runtime)
+        asking = asyncio.ensure_future(chats.ask(body))
+        assert await asyncio.to_thread(store.reached.wait, HANG_S)
+        assert chats.is_busy("early")
+        asking.cancel()
+        store.resume.set()
+        await asyncio.wait({asking})
+        await until(lambda: not chats.is_busy("early"))

@@ -1,0 +1,285 @@
+"""Errors of the REST API: status, message and access control."""
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from inline_snapshot import snapshot
+
+from onetool.bootstrap import open_runtime
+from onetool.interfaces.rest.auth.middleware import GuardMiddleware
+from onetool.interfaces.rest.server import create_server
+from onetool.settings.configuration import load_configuration
+from onetool.settings.paths import find_paths
+from onetool.testing import memory_runtime
+from support.rest_in_process import serve_rest
+
+ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
+BUNDLE, TOOL = f"/tools/bundles/{ID}", f"/tools/bundles/{ID}/tools/get/version/v1"
+PYTHON = {"type": "python", "pythonImpl": {"func": "time.now"}}
+HTTP = {"type": "http", "httpImpl": {"request": {"urlTemplate": "https://api.test/x"}}}
+OFF = "/tools/bundles/0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c88"
+
+
+def request_of(url: str) -> dict[str, Any]:
+    return {"type": "http", "httpImpl": {"request": {"urlTemplate": url}}}
+
+
+INVALID_REQUESTS: list[tuple[str, str, Any]] = [
+    ("PUT", "/tools/bundles/0198c5a0-7e4d-4c3a-8a51-1f0e5b2d9c77", {"slug": "a"}),
+    ("PUT", BUNDLE, {"slug": "a_b"}),
+    ("PUT", BUNDLE, {"slug": "x" * 65}),
+    ("PUT", BUNDLE, {"slug": "a", "isEnabled": "yes"}),
+    ("PUT", BUNDLE, {"slug": "a", "displayname": "A"}),
+    ("PUT", BUNDLE, "not an object"),
+    ("PATCH", BUNDLE, {"isEnabled": True, "slug": "b"}),
+    ("PATCH", BUNDLE[:-1] + "0", {"isEnabled": True}),
+    ("PUT", TOOL, PYTHON),
+    ("PUT", f"{BUNDLE}/tools/get/version/...", PYTHON),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", {"type": "ftp"}),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", {"type": "python", "pythonImpl": {"func": "time.nwo"}}),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", request_of("ftp://api.test/x")),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", request_of("https://${host}/x")),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", request_of("https://evil.test/x")),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", {**HTTP, "argSchema": {"type": "array"}}),
+    ("PUT", f"{BUNDLE}/tools/new/version/v1", {**HTTP, "argSchema": {"type": "objekt"}}),
+    ("PUT", f"{OFF}/tools/new/version/v1", PYTHON),
+    ("GET", f"{BUNDLE}/tools/gte/version/v1", None),
+    ("GET", "/tools/tools/search?q=%20", None),
+    ("GET", "/tools/tools?pageToken=nonsense", None),
+    ("GET", "/tools/bundles?pageSize=0", None),
+    ("POST", f"{TOOL}/invoke", {"args": {"zone": "x"}}),
+    ("POST", "/tools/call", {"name": "time.nwo"}),
+    ("POST", "/tools/call", {"name": "time.now", "args": []}),
+    ("DELETE", "/tools/tools", None),
+    ("GET", "/tols", None),
+]
+
+
+# ruff: noqa: E501 - messages
+async def test_messages_for_invalid_requests():
+    """Statuses and messages are part of the interface."""
+    messages = []
+    async with (
+        memory_runtime(settings={"allowedHosts": ["api.test"]}) as ot,
+        serve_rest(ot.runtime) as client,
+    ):
+        await client.put(BUNDLE, json={"slug": "mine"})
+        await client.put(TOOL, json=PYTHON)
+        await client.put(OFF, json={"slug": "off", "isEnabled": False})
+        for method, path, body in INVALID_REQUESTS:
+            response = await client.request(method, path, json=body)
+            data = response.json()
+            message = data["detail"] if "detail" in data else data["error"]["message"]
+            media_type = response.headers["content-type"]
+            assert media_type == ("application/problem+json" if "detail" in data else "application/json")
+            messages.append(f"{response.status_code} {message}")
+    assert messages == snapshot(
+        [
+            "400 bundleID '0198c5a0-7e4d-4c3a-8a51-1f0e5b2d9c77' is not a UUIDv7 such as 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77.",
+            "400 slug 'a_b' contains '_'. Allowed: letters, digits and dashes. Example: read-file",
+            "400 slug has 65 characters. Maximum: 64.",
+            "400 isEnabled: should be true or false, not 'yes'",
+            "400 displayname: unknown field. Did you mean displayName?",
+            "400 the body: should be a JSON object, not 'not an object'",
+            "400 slug: not allowed here.",
+            "404 There is no bundle 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c70.",
+            "409 'get' version 'v1' already exists and cannot be changed. Choose another version, or delete this one first.",
+            "400 version '...' contains only dots. Example: 1.0.0",
+            "400 type: should be 'python' or 'http', not 'ftp'",
+            "400 pythonImpl.func: no function 'time.nwo' is registered. Did you mean time.now?",
+            "400 request: urlTemplate 'ftp://api.test/x' must start with http:// or https://. Example: https://api.example.com/cities/${city}",
+            "400 request: urlTemplate has a placeholder in '${host}'. The host and port must be literal. Placeholders are allowed in the path, query, headers and body. Example: https://api.example.com/cities/${city}",
+            "400 request: urlTemplate has the host 'evil.test', which is not in allowedHosts. Add it there. Listed: api.test.",
+            '400 argSchema: must have "type": "object", because arguments are passed by name.',
+            "400 argSchema: not valid JSON Schema: \"objekt\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "409 Bundle 'off' is disabled. Enable it before you change its tools.",
+            "404 There is no tool 'gte' version 'v1' in bundle 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77.",
+            "400 q is empty. Example: /tools/tools/search?q=read",
+            "400 pageToken is not valid for this listing. Omit it to start at the first page.",
+            "400 pageSize: should be greater than or equal to 1, not '0'",
+            "400 Invalid arguments for time.now: unknown parameter 'zone'. Valid: none.",
+            "404 Tool not found: 'time.nwo'. Did you mean time.now?",
+            "400 args: should be a JSON object",
+            "405 Method DELETE is not allowed for /tools/tools.",
+            "404 Path /tols not found. See /openapi.json.",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "status", "message"),
+    [
+        ({"Authorization": ""}, 401, "Missing or wrong token"),
+        ({"Authorization": "Bearer wrong"}, 401, "Missing or wrong token"),
+        ({"Authorization": "Basic token-of-this-test"}, 401, "Missing or wrong token"),
+        ({"Host": "evil.test"}, 403, "--allow-host"),
+        ({"Host": "localhost.evil.test"}, 403, "--allow-host"),
+        ({"Origin": "https://evil.test"}, 403, "is not allowed"),
+        ({"Origin": "null"}, 403, "is not allowed"),
+        ({"Origin": "http://["}, 403, "is not allowed"),
+    ],
+)
+async def test_requests_with_wrong_token_host_or_origin_are_rejected(headers, status, message):
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        response = await client.get("/tools/tools", headers=headers)
+        assert (response.status_code, message in response.text) == (status, True)
+        assert (await client.get("/healthz", headers={"Authorization": ""})).json() == {"status": "ok"}
+
+
+async def test_own_origin_and_allowed_hosts_are_accepted(home):
+    async with memory_runtime() as ot, serve_rest(ot.runtime, hosts=["tools.internal"]) as client:
+        own = str(client.base_url).rstrip("/")
+        assert (await client.get("/tools/tools", headers={"Origin": own})).status_code == 200
+        assert (await client.get("/tools/tools", headers={"Host": "tools.internal:8080"})).status_code == 200
+        assert (await client.get("/tools/tools", headers={"Host": "[::1]"})).status_code == 200
+
+
+async def test_a_large_body_without_content_length_is_rejected(monkeypatch):
+    """Its bytes are counted while they arrive."""
+    monkeypatch.setattr("onetool.interfaces.rest.auth.middleware.MAX_BYTES", 1000)
+
+    async def endless():
+        for _ in range(100):
+            yield b"x" * 100
+
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        response = await client.post("/tools/call", content=endless())
+        assert response.status_code == 413
+
+
+async def test_a_large_content_length_is_rejected_without_reading_the_body():
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+        writer.write(b"POST /tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
+        assert b"413" in await reader.readline()
+        writer.close()
+
+
+async def test_metrics_and_readiness():
+    """Metrics are in the Prometheus format."""
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        await client.post("/tools/call", json={"name": "time.now"})
+        text = (await client.get("/metrics")).text
+        assert 'onetool_calls_total{tool="time.now",ok="true"} 1' in text
+        assert re.search(r"^onetool_tools \d+$", text, re.M)
+        assert (await client.get("/readyz")).status_code == 200
+
+
+async def test_an_unavailable_server_makes_readiness_fail():
+    settings = {"servers": {"gone": {"command": "no-such-program"}}}
+    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+        response = await client.get("/readyz")
+        assert (response.status_code, response.json()) == (503, {"status": "degraded"})
+
+
+async def test_responses_contain_no_secrets():
+    """Even if a template or a description contains one."""
+    secret = "hunter2hunter2"
+    body = request_of(f"https://api.test/{secret}")
+    settings = {"allowedHosts": ["api.test"]}
+    async with (
+        memory_runtime(settings=settings, secrets={"KEY": secret}) as ot,
+        serve_rest(ot.runtime) as client,
+    ):
+        await client.put(BUNDLE, json={"slug": "mine", "description": secret})
+        responses = [
+            await client.put(TOOL, json=body),
+            await client.get("/tools/tools"),
+            await client.get("/tools/bundles"),
+        ]
+        assert all(response.status_code < 300 for response in responses)
+        assert all(secret not in response.text for response in responses)
+
+
+def test_a_server_without_a_token_does_not_start():
+    """An empty token would accept every request."""
+    with pytest.raises(ValueError, match="token"):
+        GuardMiddleware(lambda *_: None, token="", hosts=())
+
+
+@asynccontextmanager
+async def serve_home(home):
+    paths = find_paths(home.env, home.cwd)
+    async with (
+        open_runtime(lambda: load_configuration(paths, {})) as runtime,
+        serve_rest(runtime) as client,
+    ):
+        yield client
+
+
+async def test_internal_errors_are_logged_once(home, caplog):
+    """By OneTool, which masks secrets, and not by uvicorn."""
+    (home.root / "data").mkdir()
+    (home.root / "data" / "sessions").write_text("no directory")
+    async with serve_home(home) as client:
+        response = await client.get("/sessions")
+    assert (response.status_code, "See the log" in response.text) == (500, True)
+    assert [record["logger"] for record in home.log() if "exception" in record] == [
+        "onetool.interfaces.rest.auth.middleware"
+    ]
+    assert [
+        record for record in caplog.records if record.name.startswith("uvicorn") and record.exc_info
+    ] == []
+
+
+async def test_metrics_and_unknown_tools_start_no_server(home, tmp_path):
+    started = tmp_path / "started"
+    home.write("onetool.yaml", f"servers: {{s: {{command: touch, args: [{started}]}}}}")
+    async with serve_home(home) as client:
+        assert "onetool_tools" in (await client.get("/metrics")).text
+        result = (await client.post("/tools/call", json={"name": "time.nwo"})).json()
+    assert "Did you mean time.now" in result["error"]["message"]
+    assert not started.exists()
+
+
+def test_the_second_stop_forces_the_exit():
+    """The first one lets calls finish."""
+    server = create_server(None)
+    server.stop()
+    assert (server.should_exit, server.force_exit) == (True, False)
+    server.stop()
+    assert server.force_exit
+
+
+async def test_progress_is_masked_and_invalid_text_does_not_end_the_stream():
+    def report(ctx) -> str:
+        """Report progress."""
+        ctx.progress(1, 2, "using hunter2hunter2")
+        ctx.progress(2, 2, "file \udcff")
+        return "done"
+
+    async with (
+        memory_runtime({"demo": [report]}, secrets={"K": "hunter2hunter2"}) as ot,
+        serve_rest(ot.runtime) as client,
+    ):
+        headers = {"Accept": "text/event-stream"}
+        text = (await client.post("/tools/call", json={"name": "demo.report"}, headers=headers)).text
+        assert "hunter2" not in text
+        assert text.count("event: progress") == 2
+        assert '"value":"done"' in text
+
+
+async def test_a_busy_store_returns_503_with_retry_after():
+    """Other exceptions on call routes return a failed call."""
+    from fastapi import FastAPI
+    from starlette.testclient import TestClient
+
+    from onetool.interfaces.rest.problems import add_handlers
+
+    app = FastAPI()
+    add_handlers(app, str)
+
+    @app.get("/busy")
+    async def busy() -> None:
+        raise TimeoutError
+
+    @app.post("/broken/invoke")
+    async def broken() -> None:
+        raise RuntimeError
+
+    client = TestClient(app, raise_server_exceptions=False)
+    assert (client.get("/busy").status_code, client.get("/busy").headers["retry-after"]) == (503, "1")
+    assert client.post("/broken/invoke").json()["ok"] is False

@@ -1,0 +1,262 @@
+"""The same table of calls through every interface: the pipeline is the same."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import aclosing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from onetool import onetool_runtime
+from onetool.bootstrap import open_runtime
+from onetool.conversation.conversation import AskRequest, Conversation
+from onetool.domain import Caller, Reason
+from onetool.domain.text.yaml_text import to_yaml
+from onetool.domain.tools.wire_names import wire_names
+from onetool.interfaces.cli.tools import EXIT_CODES
+from onetool.interfaces.rest.problems import STATUS_BY_REASON
+from onetool.settings.configuration import load_configuration
+from onetool.settings.paths import find_paths
+from onetool.testing import ScriptedLLM, calls, text
+from support.call_table import ALL_CASES, SETTINGS, SIMPLE_CASES, CallCase, set_up_home
+from support.cli_process import onetool
+from support.mcp_client import child_env, create_home, http_mcp_client, open_session, stdio_mcp_client
+from support.processes import wait_until
+from support.rest_in_process import serve_rest
+from support.rest_process import TOKEN, RestProcess
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """The home directory of the table, created once."""
+    home = create_home(tmp_path_factory.mktemp("table"))
+    asyncio.run(set_up_home(home))
+    return home
+
+
+@pytest.fixture
+def furnished(home, template):
+    """A copy of the home directory for each test."""
+    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    return home
+
+
+Results = list[dict[str, Any]]
+
+
+async def through_python(cases: Iterable[CallCase]) -> Results:
+    results = []
+    for case in cases:
+        async with onetool_runtime(allowed=case.allowed) as ot:
+            results.append((await ot.call(case.tool, **case.args)).to_json())
+    return results
+
+
+async def through_python_without_a_loop(cases: Iterable[CallCase]) -> Results:
+    results = []
+    for case in cases:
+        with onetool_runtime(allowed=case.allowed) as ot:
+            results.append(ot.call(case.tool, **case.args).to_json())
+    return results
+
+
+async def through_cli(cases: Iterable[CallCase]) -> Results:
+    """Run each call in its own process, concurrently."""
+    return await asyncio.gather(*(asyncio.to_thread(invoke, case) for case in cases))
+
+
+def invoke(case: CallCase) -> dict[str, Any]:
+    command = ["tools", "invoke", case.tool, "--args", json.dumps(case.args)]
+    if case.allowed is not None:
+        command += ["--tool-allow", ",".join(case.allowed)]
+    done = onetool(*command)
+    assert done.returncode == (1 if case.code else 0), done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+async def through_rest(cases: Iterable[CallCase]) -> Results:
+    """Call over a socket. REST returns `value` instead of `data`, and no data for returned errors."""
+    paths, results = find_paths(os.environ, Path.cwd()), []
+    async with (
+        open_runtime(lambda: load_configuration(paths, os.environ)) as runtime,
+        serve_rest(runtime) as client,
+    ):
+        for case in cases:
+            response = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
+            assert response.status_code == (STATUS_BY_REASON[Reason(case.reason)] if case.reason else 200)
+            body = response.json()
+            body |= {"data": body.pop("value")} if "value" in body else {}
+            results.append(body | ({"data": case.data} if case.reason == "returned_error" else {}))
+    return results
+
+
+async def through_ask(cases: Iterable[CallCase]) -> Results:
+    """A model calls each tool by its wire name, or by its own name if the tool was not offered."""
+    paths, results = find_paths(os.environ, Path.cwd()), []
+    turns = [turn for case in cases for turn in (calls((offered_name(case), case.args)), text("done"))]
+    with ScriptedLLM(turns) as llm:
+        with (paths.config / "onetool.yaml").open("a") as settings:
+            settings.write(f"providers: {{fake: {{base_url: {llm.base_url}, model: m}}}}\n")
+        async with (
+            open_runtime(lambda: load_configuration(paths, os.environ)) as runtime,
+            aclosing(runtime.state.chat_models.open("fake")) as model,
+        ):
+            for number, case in enumerate(cases):
+                conversation = Conversation(runtime, model, f"case-{number}")
+                answer = (await conversation.ask(AskRequest(text="Go.", allowed=case.allowed))).to_json()
+                assert (answer["answer"], len(answer["toolResults"])) == ("done", 1)
+                assert answer["toolError"] == answer["toolResults"][0].get("error")
+                results += answer["toolResults"]
+    return results
+
+
+def offered_name(case: CallCase) -> str:
+    return case.tool if case.code == "tool_not_found" else wire_names([case.tool])[case.tool]
+
+
+UNRESTRICTED = {name: case for name, case in ALL_CASES.items() if case.allowed is None}
+"""Cases for interfaces without a list of allowed tools."""
+INTERFACES = [
+    (through_python, ALL_CASES),
+    (through_python_without_a_loop, SIMPLE_CASES),
+    (through_cli, SIMPLE_CASES),
+    (through_rest, UNRESTRICTED),
+    (through_ask, ALL_CASES),
+]
+
+
+@pytest.mark.parametrize(
+    ("call_all", "cases"), INTERFACES, ids=[call_all.__name__ for call_all, _ in INTERFACES]
+)
+async def test_every_interface_returns_the_same_results(
+    furnished, call_all: Callable[[Iterable[CallCase]], Awaitable[Results]], cases: dict[str, CallCase]
+):
+    results = await call_all(cases.values())
+    for result in results:
+        assert result["meta"].pop("callId")
+        assert result["meta"].pop("durationMs") >= 0
+    assert dict(zip(cases, results, strict=True)) == {name: case.expected() for name, case in cases.items()}
+
+
+RUN_CODE = """
+try:
+    seen = ["returned", {tool}(**{args!r})]
+except Exception as error:
+    seen = [type(error).__name__, str(error)]
+seen
+"""
+
+
+def seen_by_code(case: CallCase) -> Any:
+    """Return what code in `run` sees: a value, an exception by type, or the message of a failed check."""
+    if case.reason == "disabled":
+        return f"line 3: there is no tool {case.tool}. Did you mean saved.odd or saved.gone?"
+    if case.reason == "unknown":
+        return f"line 3: there is no tool {case.tool}. Did you mean probe.add?"
+    if case.reason == "bad_args":
+        problem = "Argument to function `add` is incorrect: Expected `int`, found `str`"
+        return f"line 3: {problem}. Signature: probe.add(*, a: int, b: int = ...)"
+    if case.reason == "not_allowed":
+        return "line 3: 'probe' is not defined."
+    if not case.code or case.reason == "returned_error":
+        return ["returned", case.data]
+    kinds = {"raised": case.exception, "timeout": "TimeoutError", "needs_approval": "PermissionError"}
+    return [kinds.get(case.reason, "ValueError"), case.message.removeprefix("KeyError: ")]
+
+
+async def test_code_sees_values_and_exceptions_of_tools(furnished):
+    """An exception keeps its type."""
+    paths = find_paths(furnished.env, furnished.cwd)
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        for name, case in ALL_CASES.items():
+            caller = Caller(interface="mcp", allowed=case.allowed)
+            result = await runtime.run(RUN_CODE.format(tool=case.tool, args=case.args), caller)
+            seen = result.data if result.ok else result.error.message
+            assert seen == seen_by_code(case), name
+
+
+class Mcp:
+    """The MCP interface over one transport with one exposure."""
+
+    def __init__(self, session, expose):
+        self.session, self.expose = session, expose
+
+    def start_call(self, tool, **args):
+        """Call a tool by name or in code. Return a future of whether it failed, and its text."""
+        if self.expose == "search":
+            return self.session.start_call("call_tool", name=tool, args=args)
+        return self.session.start_call("run", command=RUN_CODE.format(tool=tool, args=args))
+
+    def call(self, tool, **args):
+        return self.start_call(tool, **args).result(timeout=30)
+
+
+@contextmanager
+def serve_over(transport, home, expose):
+    if transport == "stdio":
+        yield stdio_mcp_client("--expose", expose, env=child_env(**home.env), cwd=home.cwd)
+    else:
+        with RestProcess(home.root, settings=f"{SETTINGS}expose: {expose}\n", probes=False) as server:
+            yield http_mcp_client(server.url, TOKEN)
+
+
+@pytest.fixture(scope="module", params=["stdio-search", "stdio-run", "http-search", "http-run"])
+def mcp(request, template, tmp_path_factory):
+    """The official client with `onetool mcp`, or with `/mcp` of `onetool serve` and its token."""
+    transport, expose = request.param.split("-")
+    home = create_home(tmp_path_factory.mktemp("mcp"))
+    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    with serve_over(transport, home, expose) as client, open_session(client) as session:
+        yield Mcp(session, expose)
+
+
+@pytest.mark.parametrize("name", UNRESTRICTED)
+def test_mcp_clients_get_the_same_results(mcp, name):
+    """The same table through the official client, by name and in code."""
+    case = UNRESTRICTED[name]
+    if mcp.expose == "search":
+        failed = f"Error: {case.message.removeprefix('Error: ')}"
+        expected = (bool(case.code), failed if case.code else to_yaml(case.data))
+    else:
+        seen = seen_by_code(case)
+        expected = (isinstance(seen, str), f"Error: {seen}" if isinstance(seen, str) else to_yaml(seen))
+    assert mcp.call(case.tool, **case.args) == expected
+
+
+def test_mcp_calls_are_rate_limited(mcp):
+    """The second call in a minute is rejected with the time to wait."""
+    failed, text = mcp.call("saved.rare")
+    assert (failed, "hurried" in text) == (False, True)
+    failed, text = mcp.call("saved.rare")
+    assert failed is (mcp.expose == "search")
+    assert re.search(
+        r"saved\.rare was not called: it is limited to 1 calls per minute\. Try again in \d+ s\.", text
+    )
+
+
+def test_mcp_calls_are_rejected_if_too_many_are_running(mcp, tmp_path):
+    """Calls in code need no slot of their own."""
+    gate = tmp_path / "gate"
+    blocking = mcp.start_call("probe.hold", gate=str(gate))
+    assert wait_until(Path(f"{gate}.started").exists)
+    hurried = mcp.call("probe.hurry")
+    gate.touch()
+    assert "held" in blocking.result(timeout=30)[1]
+    busy = "Error: probe.hurry was not called: too many calls are running. Try again later."
+    assert hurried == ((True, busy) if mcp.expose == "search" else (False, "[returned, hurried]"))
+
+
+def test_every_reason_is_in_the_table():
+    """Except for two that need a second call, and one whose caller has disconnected."""
+    excluded = {Reason.RATE_LIMITED, Reason.BUSY, Reason.CANCELLED}
+    assert {Reason(case.reason) for case in ALL_CASES.values() if case.reason} == set(Reason) - excluded
+
+
+def test_every_reason_has_an_exit_code_and_a_status():
+    assert set(EXIT_CODES) == set(STATUS_BY_REASON) == set(Reason)

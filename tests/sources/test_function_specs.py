@@ -1,0 +1,99 @@
+"""Descriptions of functions."""
+
+import sys
+from types import ModuleType
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import Field
+
+from onetool.sources.python_packs.function_specs import InvalidFunction, describe_function, describe_module
+
+
+def described(function) -> dict[str, Any]:
+    return describe_function("f", function)
+
+
+def properties(function) -> dict[str, Any]:
+    return described(function)["input_schema"]["properties"]
+
+
+def test_only_rich_types_need_conversion():
+
+    def plain(a: str, b: int | None, c: list[dict[str, Any]], d: Literal["x"], e=None): ...
+
+    def rich(a: Annotated[int, Field(ge=1)]): ...
+
+    assert described(plain)["plain"]
+    assert not described(rich)["plain"]
+    assert properties(rich)["a"] == {"minimum": 1, "type": "integer"}
+
+
+def test_parameter_named_title_stays():
+    """Only the titles that pydantic generates are removed."""
+
+    def f(title: str, nested: dict[str, int]): ...
+
+    assert properties(f)["title"] == {"type": "string"}
+    assert properties(f)["nested"] == {"additionalProperties": {"type": "integer"}, "type": "object"}
+
+
+def test_default_that_is_not_json_is_accepted():
+
+    def f(a: Any = b"x"): ...
+
+    assert "a" in properties(f)
+
+
+class WithoutSchema:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (eval("lambda a, /: a"), "positional-only"),
+        (eval("lambda: (yield)"), "a generator cannot be a tool"),
+    ],
+)
+def test_function_that_cannot_be_a_tool_is_rejected(function, expected):
+    with pytest.raises(InvalidFunction, match=expected):
+        described(function)
+
+
+def test_unsupported_annotations_are_rejected():
+    """A class without a schema, and an annotation that does not exist."""
+
+    def unsupported(a: WithoutSchema): ...
+
+    def missing(a: "NoSuchName"): ...  # noqa: F821
+
+    with pytest.raises(InvalidFunction, match="JSON Schema cannot express"):
+        described(unsupported)
+    with pytest.raises(InvalidFunction, match="cannot evaluate annotations"):
+        described(missing)
+
+
+def test_only_functions_that_the_module_defines_are_described():
+    """Invalid functions are listed with the reason."""
+    module = ModuleType("mine")
+    sys.modules["mine"] = module
+    exec(
+        "from json import dumps\ndef f(a, /): ...\ndef g(*args, n: int = 1): ...\nasync def h(): ...",
+        vars(module),
+    )
+    description = describe_module(module, "file_name")
+    del sys.modules["mine"]
+    assert (description.pack, [tool["name"] for tool in description.tools]) == ("file_name", ["g", "h"])
+    assert description.invalid == [
+        "file_name.f: parameter 'a' is positional-only; tools are called by keyword"
+    ]
+    module.pack = "two words"
+    with pytest.raises(InvalidFunction, match="is not a valid name"):
+        describe_module(module, "x")
+
+
+def test_unhashable_annotations_are_accepted():
+    def f(a: Annotated[str, {"note": []}]): ...
+
+    assert described(f)["input_schema"]["properties"]["a"] == {"type": "string"}

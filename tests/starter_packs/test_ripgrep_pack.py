@@ -1,0 +1,179 @@
+"""The ripgrep pack: searching and listing allowed files."""
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from onetool.starter_packs import ripgrep
+from onetool.testing import memory_runtime
+
+pytestmark = pytest.mark.skipif(not shutil.which("rg"), reason="ripgrep is not installed")
+
+
+@pytest.fixture
+async def ot(tmp_path):
+    root = tmp_path / "root"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("import os\n\ndef find_url():\n    return 'x'\n")
+    (root / "b.md").write_text("Find the URL\n")
+    (root / ".hidden").write_text("find_url hidden\n")
+    (root / ".onetool").mkdir()
+    (root / ".onetool" / "onetool.yaml").write_text("find_url own\n")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("find_url secret\n")
+    async with memory_runtime(cwd=root) as tools:
+        yield tools
+
+
+@pytest.fixture
+def root(tmp_path, ot):
+    return tmp_path / "root"
+
+
+async def test_matches_have_paths_that_other_tools_accept(ot):
+    matches = (await ot.call("ripgrep.search", pattern=r"def \w+_url")).data
+    assert matches == [{"path": "src/a.py", "line": 3, "text": "def find_url():"}]
+    assert (await ot.call("file.read", path=matches[0]["path"])).ok
+
+
+async def test_search_by_path_glob_and_case(ot):
+    both = (await ot.call("ripgrep.search", pattern="find.*url", ignore_case=True)).data
+    assert [match["path"] for match in both] == ["b.md", "src/a.py"]
+    assert [
+        match["path"] for match in (await ot.call("ripgrep.search", pattern="(?i)url", glob="*.md")).data
+    ] == ["b.md"]
+    assert (await ot.call("ripgrep.search", pattern="(?i)url", glob="!*.md", path="b.md")).ok
+    assert len((await ot.call("ripgrep.search", pattern="import", path="src/a.py")).data) == 1
+    assert (await ot.call("ripgrep.search", pattern="no such line")).data == []
+
+
+async def test_context_lines_are_marked_and_not_counted(ot):
+    matches = (await ot.call("ripgrep.search", pattern="def", context=1, max_results=1)).data
+    assert [(match["line"], match.get("context", False)) for match in matches] == [
+        (2, True),
+        (3, False),
+        (4, True),
+    ]
+
+
+async def test_number_of_matches_is_limited(ot, root):
+    (root / "many").write_text("hit\n" * 500_000)
+    assert len((await ot.call("ripgrep.search", pattern="hit", max_results=7)).data) == 7
+    assert len((await ot.call("ripgrep.search", pattern="hit", max_results=10**9)).data) == 1000
+
+
+async def test_long_lines_are_truncated(ot, root):
+    (root / "long").write_text("needle" + "x" * 5_000_000 + "\nneedle\n")
+    matches = (await ot.call("ripgrep.search", pattern="needle", path="long", context=1)).data
+    assert [match["line"] for match in matches] == [1, 2]
+    assert len(matches[0]["text"]) < 600
+
+
+async def test_files_are_listed(ot, root):
+    """Paths are sorted; hidden and ignored files are skipped."""
+    (root / ".gitignore").write_text("built\n")
+    (root / ".git").mkdir()
+    (root / "built").touch()
+    (root / "new\nline").touch()
+    assert (await ot.call("ripgrep.files")).data == ["b.md", "new\nline", "src/a.py"]
+    assert (await ot.call("ripgrep.files", glob="*.py")).data == ["src/a.py"]
+    assert (await ot.call("ripgrep.files", max_results=1)).data == ["b.md"]
+
+
+async def test_paths_outside_the_roots_are_rejected(ot, root):
+    (root / "link").symlink_to(root.parent / "outside")
+    for path in ("..", "../outside", "/etc", "link", "src/../../outside", ".onetool", "/"):
+        for tool, args in (("search", {"pattern": "secret"}), ("files", {})):
+            result = await ot.call(f"ripgrep.{tool}", path=path, **args)
+            assert result.error.message.startswith("PermissionError:"), path
+
+
+async def test_globs_do_not_include_links_or_onetools_own_files(ot, root):
+    (root / "link").symlink_to(root.parent / "outside")
+    (root / "file_link.txt").symlink_to(root.parent / "outside" / "secret.txt")
+    for glob in ("", "**", ".onetool/**", "*", ".*", "**/onetool.yaml", "link/**", "../**"):
+        assert (await ot.call("ripgrep.search", pattern="secret|own", glob=glob)).data == [], glob
+        paths = (await ot.call("ripgrep.files", glob=glob)).data
+        assert not any("secret" in path or "onetool" in path for path in paths), glob
+
+
+async def test_onetools_own_directories_are_skipped():
+    """This also holds if they are under a root and not hidden."""
+    async with memory_runtime() as ot:
+        cwd = Path((await ot.call("shell.pwd")).data)
+        for name in ("config", "open"):
+            (cwd / name).mkdir(exist_ok=True)
+            (cwd / name / "x.txt").write_text("needle\n")
+        assert [match["path"] for match in (await ot.call("ripgrep.search", pattern="needle")).data] == [
+            "open/x.txt"
+        ]
+        assert (await ot.call("ripgrep.files")).data == ["open/x.txt"]
+
+
+async def test_binary_files_are_skipped(ot, root):
+    (root / "binary").write_bytes(b"needle\0needle\n" * 100)
+    for path in (".", "binary"):
+        assert (await ot.call("ripgrep.search", pattern="needle", path=path)).data == []
+
+
+async def test_patterns_are_not_parsed_as_options_or_commands(ot, root):
+    for pattern in ("--pre=touch pwned", "-f/etc/passwd", "--", "$(touch pwned)", "; touch pwned", "-r x"):
+        (root / "odd").write_text(f"before {pattern} after\n")
+        escaped = re.sub(r"([$()])", r"\\\1", pattern)
+        assert (await ot.call("ripgrep.search", pattern=escaped, glob="--pre=touch")).data == []
+        matches = (await ot.call("ripgrep.search", pattern=escaped)).data
+        assert [match["path"] for match in matches] == ["odd"], pattern
+    assert not (root / "pwned").exists()
+
+
+async def test_ripgrep_config_file_is_ignored(ot, root, monkeypatch):
+    """It could run programs."""
+    (root / "rc").write_text("--hidden\n--no-line-number\n")
+    monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(root / "rc"))
+    matches = (await ot.call("ripgrep.search", pattern="find_url")).data
+    assert [match["path"] for match in matches] == ["src/a.py"]
+
+
+async def test_invalid_searches_are_errors(ot):
+    for args, message in (
+        ({"pattern": "("}, "ripgrep failed: regex parse error"),
+        ({"pattern": "a{1000}{1000}{100}"}, "ripgrep failed"),
+        ({"pattern": "x", "glob": "{"}, "ripgrep failed"),
+        ({"pattern": "a\nb"}, "ripgrep failed"),
+        ({"pattern": "a\0b"}, "null byte"),
+        ({"pattern": "x", "path": "gone"}, "'gone' is neither a directory nor a file"),
+    ):
+        assert message in (await ot.call("ripgrep.search", **args)).error.message
+
+
+async def test_catastrophic_patterns_do_not_time_out(ot, root):
+    """A backtracking search would not end before the time limit of the call."""
+    (root / "evil").write_text("a" * 100_000 + "\n")
+    for pattern in ("(a+)+b", "(a|aa)+b", "(a+)+$"):
+        result = await ot.call("ripgrep.search", pattern=pattern, path="evil")
+        assert [match["line"] for match in result.data] == [1] * pattern.endswith("$"), pattern
+
+
+async def test_search_times_out_before_the_deadline(tmp_path, monkeypatch):
+    """All but one second of the time limit of the call are reserved for returning the error."""
+    monkeypatch.setattr(ripgrep, "RESERVE_S", 29.0)
+    with (tmp_path / "big").open("wb") as file:
+        file.truncate(2**40)  # a sparse file
+    async with memory_runtime(cwd=tmp_path) as ot:
+        result = await ot.call("ripgrep.search", pattern="x", path="big")
+    assert "The search timed out." in result.error.message
+
+
+async def test_file_names_that_are_not_utf8(ot, root):
+    (root / os.fsdecode(b"n\xff.txt")).write_text("needle\n")
+    matches = (await ot.call("ripgrep.search", pattern="needle")).data
+    assert [match["path"] for match in matches] == ["n?.txt"]
+
+
+async def test_missing_program_names_the_installation_page(ot, monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "is not installed. See https://" in (await ot.call("ripgrep.search", pattern="x")).error.message
+    assert "missing" in str((await ot.call("ot.check", tool="ripgrep")).data)

@@ -1,0 +1,33 @@
+"""The REST interface over a real socket, on the event loop of the test."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx2
+
+from onetool.interfaces.rest.app import create_app
+from onetool.interfaces.rest.server import create_server
+from onetool.runtime.runtime import Runtime
+
+TOKEN = "token-of-this-test"
+
+
+@asynccontextmanager
+async def serve_rest(runtime: Runtime, **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
+    """Serve a runtime over REST; yield a client that sends the token."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    server = create_server(create_app(runtime, token=TOKEN, **options))
+    serving = asyncio.ensure_future(server.serve(sockets=[listener]))
+    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    try:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with httpx2.AsyncClient(base_url=base, headers=headers, trust_env=False) as client:
+            yield client
+    finally:
+        server.should_exit = True
+        await serving

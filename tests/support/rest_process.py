@@ -1,0 +1,427 @@
+"""`onetool serve` as a process, and an upstream HTTP server that records its requests."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import httpx2
+import pytest
+import uuid_utils
+
+from support.waiting import HANG_S
+
+TOKEN = "token-of-the-tests"
+API_KEY, BOUND_KEY = "s3cret-of-the-upstream", "s3cret-of-another-host"
+# `localhost` also resolves to the upstream but is not allowed: a forbidden request would get a response.
+SETTINGS = 'allowedHosts: ["127.0.0.1", "allowed.test", "*.wild.test"]\n'
+SECRETS = f"API_KEY: {API_KEY}\nBOUND: {{value: {BOUND_KEY}, hosts: [allowed.test]}}\n"
+PROBES = '''"""Functions for tests to call."""
+
+import time
+from pathlib import Path
+
+from onetool.sdk import report_progress
+
+pack = "probes"
+
+
+def add(a: int, b: int) -> int:
+    """Add two numbers."""
+    return a + b
+
+
+def one() -> int:
+    """Return one."""
+    return 1
+
+
+def two() -> int:
+    """Return two."""
+    return 2
+
+
+def fail(why: str) -> None:
+    """Raise an error."""
+    raise RuntimeError(why)
+
+
+def mark(path: str) -> str:
+    """Write a file."""
+    Path(path).write_text("called")
+    return path
+
+
+def context(ctx, n: int) -> dict:
+    """Return the context of the call."""
+    left, args = ctx.deadline - time.monotonic(), dict(ctx.args)
+    return {"n": n, "call_id": ctx.call_id, "left": left, "cancelled": bool(ctx.cancelled), "args": args}
+
+
+def stepwise(gate: str) -> str:
+    """Report progress, then wait until the gate file exists."""
+    report_progress(1, 2, "half")
+    while not Path(gate).exists():
+        time.sleep(0.01)
+    report_progress(2, 2, "whole")
+    return "opened"
+'''
+ANY_OBJECT = {"type": "object"}
+BLOCK_NETWORK = """import errno, sys
+
+def refuse(event, args):
+    if event == "socket.connect" and isinstance(args[1], tuple):
+        raise OSError(errno.ENETUNREACH, "the network is blocked")
+
+sys.addaudithook(refuse)
+"""
+
+
+def new_id() -> str:
+    """Return a new bundle id."""
+    return str(uuid_utils.uuid7())
+
+
+def new_slug(stem: str = "b") -> str:
+    """Return a slug that no other test uses."""
+    return f"{stem}-{new_id()[-12:]}"
+
+
+def python_tool(func: str = "probes.one", **fields: Any) -> dict[str, Any]:
+    """Return the body of a tool that runs a registered function."""
+    metadata = {"displayName": "Probe", "description": "Probes.", "tags": [], "isEnabled": True}
+    return metadata | {"type": "python", "argSchema": ANY_OBJECT, "pythonImpl": {"func": func}} | fields
+
+
+def http_tool(url: str, *args: str, request: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    """Return the body of a tool that sends one request; `args` are its optional arguments."""
+    spec = {"method": "GET", "urlTemplate": url} | (request or {})
+    schema = {"type": "object", "properties": {name: {} for name in args}, "additionalProperties": False}
+    body = python_tool(type="http", argSchema=schema, httpImpl={"request": spec})
+    del body["pythonImpl"]
+    return body | fields
+
+
+def write_private(file: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    file.chmod(0o600)
+
+
+class RestProcess:
+    """`onetool serve` with its own directories, and requests to it."""
+
+    def __init__(
+        self, root: Path, *options: str, settings: str = SETTINGS, probes: bool = True, **env: str
+    ) -> None:
+        self.root, self.options, self.env = root, options, env
+        self.config, self.bundles = root / "config", root / "data" / "bundles"
+        self.client: Any = None
+        (root / "work").mkdir(parents=True, exist_ok=True)
+        files = {"onetool.yaml": settings, "secrets.yaml": SECRETS} | (
+            {"tools/probes.py": PROBES} if probes else {}
+        )
+        for name, text in files.items():
+            write_private(self.config / name, text)
+
+    def start(self) -> "RestProcess":
+        """Start the process without waiting until it listens."""
+        directories = ("config", "data", "state")
+        paths = {f"ONETOOL_{name.upper()}_DIR": str(self.root / name) for name in directories}
+        self.errors = self.root / f"stderr-{new_id()}.txt"
+        with self.errors.open("wb") as errors:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "onetool", "serve", "--port", "0", *self.options],
+                env=os.environ | paths | {"ONETOOL_TOKEN": TOKEN} | self.env,
+                cwd=self.root / "work",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
+        return self
+
+    def wait_until_ready(self) -> "RestProcess":
+        """Wait until the server listens, and connect a client."""
+        assert self.process.stdout
+        watchdog = threading.Timer(HANG_S, self.process.kill)
+        watchdog.start()
+        line = self.process.stdout.readline()
+        watchdog.cancel()
+        start, _, self.url = line.strip().rpartition(" ")
+        if start != "OneTool listens on":
+            self.stop()
+            pytest.fail(f"the server did not start: {line!r} {self.errors.read_text()[-2000:]}")
+        self.client = self.new_client()
+        return self
+
+    def new_client(self, token: str | None = TOKEN) -> httpx2.Client:
+        """Return a client that connects for every request: the server closes connections that are idle."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        return httpx2.Client(
+            base_url=self.url, headers=headers, trust_env=False, timeout=HANG_S, limits=limits
+        )
+
+    def stop(self) -> None:
+        """Terminate the process as a service manager does; may be called twice."""
+        if self.client:
+            self.client.close()
+        self.process.terminate()
+        try:
+            self.exit_code = self.process.wait(timeout=HANG_S)
+        finally:
+            self.process.kill()
+            if self.process.stdout:
+                self.process.stdout.close()
+
+    def __enter__(self) -> "RestProcess":
+        return self.start().wait_until_ready()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    # Bundles
+
+    def put_bundle(self, bundle_id: str | None = None, **fields: Any) -> httpx2.Response:
+        body = {"slug": new_slug(), "displayName": "B", "description": "", "isEnabled": True} | fields
+        return self.client.put(f"/tools/bundles/{bundle_id or new_id()}", json=body)
+
+    def create_bundle(self, **fields: Any) -> str:
+        """Create a bundle and return its id."""
+        response = self.put_bundle(**fields)
+        assert response.status_code == 201, response.text
+        return response.json()["id"]
+
+    def find_bundle(self, bundle_id: str) -> dict[str, Any] | None:
+        query = {"bundleIDs": bundle_id, "includeDisabled": "true"}
+        found = self.client.get("/tools/bundles", params=query).json()["toolBundles"]
+        assert len(found) <= 1
+        return found[0] if found else None
+
+    def pack_bundle(self, slug: str) -> dict[str, Any]:
+        """Return the virtual bundle of a pack."""
+        bundles = self.list_all("/tools/bundles", includeDisabled="true")
+        (bundle,) = [
+            entry for entry in bundles if entry["slug"] == slug and entry["origin"] in ("builtin", "pack")
+        ]
+        return bundle
+
+    def set_enabled(self, url: str, enabled: bool, status: int = 200) -> httpx2.Response:
+        response = self.client.patch(url, json={"isEnabled": enabled})
+        assert response.status_code == status, response.text
+        return response
+
+    def read_bundle_record(self, bundle_id: str) -> dict[str, Any]:
+        return json.loads((self.bundles / bundle_id / "bundle.json").read_bytes())
+
+    def tool_files(self, bundle_id: str) -> list[Path]:
+        folder = self.bundles / bundle_id
+        return [file for file in folder.glob("*.json") if file.name != "bundle.json" and file.name[0] != "."]
+
+    # Tools
+
+    def tool_url(self, bundle_id: str, slug: str, version: str = "v1") -> str:
+        return f"/tools/bundles/{bundle_id}/tools/{quote(slug, safe='')}/version/{quote(version, safe='')}"
+
+    def put_tool(self, bundle_id: str, slug: str, version: str = "v1", **fields: Any) -> httpx2.Response:
+        body = fields if "type" in fields else python_tool(**fields)
+        return self.client.put(self.tool_url(bundle_id, slug, version), json=body)
+
+    def create_tool(
+        self, bundle_id: str | None = None, slug: str = "probe", version: str = "v1", **fields: Any
+    ) -> Any:
+        """Create a tool version, in a new bundle if none is given."""
+        response = self.put_tool(bundle_id or self.create_bundle(), slug, version, **fields)
+        assert response.status_code == 201, response.text
+        return response.json()
+
+    def url_of(self, tool: dict[str, Any]) -> str:
+        return self.tool_url(tool["bundleID"], tool["slug"], tool["version"])
+
+    def get_tool(self, tool: dict[str, Any]) -> dict[str, Any]:
+        response = self.client.get(self.url_of(tool))
+        assert response.status_code == 200, response.text
+        return response.json()
+
+    def tool_file(self, tool: dict[str, Any]) -> Path:
+        return self.bundles / tool["bundleID"] / f"{tool['id']}.json"
+
+    def invoke(self, tool: dict[str, Any], **args: Any) -> httpx2.Response:
+        return self.client.post(f"{self.url_of(tool)}/invoke", json={"args": args})
+
+    def invoke_value(self, tool: dict[str, Any], **args: Any) -> Any:
+        """Invoke a tool that must succeed, and return the value."""
+        response = self.invoke(tool, **args)
+        assert (response.status_code, response.json()["ok"]) == (200, True), response.text
+        return response.json()["value"]
+
+    def invoke_error(self, tool: dict[str, Any], status: int | None = None, **args: Any) -> dict[str, Any]:
+        """Invoke a tool that must fail, and return the body."""
+        response = self.invoke(tool, **args)
+        body = response.json()
+        assert (body["ok"], "value" in body) == (False, False), response.text
+        assert status is None or response.status_code == status, response.text
+        assert body["error"]["message"]
+        assert body["error"]["code"] in ("tool_not_found", "invalid_args", "execution_error")
+        return body
+
+    # Lists
+
+    def list_pages(self, path: str, **query: Any) -> list[list[dict[str, Any]]]:
+        """Return all pages of a listing, following only the page tokens."""
+        pages, params = [], query
+        for _ in range(2_000):
+            response = self.client.get(path, params=params)
+            assert response.status_code == 200, response.text
+            body = response.json()
+            pages.append(body["toolBundles" if path.endswith("/bundles") else "toolListItems"])
+            if "nextPageToken" not in body:
+                return pages
+            assert body["nextPageToken"]
+            params = {"pageToken": body["nextPageToken"]}
+        raise AssertionError(f"{path} has no last page")
+
+    def list_all(self, path: str, **query: Any) -> list[dict[str, Any]]:
+        """Return the items of all pages of a listing."""
+        size = "recommendedPageSize" if path.endswith("/tools") else "pageSize"
+        return [item for page in self.list_pages(path, **{size: "256"} | query) for item in page]
+
+    def list_slugs(self, bundle_id: str, **query: str) -> list[str]:
+        """Return the slugs of the tools listed in one bundle."""
+        return [entry["slug"] for entry in self.list_all("/tools/tools", bundleIDs=bundle_id, **query)]
+
+    def search_slugs(self, bundle_id: str, q: str, **query: str) -> list[str]:
+        """Return the slugs that a search finds in one bundle, best match first."""
+        found = self.list_all("/tools/tools/search", q=q, **query)
+        return [entry["slug"] for entry in found if entry["bundleID"] == bundle_id]
+
+
+class RestReply(NamedTuple):
+    """A response of the upstream; the body is sent as JSON, or unchanged if it is text."""
+
+    status: int = 200
+    body: Any = None
+    headers: dict[str, str] = {}  # noqa: RUF012 - never modified
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """A request that reached the upstream."""
+
+    method: str
+    target: str
+    headers: dict[str, str]
+    body: bytes
+    received_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def path(self) -> str:
+        return urlsplit(self.target).path
+
+    @property
+    def raw_query(self) -> str:
+        return urlsplit(self.target).query
+
+    @property
+    def query(self) -> dict[str, str]:
+        return dict(parse_qsl(self.raw_query, keep_blank_values=True))
+
+    @property
+    def form(self) -> dict[str, str]:
+        return dict(parse_qsl(self.body.decode()))
+
+
+class Upstream(ThreadingHTTPServer):
+    """Sends scripted replies, selected by the first path segment, and records every request."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), UpstreamHandler)
+        self.url = f"http://127.0.0.1:{self.server_port}"
+        self.scripts: dict[str, list[RestReply | Callable[[RecordedRequest], RestReply]]] = {}
+        self.received: list[RecordedRequest] = []
+        self.names, self.lock = count(), threading.Lock()
+
+    def script(self, *replies: RestReply | Callable[[RecordedRequest], RestReply]) -> str:
+        """Return a new path that sends these replies in turn and repeats the last one."""
+        path = f"/p{next(self.names)}"
+        self.scripts[path] = list(replies) or [RestReply(body={"fine": True})]
+        return path
+
+    def requests_to(self, path: str) -> list[RecordedRequest]:
+        """Return the requests to a scripted path, in order."""
+        with self.lock:
+            return [request for request in self.received if first_segment(request.path) == path]
+
+    def reply_to(self, request: RecordedRequest) -> RestReply:
+        """Record a request and return its scripted reply."""
+        with self.lock:
+            self.received.append(request)
+            script = self.scripts.get(first_segment(request.path), [RestReply(404, "unknown path")])
+            reply = script.pop(0) if len(script) > 1 else script[0]
+        return reply if isinstance(reply, RestReply) else reply(request)
+
+
+def first_segment(path: str) -> str:
+    return "/" + path.split("/")[1]
+
+
+class UpstreamHandler(BaseHTTPRequestHandler):
+    """Receives a request and sends its scripted reply."""
+
+    server: Upstream
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except ConnectionError:  # the client may disconnect before the reply
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.reply_to(RecordedRequest(self.command, self.path, headers, body))
+        is_text = isinstance(reply.body, str)
+        content = (reply.body if is_text else json.dumps(reply.body)).encode()
+        self.send_response(reply.status)
+        content_type = "text/plain" if is_text else "application/json"
+        fields = {"Content-Type": content_type, "Content-Length": len(content)}
+        for name, value in (fields | reply.headers).items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
+
+    def log_message(self, *_: object) -> None:
+        """Disable logging to stderr."""
+
+
+@pytest.fixture(scope="session", name="server")
+def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestProcess]:
+    """Return a server that the tests of one worker share; each test uses bundles of its own."""
+    with RestProcess(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session", name="upstream")
+def shared_upstream() -> Iterator[Upstream]:
+    """Return an HTTP server that the tests of one worker share and that records its requests."""
+    with Upstream() as upstream:
+        thread = threading.Thread(target=upstream.serve_forever, args=(0.01,))
+        thread.start()
+        yield upstream
+        upstream.shutdown()
+        thread.join()

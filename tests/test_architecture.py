@@ -1,0 +1,50 @@
+"""Architecture rules that no linter checks."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import onetool
+
+ROOT = Path(onetool.__file__).parent
+
+
+def test_only_dispatch_accesses_tool_runners():
+    """Only pipeline/dispatch.py reads `Tool.runner`, so no call can bypass the pipeline."""
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "runner"
+    }
+    assert users == {"pipeline/dispatch.py"}
+
+
+def test_importing_onetool_loads_no_third_party_package():
+    code = (
+        "import sys, json; before = set(sys.modules); import onetool; "
+        "print(json.dumps(sorted({name.partition('.')[0] for name in set(sys.modules) - before})))"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = set(json.loads(printed)) - {"onetool"}
+    assert loaded <= set(sys.stdlib_module_names)
+
+
+def test_unknown_attribute_of_the_package_raises_attribute_error():
+    """The lazy `__getattr__` behaves like a regular module."""
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = onetool.nothing
+
+
+def test_every_module_has_a_docstring():
+    undocumented = [
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        if path.read_text(encoding="utf-8").strip()
+        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert undocumented == []

@@ -1,0 +1,51 @@
+// The pages and their paths. Each page is loaded on the first visit.
+import { lazy, Suspense } from 'react';
+import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { Loading } from './components/Loading';
+import { ErrorBoundary } from './layout/ErrorBoundary';
+import { Layout } from './layout/Layout';
+import { NotFound } from './layout/NotFound';
+
+const Tools = lazy(() => import('./screens/tools/Tools'));
+const ToolPage = lazy(() => import('./screens/tools/ToolPage'));
+const ToolEditor = lazy(() => import('./screens/tool-editor/ToolEditor'));
+const Importer = lazy(() => import('./screens/importer/Importer'));
+const Chat = lazy(() => import('./screens/chat/Chat'));
+const Playground = lazy(() => import('./screens/playground/Playground'));
+const Servers = lazy(() => import('./screens/servers/Servers'));
+const Stats = lazy(() => import('./screens/stats/Stats'));
+const Settings = lazy(() => import('./screens/settings/Settings'));
+
+export function AppRoutes() {
+  const [location] = useLocation();
+  // A new chat gets its own path while the response streams in, so all chats share one boundary.
+  const boundaryKey = location.startsWith('/chat') ? '/chat' : location;
+  return (
+    <Layout>
+      <ErrorBoundary key={boundaryKey}>
+        <Suspense fallback={<Loading />}>
+          <Switch>
+            <Route path="/tools" component={Tools} />
+            <Route path="/tools/new" component={ToolEditor} />
+            <Route path="/tools/import" component={Importer} />
+            <Route path="/tools/:bundle/:tool" component={ToolPage} />
+            <Route path="/tools/:bundle/:tool/new" component={ToolEditor} />
+            <Route path="/chat" component={Chat} />
+            <Route path="/chat/:session" component={Chat} />
+            <Route path="/playground" component={Playground} />
+            <Route path="/servers" component={Servers} />
+            <Route path="/stats" component={Stats} />
+            <Route path="/settings" component={Settings} />
+            <Route path="/login">
+              <Redirect to="/tools" replace />
+            </Route>
+            <Route path="/">
+              <Redirect to="/tools" replace />
+            </Route>
+            <Route component={NotFound} />
+          </Switch>
+        </Suspense>
+      </ErrorBoundary>
+    </Layout>
+  );
+}

@@ -1,0 +1,32 @@
+import { Button, Group, Modal, Text } from '@mantine/core';
+import { useMessages } from '~/i18n';
+import { ErrorNotice } from './ErrorNotice';
+
+interface Props {
+  opened: boolean;
+  title: string;
+  text: string;
+  isDeleting: boolean;
+  error: unknown;
+  onConfirm: () => void;
+  onClose: () => void;
+}
+
+/** A confirmation dialog for deletions. */
+export function DeleteDialog({ opened, title, text, isDeleting, error, onConfirm, onClose }: Props) {
+  const messages = useMessages();
+  return (
+    <Modal opened={opened} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': messages.common.close }}>
+      <Text mb="md">{text}</Text>
+      {error ? <ErrorNotice error={error} /> : null}
+      <Group justify="flex-end" mt="md">
+        <Button variant="default" onClick={onClose} data-autofocus>
+          {messages.common.cancel}
+        </Button>
+        <Button color="red" loading={isDeleting} onClick={onConfirm}>
+          {messages.common.delete}
+        </Button>
+      </Group>
+    </Modal>
+  );
+}

@@ -1,0 +1,17 @@
+import { TextInput } from '@mantine/core';
+import type { WidgetProps } from '@rjsf/utils';
+import { emptyToUndefined, inputProps } from './inputProps';
+import { NumberWidget } from './NumberWidget';
+
+/** The input for texts and numbers. */
+export function TextWidget(props: WidgetProps) {
+  const { schema, value, onChange } = props;
+  if (schema.type === 'integer' || schema.type === 'number') return <NumberWidget {...props} />;
+  return (
+    <TextInput
+      {...inputProps(props)}
+      value={value ?? ''}
+      onChange={(event) => onChange(emptyToUndefined(event.currentTarget.value))}
+    />
+  );
+}

@@ -1,0 +1,3 @@
+export { LanguageProvider } from './LanguageProvider';
+export { LANGUAGES } from './languages';
+export { useLanguage, useMessages } from './useLanguage';

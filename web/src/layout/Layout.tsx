@@ -1,0 +1,28 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { useMessages } from '~/i18n';
+import css from './layout.module.css';
+import { NavLinks } from './NavLinks';
+import { UserMenu } from './UserMenu';
+
+/** The frame around every page: sidebar and content. */
+export function Layout({ children }: { children: ReactNode }) {
+  const messages = useMessages();
+  return (
+    <div className={css.layout}>
+      <a className={css.skipLink} href="#content">
+        {messages.nav.skipLink}
+      </a>
+      <aside className={css.sidebar}>
+        <Link href="/tools" className={css.brand}>
+          <img src="/favicon.svg" alt="" width="28" height="28" /> OneTool
+        </Link>
+        <NavLinks />
+        <UserMenu />
+      </aside>
+      <main id="content" className={css.content} tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}

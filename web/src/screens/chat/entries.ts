@@ -1,0 +1,144 @@
+// The entries of a conversation: messages and the tool calls between them.
+import type { CallResult } from '~/api/calls';
+import type { Message } from '~/api/chat';
+import { parseJsonOrText } from '~/api/json';
+import type { ServerEvent } from '~/api/sse';
+
+export interface ToolCallView {
+  id: string;
+  name: string;
+  args: unknown;
+  /** `approved` is the final state of a call made by code: its result is part of the code's result. */
+  state: 'running' | 'done' | 'failed' | 'discarded' | 'approved';
+  result?: unknown;
+  ms?: number;
+  /** The id of the pending approval. */
+  approval?: string;
+}
+
+export type Entry =
+  | { kind: 'user'; text: string }
+  | { kind: 'assistant'; text: string }
+  | { kind: 'call'; call: ToolCallView }
+  | { kind: 'error'; text: string };
+
+type CallEntry = Extract<Entry, { kind: 'call' }>;
+
+/** Convert the messages of a stored session. */
+export function entriesFromMessages(messages: Message[]): Entry[] {
+  const entries: Entry[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') setCallResult(entries, message);
+    else if (message.role !== 'system' && message.text) entries.push({ kind: message.role, text: message.text });
+    for (const { id, name, args } of message.calls) {
+      entries.push({ kind: 'call', call: { id, name, args, state: 'running' } });
+    }
+  }
+  return closePendingCalls(entries);
+}
+
+function setCallResult(entries: Entry[], message: Message): void {
+  const index = entries.findLastIndex((entry) => entry.kind === 'call' && entry.call.id === message.callId);
+  const entry = entries[index];
+  if (entry?.kind !== 'call') return;
+  const state = message.failed ? 'failed' : 'done';
+  entries[index] = withChanges(entry, { state, result: parseJsonOrText(message.text) });
+}
+
+interface ApprovalEvent {
+  id: string;
+  tool: string;
+  args: unknown;
+}
+
+interface ResultEvent {
+  id: string;
+  ok: boolean;
+  data?: unknown;
+  error?: { message: string };
+  meta?: CallResult['meta'];
+}
+
+/** Apply an event of the chat stream. */
+export function applyEvent(entries: Entry[], { event, data }: ServerEvent): Entry[] {
+  switch (event) {
+    case 'text':
+      return appendText(entries, (data as { text: string }).text);
+    case 'call': {
+      const { id, name, args } = data as { id: string; name: string; args: unknown };
+      return [...entries, { kind: 'call', call: { id, name, args, state: 'running' } }];
+    }
+    case 'approval':
+      return addApproval(entries, data as ApprovalEvent);
+    case 'result':
+      return applyResult(entries, data as ResultEvent);
+    case 'done': {
+      const { error } = data as { error: { message: string } | null };
+      return error ? [...entries, { kind: 'error', text: error.message }] : entries;
+    }
+    default:
+      return entries;
+  }
+}
+
+function appendText(entries: Entry[], text: string): Entry[] {
+  const last = entries.at(-1);
+  if (last?.kind !== 'assistant') return [...entries, { kind: 'assistant', text }];
+  return [...entries.slice(0, -1), { kind: 'assistant', text: last.text + text }];
+}
+
+function applyResult(entries: Entry[], { id, ok, data, error, meta }: ResultEvent): Entry[] {
+  return updateCall(entries, (call) => call.id === id, {
+    state: ok ? 'done' : 'failed',
+    result: ok ? data : error?.message,
+    ms: meta?.durationMs,
+    approval: undefined,
+  });
+}
+
+/** Attach an approval to the call that waits for it. A call made by code has no entry yet, so add one. */
+function addApproval(entries: Entry[], { id, tool, args }: ApprovalEvent): Entry[] {
+  const isWaiting = (call: ToolCallView) =>
+    call.name === tool &&
+    call.state === 'running' &&
+    !call.approval &&
+    JSON.stringify(call.args) === JSON.stringify(args);
+  if (entries.some((entry) => entry.kind === 'call' && isWaiting(entry.call))) {
+    return updateCall(entries, isWaiting, { approval: id });
+  }
+  return [...entries, { kind: 'call', call: { id, name: tool, args, state: 'running', approval: id } }];
+}
+
+/** Apply the user's decision. A call made by code gets its final state here, because it has no result event. */
+export function resolveApproval(entries: Entry[], approval: string, isApproved: boolean): Entry[] {
+  const nestedState = isApproved ? 'approved' : 'discarded';
+  const isNested = (call: ToolCallView) => call.approval === approval && call.id === approval;
+  const resolved = updateCall(entries, isNested, { approval: undefined, state: nestedState });
+  const changes: Partial<ToolCallView> = isApproved
+    ? { approval: undefined }
+    : { approval: undefined, state: 'discarded' };
+  return updateCall(resolved, (call) => call.approval === approval, changes);
+}
+
+/** Discard the calls that are still running when the stream ends. */
+export function closePendingCalls(entries: Entry[]): Entry[] {
+  return entries.map((entry) =>
+    entry.kind === 'call' && entry.call.state === 'running'
+      ? withChanges(entry, { state: 'discarded', approval: undefined })
+      : entry,
+  );
+}
+
+/** Update the last matching call. Models reuse call ids in later responses. */
+function updateCall(
+  entries: Entry[],
+  matches: (call: ToolCallView) => boolean,
+  changes: Partial<ToolCallView>,
+): Entry[] {
+  const last = entries.findLastIndex((entry) => entry.kind === 'call' && matches(entry.call));
+  return entries.map((entry, index) => (index === last && entry.kind === 'call' ? withChanges(entry, changes) : entry));
+}
+
+function withChanges(entry: CallEntry, changes: Partial<ToolCallView>): CallEntry {
+  return { kind: 'call', call: { ...entry.call, ...changes } };
+}

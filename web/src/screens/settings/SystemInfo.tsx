@@ -1,0 +1,40 @@
+import type { ReactNode } from 'react';
+import type { Health } from '~/api/system';
+import { Card } from '~/components/Card';
+import { Tag } from '~/components/Tag';
+import { useLanguage } from '~/i18n';
+import css from './settings.module.css';
+
+export function SystemInfo({ health }: { health: Health }) {
+  const { locale, messages } = useLanguage();
+  const facts: [string, ReactNode][] = [
+    [messages.settings.version, health.version],
+    [messages.settings.python, health.python],
+    [messages.settings.cwd, <code key="cwd">{health.cwd}</code>],
+    [messages.settings.tools, health.toolCount.toLocaleString(locale)],
+    [messages.settings.abandonedThreads, health.abandoned],
+  ];
+  return (
+    <Card>
+      <h2>{messages.settings.system}</h2>
+      <dl className={css.facts}>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+        {Object.entries(health.servers).map(([name, isResponding]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <Tag tone={isResponding ? 'success' : 'danger'}>
+                {isResponding ? messages.settings.responding : messages.settings.notResponding}
+              </Tag>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Card>
+  );
+}

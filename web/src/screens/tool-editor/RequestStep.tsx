@@ -1,0 +1,36 @@
+import { SegmentedControl, TextInput } from '@mantine/core';
+import { useMessages } from '~/i18n';
+import { fieldError, type RecipeFieldsProps } from './fields';
+import { RequestFields } from './RequestFields';
+import type { Recipe } from './recipe';
+
+const KINDS: Recipe['kind'][] = ['http', 'python'];
+
+export function RequestStep({ recipe, errors, onChange }: RecipeFieldsProps) {
+  const messages = useMessages();
+  return (
+    <>
+      <div>
+        <SegmentedControl
+          aria-label={messages.editor.type}
+          value={recipe.kind}
+          data={KINDS.map((value) => ({ value, label: messages.toolPage.type[value] ?? value }))}
+          onChange={(kind) => onChange({ kind: kind as Recipe['kind'] })}
+        />
+      </div>
+      {recipe.kind === 'http' ? (
+        <RequestFields recipe={recipe} errors={errors} onChange={onChange} />
+      ) : (
+        <TextInput
+          label={messages.editor.func}
+          description={messages.editor.funcHint}
+          placeholder="time.now"
+          required
+          value={recipe.func}
+          error={fieldError(errors, 'func')}
+          onChange={(event) => onChange({ func: event.currentTarget.value })}
+        />
+      )}
+    </>
+  );
+}
