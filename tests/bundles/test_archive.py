@@ -203,6 +203,12 @@ def test_too_many_entries_are_rejected_before_opening():
         read_archive(zip_of([("bundle.json", record(BUNDLE))]) + archive.CENTRAL_HEADER * 10_001)
 
 
+def test_archive_with_the_maximum_number_of_entries_is_read(monkeypatch):
+    content = write_archive(BUNDLE, [tool(1)])
+    monkeypatch.setattr(archive, "MAX_ENTRIES", content.count(archive.CENTRAL_HEADER))
+    assert read_archive(content).tools == [tool(1)]
+
+
 def test_too_large_archive_is_rejected_before_opening():
     with pytest.raises(InvalidBundle, match="larger than 67108864 bytes"):
         read_archive(bytes(archive.MAX_TOTAL + 1))

@@ -614,8 +614,8 @@ async def test_every_call_is_recorded_once():
     assert usage.events[1].bytes_out == len('"hi"')
 
 
-async def test_failing_usage_store_does_not_affect_calls():
-    """`flush` raises. The events stay in memory and are stored once the store works again."""
+async def test_failing_usage_store_does_not_affect_calls(capsys):
+    """`flush` raises, and statistics are incomplete. The events are stored once the store works again."""
 
     class FullUsage(MemoryUsage):
         is_full = True
@@ -630,12 +630,16 @@ async def test_failing_usage_store_does_not_affect_calls():
         assert (await ot.call("tools.echo", message=1)).ok
         with pytest.raises(OSError, match="disk full"):
             await ot.runtime.recorder.flush()
+        assert (await ot.runtime.recorder.summary()).tools == {}
         assert (await ot.call("tools.echo", message=2)).ok
         usage.is_full = False
         await ot.runtime.recorder.flush()
         assert [event.tool for event in usage.events] == ["tools.echo"] * 2
         usage.is_full = True
         assert (await ot.call("tools.echo", message=3)).ok  # closing logs the failure
+    log = capsys.readouterr().err
+    assert "cannot write the latest calls; statistics are incomplete: disk full" in log
+    assert "cannot store 1 events; will retry: OSError: disk full" in log
 
 
 OUTPUTS = st.one_of(
