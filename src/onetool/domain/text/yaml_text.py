@@ -10,7 +10,7 @@ FLOW_LEVELS = 2
 MAX_KEY_LENGTH = 1_000
 """YAML requires the explicit `?` form for keys over 1024 characters."""
 PLAIN_SCALAR = re.compile(r"[A-Za-z_/][\w./-]*")
-RESERVED_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+RESERVED_WORDS = frozenset({"yes", "no", "on", "off", "true", "false", "null"})
 """Words that some YAML parsers do not read as strings."""
 ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}
 
@@ -69,7 +69,7 @@ def _block(value: Any) -> Iterator[str]:
     """Yield the lines of a value in block style."""
     if isinstance(value, dict) and any(isinstance(item, dict | list) and item for item in value.values()):
         yield from _block_map(value)
-    elif isinstance(value, list) and (not _fits_flow(value) or _is_list_of_maps(value)):
+    elif isinstance(value, list) and (not fits_flow(value) or _is_list_of_maps(value)):
         for item in value:
             yield from _block_item(item)
     else:
@@ -78,11 +78,9 @@ def _block(value: Any) -> Iterator[str]:
 
 def _block_map(value: Mapping[str, Any]) -> Iterator[str]:
     for key, item in value.items():
-        prefix = _key(key)
-        if prefix.startswith("?"):
-            yield prefix.removesuffix(" :")
-            prefix = ":"
-        if _fits_flow(item):
+        *before, prefix = key_lines(key)
+        yield from before
+        if fits_flow(item):
             yield f"{prefix} {to_block_text(item) if isinstance(item, str) else to_flow(item)}"
         else:
             yield prefix
@@ -91,22 +89,28 @@ def _block_map(value: Mapping[str, Any]) -> Iterator[str]:
 
 def _block_item(item: Any) -> Iterator[str]:
     """Yield the lines of a list item."""
-    is_one_line = isinstance(item, dict | list) and _fits_flow(item)
+    is_one_line = isinstance(item, dict | list) and fits_flow(item)
     lines = iter([to_flow(item)]) if is_one_line else _block(item)
     yield "- " + next(lines)
     yield from (f"  {line}" for line in lines)
 
 
-def _fits_flow(value: Any, levels: int = FLOW_LEVELS) -> bool:
+def fits_flow(value: Any, levels: int = FLOW_LEVELS) -> bool:
     """Whether flow style needs at most this many nested collections."""
     if not isinstance(value, dict | list):
         return True
     items = value.values() if isinstance(value, dict) else value
-    return levels > 0 and all(_fits_flow(item, levels - 1) for item in items)
+    return levels > 0 and all(fits_flow(item, levels - 1) for item in items)
 
 
 def _is_list_of_maps(value: list[Any]) -> bool:
     return bool(value) and all(isinstance(item, dict) for item in value)
+
+
+def key_lines(key: str) -> list[str]:
+    """Return a key in block style with its colon; a long key has a line of its own."""
+    text = _key(key)
+    return [text.removesuffix(" :"), ":"] if text.startswith("?") else [text]
 
 
 def _key(key: str) -> str:
