@@ -16,7 +16,7 @@ from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.domain import Caller, Reason
-from onetool.domain.text.yaml_text import to_yaml
+from onetool.domain.text.model_text import to_readable_text
 from onetool.domain.tools.wire_names import wire_names
 from onetool.interfaces.cli.tools import EXIT_CODES
 from onetool.interfaces.rest.problems import STATUS_BY_REASON
@@ -155,15 +155,16 @@ seen
 
 def seen_by_code(case: CallCase) -> Any:
     """Return what code in `run` sees: a value, an exception by type, or the message of a failed check."""
-    if case.reason == "disabled":
-        return f"line 3: there is no tool {case.tool}. Did you mean saved.odd or saved.gone?"
-    if case.reason == "unknown":
-        return f"line 3: there is no tool {case.tool}. Did you mean probe.add?"
-    if case.reason == "bad_args":
-        problem = "Argument to function `add` is incorrect: Expected `int`, found `str`"
-        return f"line 3: {problem}. Signature: probe.add(*, a: int, b: int = ...)"
-    if case.reason == "not_allowed":
-        return "line 3: 'probe' is not defined."
+    problems = {
+        "disabled": f"there is no tool {case.tool}. Did you mean saved.odd or saved.gone?",
+        "unknown": f"there is no tool {case.tool}. Did you mean probe.add?",
+        "bad_args": "Argument to function `add` is incorrect: Expected `int`, found `str`. "
+        "Signature: probe.add(*, a: int, b: int = ...)",
+        "not_allowed": "'probe' is not defined.",
+    }
+    if case.reason in problems:
+        line = RUN_CODE.format(tool=case.tool, args=case.args).split("\n")[2]
+        return f"line 3: {problems[case.reason]}\n{line}"
     if not case.code or case.reason == "returned_error":
         return ["returned", case.data]
     kinds = {"raised": case.exception, "timeout": "TimeoutError", "needs_approval": "PermissionError"}
@@ -222,10 +223,13 @@ def test_mcp_clients_get_the_same_results(mcp, name):
     case = UNRESTRICTED[name]
     if mcp.expose == "search":
         failed = f"Error: {case.message.removeprefix('Error: ')}"
-        expected = (bool(case.code), failed if case.code else to_yaml(case.data))
+        expected = (bool(case.code), failed if case.code else to_readable_text(case.data))
     else:
         seen = seen_by_code(case)
-        expected = (isinstance(seen, str), f"Error: {seen}" if isinstance(seen, str) else to_yaml(seen))
+        expected = (
+            isinstance(seen, str),
+            f"Error: {seen}" if isinstance(seen, str) else to_readable_text(seen),
+        )
     assert mcp.call(case.tool, **case.args) == expected
 
 

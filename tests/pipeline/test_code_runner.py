@@ -1,6 +1,7 @@
 """Code that a model wrote: results and exceptions of tools, messages, and limits."""
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from onetool.domain.code.program import InvalidProgram, parse_program
 from onetool.domain.tools.signature import annotation, pack_stubs, stub_parameters
 from onetool.domain.tools.tool import ToolSpec
 from onetool.domain.usage.events import CallEvent
+from onetool.pipeline.sandbox_callbacks import MAX_KEPT_BYTES
+from onetool.runtime.finished_calls import finished_calls_text
 from onetool.sdk import tool
 from onetool.storage.memory.usage import MemoryUsage
 from onetool.testing import memory_runtime
@@ -82,6 +85,7 @@ async def run(code: str, **options: Any) -> Any:
         ("plus(a=1)", 2),
         ("config.hello()", "hi"),
         ("await demo.later(n=3)", 3),
+        ("import asyncio\nawait asyncio.sleep(0.001)\n'awake'", "awake"),
     ],
 )
 async def test_last_line_is_the_result(code, data):
@@ -126,12 +130,17 @@ async def test_pack_takes_precedence_over_a_module_of_the_same_name(code):
         ("demo.add", "The result is the tool itself. Call it: demo.add(*, a: int, b: int = ...)"),
         ("import requests", "line 1: 'requests' cannot be imported here. Not available: "),
         ("nope.x()", "line 1: 'nope' is not defined."),
+        ("x = 1\njson.loads('1')", "line 2: 'json' is not defined. Add the line: import json"),
+        ("import requests", "modules other than asyncio, base64, "),
         ("dmo.add(a=1)", "line 1: 'dmo' is not defined. Did you mean demo?"),
         ("x =", "line 1: invalid syntax"),
         ("x = 1\n\nif x:\n    return 2\n", "line 4: return is allowed only as the last statement"),
         ("def f():\n    return 1 / 0\n\nf()", "line 2: ZeroDivisionError: division by zero"),
         ("x = 1\ndemo.fail(text='boom')", "line 2: KeyError: 'boom'"),
         ("class A(int):\n    pass\nA()", "Not available: class inheritance"),
+        ("x = 1\ny = demo.ad(a=1)", "Did you mean demo.add?\n    y = demo.ad(a=1)"),
+        ("x = 1\ny = = 2", "line 2: invalid syntax\n    y = = 2"),
+        ("x = 1\n" + "1 / 0 #" + "x" * 300, "division by zero\n    1 / 0 #" + "x" * 153 + "..."),
         ("\0", "line 1:"),
         ("(" * 5000, "line 1:"),
         ("-" * 200_000 + "1", "line 1:"),
@@ -166,6 +175,149 @@ async def test_awaited_calls_run_concurrently():
             assert (await ot.run(code)).data == [0, 1, 2, 3, 4]
 
 
+def page(name: str) -> dict[str, str]:
+    return {"content": f"text of {name}"}
+
+
+def rows() -> list[dict[str, int]]:
+    return [{"path": n, "size": n} for n in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("code", "shape"),
+    [
+        ("r = web.page(name='a')\nr['title']", "r: dict with keys content"),
+        ("r = web.page(name='a')\nf\"é {r['title']}\"", "r: dict with keys content"),
+        ("r = web.page(name='a')\nx = r['content']['text']", "r['content']: str of 9 characters"),
+        ("r = web.page(name='a')\nr.title", "r: dict with keys content"),
+        ("q = web.rows()\n[r['name'] for r in q]", "q: list of 3 dicts with keys path, size"),
+        ("r = web.rows()\nq = r[5]", "r: list of 3 dicts with keys path, size"),
+        ("q = web.rows()\nfor r in q:\n    r['name']", "r: dict with keys path, size"),
+        ("a = {'r': web.rows()}\na['r'][0]['name']", "a['r'][0]: dict with keys path, size"),
+    ],
+)
+async def test_error_describes_the_value_that_has_another_shape(code, shape):
+    async with memory_runtime({"web": [page, rows]}) as ot:
+        error = (await ot.run(code)).error
+    assert error.message.split("\n")[2:] == [shape]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "web.page(name='a')['title']",
+        "def f(r):\n    return r['title']\nr = 1\nf(web.page(name='a'))",
+        "[r['name'] for r in web.rows()]",
+        "r = 1\n[r['name'] for r in web.rows()]",
+        "r = web.page(name='a')\nr[\n  'title']",
+        "r = web.page(name='a')\n1 / len(r['content'][9:])",
+        "raise KeyError('x')",
+    ],
+)
+async def test_error_describes_no_other_value(code):
+    """Neither a local variable nor a call can be evaluated again."""
+    async with memory_runtime({"web": [page, rows]}) as ot:
+        error = (await ot.run(code)).error
+    assert error.message.count("\n") == 1, error.message
+
+
+async def test_results_of_finished_calls_can_be_read_after_an_error():
+    """The error lists the successful calls with the shapes of their results."""
+    async with memory_runtime({"web": [page, rows], "demo": [fail]}) as ot:
+        caught = "try:\n    demo.fail(text='no')\nexcept KeyError:\n    pass"
+        code = f"a = web.page(name='x')\nb = web.rows()\n{caught}\n1 / 0"
+        result = await ot.run(code)
+        text, handle = await ot.runtime.state.model_output.render_run(result)
+        first = (await ot.call("ot.result", handle=handle, path="0.result.content")).data
+        second = (await ot.call("ot.result", handle=handle, path="1.result", limit=1000)).data
+    assert text.split("\n") == [
+        "Error: line 7: ZeroDivisionError: division by zero",
+        "    1 / 0",
+        "Calls that had finished:",
+        "  0. web.page(name='x') -> dict with keys content",
+        "  1. web.rows() -> list of 3 dicts with keys path, size",
+        f"Read result N with ot.result(handle={handle!r}, path='N.result').",
+    ]
+    assert first["lines"] == ["text of x"]
+    assert json.loads("\n".join(second["lines"])) == rows()
+
+
+async def test_calls_that_had_finished_are_listed_after_a_timeout():
+    settings = {"execution": {"run_timeout_s": 2.0}}
+    finished = asyncio.Event()
+
+    async def note() -> str:
+        finished.set()
+        return "noted"
+
+    async def block() -> None:
+        await asyncio.Event().wait()
+
+    async with memory_runtime({"demo": [note, block]}, settings=settings) as ot:
+        for _ in range(20):  # a busy machine may need longer than the limit to start
+            result = await asyncio.wait_for(ot.run("demo.note()\ndemo.block()"), HANG_S)
+            if finished.is_set():
+                break
+        text = (await ot.runtime.state.model_output.render_run(result)).text
+    assert result.error.reason is Reason.TIMEOUT
+    assert "  0. demo.note() -> str of 5 characters" in text
+
+
+async def test_many_finished_calls_are_counted_and_large_results_dropped():
+    """The last results are available, up to a total size."""
+
+    def big(n: int) -> str:
+        return str(n) * (MAX_KEPT_BYTES // 4)
+
+    async with memory_runtime({"demo": [add, big]}) as ot:
+        many = (await ot.run("for n in range(15):\n    demo.add(a=n)\n1 / 0")).finished_calls
+        large = (await ot.run("for n in range(6):\n    demo.big(n=n)\n1 / 0")).finished_calls
+        fine = await ot.run("demo.add(a=1)")
+    listed = finished_calls_text(many, "h")
+    assert "  9. demo.add(a=9) -> int\n  and 5 more\n" in listed
+    assert "10." not in listed
+    assert [call.args["n"] for call in large] == [3, 4, 5]
+    assert fine.finished_calls == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "printed"),
+    [
+        ("print({'a': 'b c'}, [1, 'x'], (1, 'y'), sep='|')", "{a: \"b c\"}|[1, x]|(1, 'y')\n"),
+        ("print(['a\\nb'], end='')", "- |-\n  a\n  b"),
+        ("print({1: 'a'}, [(1, 2)])", "{1: 'a'} [(1, 2)]\n"),
+        ("print('plain', 1, None)", "plain 1 None\n"),
+        ("print()", "\n"),
+        ("for n in range(1500):\n    print([n])", "".join(f"[{n}]\n" for n in range(1500))),
+    ],
+)
+async def test_print_shows_what_the_result_would_show(code, printed):
+    """Printing is not limited as calls are. Values that are not JSON are printed as in Python."""
+    assert (await run(code)).printed == printed
+
+
+async def test_str_of_a_value_of_the_code_is_that_of_python():
+    """Only what a tool returned with a text of its own has another one; a changed value has not."""
+    code = """
+own = {'a': 'b', 'n': [1]}
+config = ot.config()
+before = str(config)
+config['servers'].append('x')
+[str(own), f'{own}', '%s' % own, before == str(config), str(config) == repr(config)]
+"""
+    python = "{'a': 'b', 'n': [1]}"
+    assert (await run(code)).data == [python, python, python, False, True]
+
+
+async def test_number_of_calls_is_limited():
+    """The limit counts tool calls, and nothing else."""
+    settings = {"execution": {"run_max_calls": 3}}
+    code = "for n in range({}):\n    print([n], demo.add(a=n))"
+    assert (await run(code.format(3), settings=settings)).ok
+    error = (await run(code.format(4), settings=settings)).error
+    assert "line 2: RuntimeError: more than 3 tool calls (execution.run_max_calls)" in error.message
+
+
 async def test_secrets_are_masked_in_prints_and_in_the_result():
     result = await run("print('key hunter22')\n'hunter22'", secrets={"K": "hunter22"})
     assert (result.printed, result.data) == ("key [secret]\n", "[secret]")
@@ -196,6 +348,8 @@ async def test_calls_in_code_have_the_permissions_of_the_caller():
         (1.0, 600, "while True: pass", "limit exceeded"),
         (600, 1.0, "while True: pass", "The code timed out."),
         (600, 600, SLEEPS, "sleep limit exceeded"),
+        (600, 600, "import asyncio\nawait asyncio.sleep(700)", "line 2: TimeoutError: sleep limit exceeded"),
+        (600, 600, "import asyncio\nx = asyncio.sleep(601)\nawait x", "sleep limit exceeded"),
     ],
 )
 async def test_run_times_out(cpu_s, total_s, code, message):

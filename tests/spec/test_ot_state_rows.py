@@ -627,6 +627,29 @@ async def test_structured_results_are_json_data_and_render_as_yaml(call):
 
 
 @pytest.mark.spec("OT-48")
+@pytest.mark.parametrize("call", STRUCTURED)
+async def test_text_of_a_structured_result_is_the_same_in_code(call):
+    """`print`, `str` and f-strings give it, and the value is an ordinary dict or list."""
+    usage = MemoryUsage()
+    usage.add([CallEvent(tool="demo.foo", at=1.75e9, ok=ok) for ok in (True, True, False)])
+    packs, servers = {"demo": [foo]}, [make_server(SERVER)]
+    async with memory_runtime(packs, settings=SETTINGS, servers=servers, usage=usage) as ot:
+        handle = ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool").handle
+        name, *words = call.replace("HANDLE", handle).split()
+        call_text = call_code(name, dict(word.split("=") for word in words))
+        texts = "[str(value), f'{value}', f'{value!s}', f'<{value}>']"
+        result = await ot.run(f"import json\nvalue = {call_text}\nprint(value)\n[json.dumps(value), {texts}]")
+        awaited = f"import asyncio\na, b = await asyncio.gather({call_text}, {call_text})\nf'{{a}}{{b}}'"
+        twice = (await ot.run(awaited)).data
+    assert result.ok, result
+    dumped, texts = result.data
+    text = to_yaml(json.loads(dumped))
+    assert result.printed == f"{text}\n"
+    assert texts == [text, text, text, f"<{text}>"]
+    assert twice == text * 2
+
+
+@pytest.mark.spec("OT-48")
 @pytest.mark.parametrize("name", ["version", "help", "packs", "snippets", "reload"])
 async def test_text_results_are_rendered_unchanged(name):
     args = {"info": "full"} if name in ("packs", "snippets") else {}

@@ -4,9 +4,9 @@ from importlib.metadata import version
 from typing import Any
 
 import pytest
+import yaml
 
 from onetool import onetool_runtime
-from onetool.domain.results.stored_result import query_lines
 from onetool.runtime.runtime import CodeResult
 from onetool.sdk import call_tool, get_pack
 from onetool.testing import memory_runtime
@@ -41,22 +41,119 @@ async def test_large_result_is_stored_and_replaced_by_a_preview():
         assert (await ot.runtime.state.model_output.render_run(await ot.run("'small'"))).text == "small"
         assert (await ot.runtime.state.model_output.render_run(await ot.run("print(1)"))).text == "1\n"
         failed = (await ot.runtime.state.model_output.render_run(await ot.run("print(1)\n1 / 0"))).text
-        assert failed == "1\nError: line 2: ZeroDivisionError: division by zero"
+        assert failed == "1\nError: line 2: ZeroDivisionError: division by zero\n    1 / 0"
 
 
 @pytest.mark.spec("OT-111")
 @pytest.mark.parametrize(
     "text", ["x" * 80_000, "\0\x01" * 40_000, "\n" * 80_000, "[" * 80_000, "漢" * 30_000]
 )
-async def test_preview_and_page_are_small_for_any_content(text):
-    """The output states what was cut."""
+async def test_preview_and_shown_page_are_small_for_any_content(text):
+    """The page itself is whole, and what is shown of it states what is left out."""
     async with memory_runtime() as ot:
-        shown = (await ot.runtime.state.model_output.render_run(CodeResult(True, text))).text
+        output = ot.runtime.state.model_output
+        shown = (await output.render_run(CodeResult(True, text))).text
         assert len(shown.encode("utf-8", "replace")) < 10_000
         handle = shown.partition("stored as '")[2][:12]
         page = (await ot.call("ot.result", handle=handle)).data
-    assert len(str(page).encode("utf-8", "replace")) < 50_000
-    assert text.count("\n") > 100 or "[truncated" in page["lines"][0]
+        rendered = (await output.render_value(page, "ot.result")).text
+    assert page["lines"] == (text.split("\n")[:100] if "\n" in text else [text])
+    assert len(rendered.encode("utf-8", "replace")) < 50_000
+    assert ("not_shown: " in rendered) == ("\n" not in text)
+
+
+LONG_LINES = [f"line {n} ".ljust(600 + n % 7, "x") for n in range(1, 501)]
+HUGE_LINES = [f"line {n} ".ljust(5_000, "é") for n in range(1, 41)]
+ONE_LINE = ['"quotes" \\ and \u2028, 漢字, \U0001f600 ' * 6_000]
+
+
+@pytest.mark.spec("OT-111", "OT-113")
+@pytest.mark.parametrize("lines", [LONG_LINES, HUGE_LINES, ONE_LINE], ids=["long", "huge", "one"])
+async def test_code_and_calls_get_every_line_and_character(lines):
+    """Lines 101 to 150 are 50 lines, whatever their length."""
+    async with memory_runtime() as ot:
+        handle = ot.runtime.state.results.put("\n".join(lines), "demo.tool").handle
+        page = (await ot.call("ot.result", handle=handle, offset=101, limit=50)).data
+        code = f"r = ot.result(handle={handle!r}, limit=500)\n[sum(map_len), r['returned'], r['has_more']]"
+        code = code.replace("map_len", "[len(line) for line in r['lines']]")
+        in_code = (await ot.run(code)).data
+    assert page["lines"] == lines[100:150]
+    assert in_code == [sum(map(len, lines)), len(lines), False]
+
+
+@pytest.mark.spec("OT-113")
+async def test_fifty_lines_of_six_hundred_characters_are_shown_whole():
+    async with memory_runtime() as ot:
+        handle = ot.runtime.state.results.put("\n".join(LONG_LINES), "demo.tool").handle
+        code = f"ot.result(handle={handle!r}, offset=101, limit=50)"
+        shown = yaml.safe_load((await ot.runtime.state.model_output.render_run(await ot.run(code))).text)
+    assert shown["lines"] == LONG_LINES[100:150]
+    assert list(shown) == ["lines", "total_lines", "returned", "offset", "has_more"]
+
+
+@pytest.mark.spec("OT-111")
+@pytest.mark.parametrize(
+    ("lines", "args"),
+    [
+        (LONG_LINES, "limit=500"),
+        (HUGE_LINES, "offset=3, limit=30"),
+        (HUGE_LINES, "search='line .[05]', limit=10"),
+        (ONE_LINE, "limit=100"),
+        ([*ONE_LINE, "short", *ONE_LINE], "limit=3"),
+        (ONE_LINE, "column=7, width=70000"),
+    ],
+    ids=["long", "huge", "search", "one", "mixed", "window"],
+)
+async def test_following_the_shown_calls_reads_everything(lines, args):
+    """Every reply is within the limit, and no part of a page is stored again."""
+    async with memory_runtime() as ot:
+        handle = ot.runtime.state.results.put("\n".join(lines), "demo.tool").handle
+        calls, read = [f"ot.result(handle={handle!r}, {args})"], []
+        whole = (await ot.run(calls[0])).data
+        while calls:
+            call = calls.pop(0)
+            text, stored = await ot.runtime.state.model_output.render_run(await ot.run(call))
+            assert len(text.encode()) <= 50_000
+            assert stored == ""
+            shown = yaml.safe_load(text)
+            assert shown["returned"] == len(shown["lines"]) > 0
+            if "column=" in call and read:
+                read[-1] += shown["lines"].pop(0)
+            read += shown["lines"]
+            calls = shown.get("read_on", []) + calls
+    assert read == whole["lines"]
+    assert len("".join(read).encode()) > 50_000
+
+
+@pytest.mark.spec("OT-111")
+async def test_page_that_is_too_large_names_what_is_not_shown_and_the_calls_that_read_on():
+    async with memory_runtime(settings={"output": {"max_inline_size": 2_000}}) as ot:
+        handle = ot.runtime.state.results.put("a" * 3_000 + "\nb\nc", "demo.tool").handle
+        code = f"print('before')\not.result(handle={handle!r})"
+        text = (await ot.runtime.state.model_output.render_run(await ot.run(code))).text
+    assert text.startswith("before\nlines: [aaa")
+    shown = yaml.safe_load(text.removeprefix("before\n"))
+    count = len(shown["lines"][0])
+    assert 1_000 < count < 2_000
+    assert shown["not_shown"] == f"{3_000 - count} characters of the line and 2 lines"
+    assert shown["read_on"] == [
+        f"ot.result(handle={handle!r}, offset=1, limit=1, column={count + 1})",
+        f"ot.result(handle={handle!r}, offset=2, limit=2)",
+    ]
+
+
+async def test_column_and_width_select_a_part_of_each_line():
+    """A search sees whole lines."""
+    text = "abcdef\nxy\nabcxyz"
+    assert (await query_result(text, column=3))["lines"] == ["cdef", "", "cxyz"]
+    assert (await query_result(text, column=2, width=3))["lines"] == ["bcd", "y", "bcx"]
+    assert (await query_result(text, column=4, width=1, search="^abc"))["lines"] == ["d", "x"]
+    async with memory_runtime() as ot:
+        for args, message in [
+            ({"column": 0}, "column must be >= 1 (1-indexed), got 0"),
+            ({"width": 0}, "width must be >= 1, got 0"),
+        ]:
+            assert message in (await ot.call("ot.result", handle="x", **args)).error.message
 
 
 @pytest.mark.spec("OT-112", "OT-124")
@@ -209,12 +306,6 @@ def test_each_query_is_logged_as_a_span_with_its_inputs(home):
 async def test_version_equals_the_installed_distribution():
     async with memory_runtime() as ot:
         assert (await ot.call("ot.version")).data == version("onetool-gateway")
-
-
-def test_page_does_not_exceed_max_bytes():
-    page = query_lines(["x" * 1500] * 100, offset=1, limit=100, search=None, fuzzy=False, max_bytes=10_000)
-    assert page["returned"] < 10
-    assert page["has_more"]
 
 
 async def test_path_selects_a_part_of_a_json_result():

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 from onetool.domain.calls.call import CallMeta, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller
 from onetool.domain.chat.messages import ToolDefinition
+from onetool.domain.code.sandbox import IMPORTABLE_MODULES
 from onetool.domain.errors import Reason
 from onetool.domain.text.json_text import encode
 from onetool.domain.tools.help_text import no_matches_text, signatures_text
@@ -20,10 +21,10 @@ MAX_DEFINITIONS = 128
 """Maximum number of tools that every provider accepts in one request."""
 FIND, RUN = "find_tools", "run"
 FIND_TEXT = "Find tools by what they do. Returns signatures with a one-line description. Call them in `run`."
-RUN_TEXT = """\
+RUN_TEXT = f"""\
 Run Python code in which every tool is a function: pack.function(name=value). The last line is the result.
 Find tools with find_tools first. Put several calls into one piece of code and return only what you need.
-Imports, files and the network are not available, except through tools."""
+Files and the network are available only through tools. Import only {", ".join(IMPORTABLE_MODULES)}."""
 MAX_MATCHES = 20
 
 
@@ -88,7 +89,8 @@ class SearchToolset:
         result = await self._runtime.run(command, caller)
         meta = _meta(call, start)
         if result.error is not None:
-            message = f"{result.printed}{result.error.message}"
+            error = await self._runtime.state.model_output.render_error(result)
+            message = f"{result.printed}{error.text}"
             return ToolResult.failure(meta._replace(reason=result.error.reason), result.error.reason, message)
         return ToolResult(True, meta, (await self._runtime.state.model_output.render_run(result)).text)
 

@@ -113,6 +113,8 @@ def result(
     search: str | None = None,
     fuzzy: bool = False,
     path: str | None = None,
+    column: int = 1,
+    width: int | None = None,
 ) -> Any:
     """Read lines of a stored large output.
 
@@ -123,9 +125,12 @@ def result(
         search: Return only lines that match this regular expression; offset and limit count matches.
         fuzzy: Treat search as words with possible typos; best matches first.
         path: For JSON, the path of the part to read, such as items.0.name.
+        column: First character of each line to return, counted from 1.
+        width: Maximum number of characters of each line.
 
     Returns:
-        lines, total_lines (of the whole output), returned, offset, has_more.
+        lines, total_lines (of the whole output), returned, offset, has_more. Code gets all of it. A page
+        that is too large to be shown ends with the calls that read on.
 
     Example:
         ot.result(handle="abc123", search="error", limit=20)
@@ -136,11 +141,15 @@ def result(
             raise ValueError(f"offset must be >= 1 (1-indexed), got {offset}")
         if limit < 1:
             raise ValueError(f"limit must be >= 1, got {limit}")
+        if column < 1:
+            raise ValueError(f"column must be >= 1 (1-indexed), got {column}")
+        if width is not None and width < 1:
+            raise ValueError(f"width must be >= 1, got {width}")
+        query: dict[str, Any] = {"offset": offset, "limit": limit, "search": search, "fuzzy": fuzzy}
         try:
-            lines = query_result(handle, offset=offset, limit=limit, search=search, fuzzy=fuzzy, path=path)
+            return query_result(handle, **query, path=path, column=column, width=width)
         except LookupError as error:  # an expected situation, not an error in the call
             return ErrorText(f"Error: {error.args[0]} Run the command again to get a new handle.")
-    return YamlMap(lines)
 
 
 def version() -> str:

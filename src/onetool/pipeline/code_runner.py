@@ -12,7 +12,6 @@ from onetool.domain.code.program import InvalidProgram, Program, parse_program
 from onetool.domain.code.sandbox import CallOutcome, SandboxHost, SandboxJob, SandboxLimits, SandboxResult
 from onetool.domain.errors import CODE_BY_REASON, ExecutionError, Reason
 from onetool.domain.text.json_text import jsonable
-from onetool.domain.text.model_text import to_model_text
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.signature import pack_stubs
 from onetool.domain.tools.tool import ToolSpec
@@ -45,6 +44,15 @@ class NestedCall(NamedTuple):
     duration_ms: float
 
 
+class SuccessfulCall(NamedTuple):
+    """A successful tool call that the code made, with its result."""
+
+    name: str
+    args: Mapping[str, Any]
+    value: Any
+    size_bytes: int
+
+
 class CodeResult(NamedTuple):
     """The value of the last line, or an error, and what the code printed."""
 
@@ -54,6 +62,8 @@ class CodeResult(NamedTuple):
     error: CodeError | None = None
     calls: tuple[NestedCall, ...] = ()
     """The first calls that finished, in the order in which they finished."""
+    finished_calls: tuple[SuccessfulCall, ...] = ()
+    """The last successful calls, with their results, if the run failed."""
 
     def to_json(self) -> dict[str, Any]:
         """Return `ok`, `data` or `error`, and `printed` if it is not empty."""
@@ -85,9 +95,9 @@ class CodeRunner:
             async with asyncio.timeout_at(caller.deadline):
                 job = await self._prepare(code, caller, host)
                 result = await self._sandbox.run(job)
-            return await self._check_result(result)
+            return await self._check_result(result, host)
         except InvalidProgram as error:
-            return _failure(Reason.BAD_ARGS, str(error))
+            return _failure(Reason.BAD_ARGS, self._pipeline.mask(str(error)))
         except TimeoutError:
             return _failure(Reason.TIMEOUT, "The code timed out.")
 
@@ -127,7 +137,7 @@ class CodeRunner:
         aliases = self._catalog.aliases
         return {name: aliases[name] for name in program.names & aliases.keys() if "@" not in aliases[name]}
 
-    async def _check_result(self, result: SandboxResult) -> CodeResult:
+    async def _check_result(self, result: SandboxResult, host: SandboxHost) -> CodeResult:
         printed = self._pipeline.mask(result.printed)
         if result.error:
             reason = Reason.TIMEOUT if result.exception == "TimeoutError" else Reason.RAISED
@@ -136,20 +146,11 @@ class CodeRunner:
             data, _ = await self._pipeline.check_output(TOOL_NAME, result.output)
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
-        return CodeResult(True, jsonable(data), printed)
+        return CodeResult(True, host.restore(jsonable(data)), printed)
 
 
 def _stubs(packs: Mapping[str, Sequence[ToolSpec]]) -> dict[str, str]:
     return {name: pack_stubs(specs) for name, specs in packs.items() if specs}
-
-
-def format_result(result: CodeResult, max_bytes: int) -> str:
-    """Format a result as text: what the code printed, then the value or the error."""
-    if result.error is not None:
-        return f"{result.printed}Error: {result.error.message}"
-    if result.data is None:
-        return result.printed
-    return result.printed + to_model_text(result.data, max_bytes)
 
 
 def to_call_outcome(result: ToolResult) -> CallOutcome:

@@ -1,19 +1,23 @@
 """Callbacks for code in the sandbox: tool calls for its caller, and waiting."""
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.code.sandbox import CallOutcome
-from onetool.domain.text.json_text import check_size
+from onetool.domain.text.json_text import check_size, encode
+from onetool.domain.text.yaml_text import YamlList, YamlMap
 
-from .code_runner import NestedCall, to_call_outcome
+from .code_runner import NestedCall, SuccessfulCall, to_call_outcome
 
 CallTool = Callable[[str, Mapping[str, Any]], Awaitable[ToolResult]]
 MAX_LISTED_CALLS = 1_000
 """Maximum number of calls in `nested_calls`. Later calls are only counted."""
+MAX_KEPT_BYTES = 16 * 2**20
+"""Total size of the results in `finished_calls`. The oldest are dropped first."""
 
 
 class SandboxCallbacks:
@@ -23,6 +27,9 @@ class SandboxCallbacks:
         self.call_count = 0
         self.nested_calls: list[NestedCall] = []
         """The first calls that finished."""
+        self.finished_calls: deque[SuccessfulCall] = deque()
+        """The last successful calls, with their results."""
+        self._kept_bytes = 0
         self._call_tool, self._loop, self._max_args_bytes = call_tool, loop, max_args_bytes
 
     def call(self, name: str, args: Mapping[str, Any]) -> "Future[CallOutcome]":
@@ -34,6 +41,13 @@ class SandboxCallbacks:
         """Start a wait."""
         return asyncio.run_coroutine_threadsafe(_sleep(seconds), self._loop)
 
+    def restore(self, value: Any) -> Any:
+        """Return the `YamlMap` or `YamlList` that a call of this run returned, if it equals the value."""
+        for call in reversed(tuple(self.finished_calls)):  # a copy, because the event loop may change it
+            if isinstance(call.value, YamlMap | YamlList) and call.value == value:
+                return call.value
+        return value
+
     async def _call(self, name: str, args: Mapping[str, Any]) -> CallOutcome:
         try:
             check_size(args, self._max_args_bytes * 2)
@@ -42,7 +56,17 @@ class SandboxCallbacks:
         result = await self._call_tool(name, args)
         if len(self.nested_calls) < MAX_LISTED_CALLS:
             self.nested_calls.append(NestedCall(result.meta.tool, result.ok, result.meta.duration_ms))
-        return to_call_outcome(result)
+        outcome = to_call_outcome(result)
+        if result.ok:
+            value = result.data if isinstance(result.data, YamlMap | YamlList) else outcome.value
+            self._keep(SuccessfulCall(result.meta.tool, args, value, len(encode(value))))
+        return outcome
+
+    def _keep(self, call: SuccessfulCall) -> None:
+        self.finished_calls.append(call)
+        self._kept_bytes += call.size_bytes
+        while self._kept_bytes > MAX_KEPT_BYTES and len(self.finished_calls) > 1:
+            self._kept_bytes -= self.finished_calls.popleft().size_bytes
 
 
 async def _sleep(seconds: float) -> CallOutcome:

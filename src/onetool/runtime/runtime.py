@@ -87,7 +87,8 @@ class Runtime:
         result = await state.code_runner.run(code, nested, callbacks)
         if result.ok or callbacks.call_count:
             await self._savings.count_run(caller, callbacks.call_count, state.catalog)
-        return result._replace(calls=tuple(callbacks.nested_calls))
+        finished = () if result.ok else tuple(callbacks.finished_calls)
+        return result._replace(calls=tuple(callbacks.nested_calls), finished_calls=finished)
 
     async def reload_if_changed(self) -> None:
         """Follow a reload of another process, as every call does."""

@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from onetool.domain.code.sandbox import SandboxJob
+from onetool.domain.code.sandbox import IMPORTABLE_MODULES, SandboxJob
+from onetool.domain.code.source_map import quote_line
 from onetool.domain.text.suggestions import did_you_mean
 
 MODULE = "pack_{}"
@@ -18,7 +19,8 @@ FUNCTION = re.compile(r"function `(\w+)`")
 TOOL = re.compile(MODULE.format(r"(\w+)\.(\w+)"))
 MAX_DIAGNOSTICS = 5
 UNAVAILABLE = (
-    "Not available: class inheritance, yield, del, property, async with, files, network, most modules."
+    "Not available: class inheritance, yield, del, property, async with, files, network, modules other than "
+    f"{', '.join(IMPORTABLE_MODULES)}."
 )
 
 
@@ -38,11 +40,17 @@ def explain_tool(output: Any, job: SandboxJob) -> str:
 
 
 def _explain(match: "re.Match[str]", job: SandboxJob) -> str:
+    return _explain_message(match, job) + quote_line(job.program.code, int(match["line"]))
+
+
+def _explain_message(match: "re.Match[str]", job: SandboxJob) -> str:
     line, message = f"line {match['line']}", match["message"].replace("`pack_", "`")
     if undefined := UNDEFINED.search(message):
         name = undefined[1]
         if reason := job.known_names.get(name):
             return f"{line}: {name!r} is unavailable: {reason}"
+        if name in IMPORTABLE_MODULES:
+            return f"{line}: {name!r} is not defined. Add the line: import {name}"
         return f"{line}: {name!r} is not defined.{did_you_mean(name, job.known_names)}"
     if unknown := UNKNOWN_MODULE.search(message):
         return f"{line}: {unknown[1]!r} cannot be imported here. {UNAVAILABLE}"

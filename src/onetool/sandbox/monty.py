@@ -1,5 +1,6 @@
 """The sandbox: a pool of Monty interpreter processes without files, network or imports except packs."""
 
+import math
 import os
 import re
 import signal
@@ -12,8 +13,13 @@ from typing import Any, get_args
 from onetool.domain.code.sandbox import CallOutcome, SandboxJob, SandboxLimits, SandboxResult
 from onetool.threads import Threads
 
-from .diagnostics import MODULE, UNAVAILABLE, explain_check, explain_tool
+from . import text_functions
+from .diagnostics import MODULE, explain_check, explain_tool
 from .launcher import Launcher, active_restrictions
+from .runtime_errors import explain_error
+
+MAX_SUSPENSIONS = 1_000_000
+"""Limit of all requests to the host, such as the text of a printed list. Tool calls have a lower limit."""
 
 
 class MontySandbox:
@@ -71,6 +77,7 @@ class _SandboxRun:
         self._worker: int | None = None
         self._printed: list[str] = []
         self._printed_bytes = 0
+        self._call_count = 0
         self._is_stopped = False
         self._worker_lock = threading.Lock()
 
@@ -78,21 +85,19 @@ class _SandboxRun:
         import pydantic_monty as monty
 
         modules = {MODULE.format(name): _module(monty, stubs) for name, stubs in self._job.modules.items()}
+        modules[text_functions.MODULE] = _module(monty, text_functions.STUBS)
         session = pool.checkout(
             limits=_limits(self._job.limits),
             type_check=True,
             type_check_format="concise",
+            os_policy={"sleep_system_max": math.inf},
             external_modules=modules,
         )
         try:
             with session as worker, self._own(worker.worker_pid) as is_active:
-                output = self._drive(monty, worker) if is_active else None
-                problem = explain_tool(output, self._job)
-                return SandboxResult(
-                    None if problem else output, "".join(self._printed), problem, problem and "TypeError"
-                )
-        except monty.MontyError as error:
-            return SandboxResult(None, "".join(self._printed), *self._explain(monty, error))
+                return self._run(monty, worker) if is_active else SandboxResult()
+        except monty.MontyError as error:  # no worker could start, or it was lost at the end
+            return self._failure(*self._explain(monty, error, None))
 
     @contextmanager
     def _own(self, worker: int) -> Iterator[bool]:
@@ -118,10 +123,23 @@ class _SandboxRun:
         for call in list(self._pending.values()):  # a copy, because the thread of the run may change it
             call.cancel()
 
+    def _run(self, monty: Any, worker: Any) -> SandboxResult:
+        try:
+            output = self._drive(monty, worker)
+        except monty.MontyError as error:
+            return self._failure(*self._explain(monty, error, worker))
+        if problem := explain_tool(output, self._job):
+            return self._failure(problem, "TypeError")
+        return SandboxResult(output, "".join(self._printed))
+
+    def _failure(self, message: str, exception: str) -> SandboxResult:
+        return SandboxResult(None, "".join(self._printed), message, exception)
+
     def _drive(self, monty: Any, worker: Any) -> Any:
-        prelude = [f"import {MODULE.format(name)} as {name}" for name in self._job.modules]
-        prelude += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
-        worker.feed_run("\n".join(prelude))
+        imports = [f"import {MODULE.format(name)} as {name}" for name in self._job.modules]
+        imports += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
+        worker.feed_run("\n".join([*imports, *text_functions.str_import(self._job.program)]))
+        worker.feed_run(text_functions.FUNCTIONS, skip_type_check=True)
         step = worker.feed_start(self._job.program.source, print_callback=self._print)
         while not isinstance(step, monty.MontyComplete):
             step = self._advance(monty, step)
@@ -132,21 +150,35 @@ class _SandboxRun:
             return step.resume(self._wait_for_any(step.pending_call_ids))
         if not isinstance(step, monty.FunctionSnapshot):
             return step.resume_auto()
-        if step.function_name == "system.async_sleep":
+        if step.function_name in ("system.sleep", "system.async_sleep"):
             self._pending[step.call_id] = self._job.host.sleep(*step.args)
-            return step.resume({"future": ...})
+            return self._wait_for(step, is_async=step.function_name == "system.async_sleep")
         return step.resume_auto() if step.is_os_function else self._call(step)
 
     def _call(self, step: Any) -> Any:
-        pack, _, function = step.function_name.removeprefix("pack_").partition(".")
+        module, _, function = step.function_name.partition(".")
+        if module == text_functions.MODULE:
+            remaining = self._job.limits.printed_bytes - self._printed_bytes
+            text = text_functions.text_of(function, step.args[0], self._job.host, remaining)
+            return step.resume({"return_value": text})
+        pack = module.removeprefix("pack_")
         if pack not in self._job.modules or not function:
             return step.resume({"exc_type": "NameError", "message": f"name {pack!r} is not defined"})
         name = f"{pack}.{function}"
         if step.args:
             message = f"{name}() takes keyword arguments only, such as {name}(query='x')"
             return step.resume({"exc_type": "TypeError", "message": message})
+        self._call_count += 1
+        if self._call_count > self._job.limits.calls:
+            message = f"more than {self._job.limits.calls} tool calls (execution.run_max_calls)"
+            return step.resume({"exc_type": "RuntimeError", "message": message})
         self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
-        if (step.position.start, step.position.end) in self._job.program.awaited_calls:
+        position = (step.position.start, step.position.end)
+        return self._wait_for(step, is_async=position in self._job.program.awaited_calls)
+
+    def _wait_for(self, step: Any, *, is_async: bool) -> Any:
+        """Answer with the result of a pending call, or with a future if the code awaits it."""
+        if is_async:
             return step.resume({"future": ...})
         result = _to_monty(self._pending[step.call_id].result())
         del self._pending[step.call_id]  # only now, because `stop` cancels pending calls
@@ -171,17 +203,27 @@ class _SandboxRun:
             if len(content) > remaining:
                 self._printed.append("\n[output truncated]\n")
 
-    def _explain(self, monty: Any, error: Any) -> tuple[str, str]:
+    def _explain(self, monty: Any, error: Any, worker: Any) -> tuple[str, str]:
         if isinstance(error, monty.MontyTypingError):
             return explain_check(str(error), self._job), "TypeError"
         if isinstance(error, monty.MontyCrashedError):
             return "The code exceeded its memory or time limit and was stopped.", "MemoryError"
         raised = error.exception() if hasattr(error, "exception") else error
         frames = error.traceback() if hasattr(error, "traceback") else []
-        location = f"line {frames[-1].line}: " if frames else ""
-        text = f"{type(raised).__name__}: {raised}"
-        hint = f" {UNAVAILABLE}" if isinstance(raised, NotImplementedError) else ""
-        return f"{location}{text}{hint}", type(raised).__name__
+        in_program = [frame for frame in frames if frame.filename == frames[0].filename]
+        return explain_error(raised, in_program, self._job, lambda code: _evaluate(monty, worker, code))
+
+
+def _evaluate(monty: Any, worker: Any, code: str) -> Any:
+    """Return the value of an expression after the code failed.
+
+    Raises:
+        LookupError: It cannot be evaluated.
+    """
+    try:
+        return worker.feed_run(code, skip_type_check=True)
+    except monty.MontyError:
+        raise LookupError(code) from None
 
 
 def _module(monty: Any, stubs: str) -> Any:
@@ -197,7 +239,7 @@ def _limits(limits: SandboxLimits) -> dict[str, Any]:
     return {
         "max_feed_duration_secs": limits.cpu_s,
         "max_memory": limits.memory_bytes,
-        "max_suspensions": limits.calls,
+        "max_suspensions": MAX_SUSPENSIONS,
         "max_total_sleep_secs": limits.sleep_s,
     }
 

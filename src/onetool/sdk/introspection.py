@@ -5,7 +5,8 @@ from typing import Any
 
 from onetool.domain.errors import SettingsError
 from onetool.domain.health import Health
-from onetool.domain.results.stored_result import query_lines, select_path, split_lines
+from onetool.domain.results.result_page import ResultPage, query_lines
+from onetool.domain.results.stored_result import select_path, split_lines
 from onetool.domain.usage.events import UsageSummary
 from onetool.runtime.active_call import current_call
 from onetool.runtime.health import check_health
@@ -62,20 +63,21 @@ def query_result(
     search: str | None = None,
     fuzzy: bool = False,
     path: str | None = None,
+    column: int = 1,
+    width: int | None = None,
 ) -> dict[str, Any]:
-    """Return lines of a stored result, or of the part that `path` selects.
+    """Return lines of a stored result, or of the part that `path` selects. They are never shortened.
 
     Raises:
         LookupError: The handle is unknown or the result has expired.
         ValueError: The pattern or path is invalid.
     """
-    runtime = current_call().runtime
-    text = runtime.state.results.text(handle)
+    results = current_call().runtime.state.results
+    text = results.text(handle)
     if text is None:
-        stored = runtime.state.results.find(handle)
+        stored = results.find(handle)
         raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")
     text = text if path is None else select_path(text, path)
-    max_bytes = runtime.state.configuration.settings.output.max_inline_size // 2
-    return query_lines(
-        split_lines(text), offset=offset, limit=limit, search=search, fuzzy=fuzzy, max_bytes=max_bytes
-    )
+    query: dict[str, Any] = {"offset": offset, "limit": limit, "search": search, "fuzzy": fuzzy}
+    query |= {"column": column, "width": width}
+    return ResultPage(query_lines(split_lines(text), **query), {"handle": handle, "path": path} | query)

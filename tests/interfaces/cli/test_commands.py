@@ -226,7 +226,8 @@ def test_run_accepts_code_as_argument_file_or_stdin(home):
     assert json.loads(onetool("run", "--json", "1 + 1").stdout) == {"ok": True, "data": 2}
     failed = onetool("run", "x = 1\ntools.ech(message=1)")
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert failed.stderr == "Error: line 2: there is no tool tools.ech. Did you mean tools.echo?\n"
+    message = "Error: line 2: there is no tool tools.ech. Did you mean tools.echo?"
+    assert failed.stderr == f"{message}\n    tools.ech(message=1)\n"
     assert "shell" in onetool("run", "--tool-allow", "time.now", "shell.pwd()").stderr
     assert onetool("run").returncode == 2
     assert "Pass either CODE or --file" in onetool("run").stderr

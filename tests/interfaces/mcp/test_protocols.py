@@ -90,7 +90,7 @@ def test_tools_are_listed_and_called(peer):
     (tool,) = peer.request("tools/list")["result"]["tools"]
     assert (tool["name"], tool["inputSchema"]["required"]) == ("run", ["command"])
     assert peer.run("20 * 2 + 2") == (False, "42")
-    assert peer.run("1 / 0") == (True, "Error: line 1: ZeroDivisionError: division by zero")
+    assert peer.run("1 / 0") == (True, "Error: line 1: ZeroDivisionError: division by zero\n    1 / 0")
     assert peer.run("'äöü\\u2028\\n' + '\\x00'") == (False, "äöü\u2028\n\x00")
 
 

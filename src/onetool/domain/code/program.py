@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from onetool.domain.errors import OneToolError
 
+from .source_map import SourceMap, Span, quote_line
+from .str_calls import replace_str_calls
+
 FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)\n?```\s*\Z", re.S)
 MAX_LENGTH = 100_000
 TASK_FUNCTIONS = frozenset({"gather", "create_task", "ensure_future"})
-
-Span = tuple[int, int]
-"""Start and end of a piece of source, in bytes."""
 
 
 class InvalidProgram(OneToolError):
@@ -23,7 +23,10 @@ class InvalidProgram(OneToolError):
 class Program:
     """Code that is ready to run, with the line numbers of the original."""
 
+    code: str
+    """The original."""
     source: str
+    """What the sandbox runs."""
     names: frozenset[str]
     """Every name in the code, including packs and aliases."""
     awaited_calls: frozenset[Span]
@@ -49,40 +52,27 @@ def parse_program(code: str, packs: Collection[str]) -> Program:
 
 def _build_program(code: str, packs: frozenset[str]) -> Program:
     source = _rewrite(code, _parse(code), packs)
+    source = replace_str_calls(source, _parse(source))
     tree = _parse(source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    source_map = _SourceMap(source)
-    return Program(
-        source, frozenset(names), frozenset(source_map.span(call) for call in _find_awaited_calls(tree))
-    )
+    source_map = SourceMap(source)
+    awaited_calls = frozenset(source_map.span(call) for call in _find_awaited_calls(tree))
+    return Program(code, source, frozenset(names), awaited_calls)
 
 
 def _parse(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
-        raise InvalidProgram(f"line {error.lineno or 1}: {error.msg}") from None
+        line = error.lineno or 1
+        raise InvalidProgram(f"line {line}: {error.msg}{quote_line(source, line)}") from None
     except (ValueError, MemoryError) as error:
         raise InvalidProgram(f"line 1: the code is not valid Python: {error}") from None
 
 
-class _SourceMap:
-    """Maps syntax tree nodes to byte offsets in the source."""
-
-    def __init__(self, source: str) -> None:
-        self.text = source.encode()
-        self._starts = [0]
-        for line in self.text.splitlines(keepends=True):
-            self._starts.append(self._starts[-1] + len(line))
-
-    def span(self, node: ast.expr | ast.stmt) -> Span:
-        start = self._starts[node.lineno - 1] + node.col_offset
-        return start, self._starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
-
-
 def _rewrite(source: str, tree: ast.Module, packs: frozenset[str]) -> str:
     """Replace statements by others with the same number of lines, so that line numbers do not change."""
-    source_map = _SourceMap(source)
+    source_map = SourceMap(source)
     text = source_map.text
     for statement in reversed(list(_top_level_statements(tree))):
         start, end = source_map.span(statement)
@@ -94,7 +84,7 @@ def _rewrite(source: str, tree: ast.Module, packs: frozenset[str]) -> str:
 
 
 def _replacement(
-    statement: ast.stmt, tree: ast.Module, packs: frozenset[str], source_map: _SourceMap
+    statement: ast.stmt, tree: ast.Module, packs: frozenset[str], source_map: SourceMap
 ) -> bytes | None:
     if isinstance(statement, ast.Return):
         return _return_value(statement, tree, source_map)
@@ -114,7 +104,7 @@ def _rewrite_import(alias: ast.alias, packs: frozenset[str]) -> str:
     return f"{alias.asname} = {alias.name}" if alias.asname else "pass"
 
 
-def _return_value(statement: ast.Return, tree: ast.Module, source_map: _SourceMap) -> bytes:
+def _return_value(statement: ast.Return, tree: ast.Module, source_map: SourceMap) -> bytes:
     if statement is not tree.body[-1]:
         message = "return is allowed only as the last statement; use a function, or if and else"
         raise InvalidProgram(f"line {statement.lineno}: {message}")

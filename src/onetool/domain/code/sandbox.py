@@ -7,6 +7,12 @@ from typing import Any, NamedTuple, Protocol
 
 from .program import Program
 
+IMPORTABLE_MODULES = (
+    *("asyncio", "base64", "bisect", "collections", "copy", "csv", "dataclasses", "datetime", "decimal"),
+    *("functools", "hashlib", "itertools", "json", "math", "random", "re"),
+)
+"""Modules of the standard library that are useful in the sandbox."""
+
 
 class CallOutcome(NamedTuple):
     """The return value or the exception of a tool call made by sandboxed code."""
@@ -21,6 +27,13 @@ class SandboxHost(Protocol):
 
     Implementations are thread-safe and run operations concurrently.
     """
+
+    def restore(self, value: Any) -> Any:
+        """Return the object that a tool returned, with its own text form, for a value that equals it.
+
+        Values become plain dicts and lists in the sandbox. Return any other value unchanged.
+        """
+        ...
 
     def call(self, name: str, args: Mapping[str, Any]) -> "Future[CallOutcome]":
         """Start a tool call."""

@@ -1,18 +1,17 @@
-"""Large results that are stored: handle, preview, and queries by line or JSON path."""
+"""Large results that are stored: handle, preview, and selection by JSON path."""
 
 import json
-from collections.abc import Sequence
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from onetool.domain.search.matching import fuzzy_matches, regex_matches
 from onetool.domain.text.json_text import pretty
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.text.suggestions import did_you_mean
 
-MAX_LINE_LENGTH = 2_000
 PREVIEW_LINES = 20
 MAX_PREVIEW_LINE_LENGTH = 160
+PREVIEW_CHARS = 40_000
+"""Characters of the text that are searched for the lines of the preview."""
 
 
 class StoredResult(NamedTuple):
@@ -49,7 +48,7 @@ def preview(stored: StoredResult, text: str) -> str:
     """Return the first lines of a stored text and how to read the rest."""
     first_lines = [
         truncate_middle(line, MAX_PREVIEW_LINE_LENGTH)
-        for line in split_lines(text[: PREVIEW_LINES * MAX_LINE_LENGTH])[:PREVIEW_LINES]
+        for line in split_lines(text[:PREVIEW_CHARS])[:PREVIEW_LINES]
     ]
     return (
         f"{stored.size_bytes} bytes in {stored.total_lines} lines are stored as {stored.handle!r}.\n"
@@ -80,40 +79,3 @@ def _keys(value: Any) -> list[str]:
     if isinstance(value, dict):
         return list(value)
     return [str(index) for index in range(len(value))] if isinstance(value, list) else []
-
-
-def query_lines(
-    lines: Sequence[str], *, offset: int, limit: int, search: str | None, fuzzy: bool, max_bytes: int
-) -> dict[str, Any]:
-    """Filter, sort and page lines. `offset` starts at 1; the page has at most `max_bytes`.
-
-    Raises:
-        ValueError: The search pattern is invalid.
-    """
-    matches = (
-        lines if search is None else fuzzy_matches(search, lines) if fuzzy else regex_matches(search, lines)
-    )
-    page = _fit_lines(matches[offset - 1 : offset - 1 + limit], max_bytes)
-    return {
-        "lines": page,
-        "total_lines": len(lines),
-        "returned": len(page),
-        "offset": offset,
-        "has_more": offset - 1 + len(page) < len(matches),
-    }
-
-
-def _fit_lines(lines: Sequence[str], max_bytes: int) -> list[str]:
-    fitting: list[str] = []
-    remaining = max_bytes
-    for line in lines:
-        short = (
-            line
-            if len(line) <= MAX_LINE_LENGTH
-            else f"{line[:MAX_LINE_LENGTH]} [truncated: {len(line)} characters]"
-        )
-        remaining -= len(short.encode("utf-8", "replace")) + 4
-        if remaining < 0 and fitting:
-            break
-        fitting.append(short)
-    return fitting

@@ -1,0 +1,46 @@
+"""The shape of a value in a few words, for error messages."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+MAX_KEYS = 12
+MAX_NAME_LENGTH = 40
+
+
+def describe_shape(value: Any) -> str:
+    """Return the type of a value, and its size or keys.
+
+    >>> describe_shape([{"path": "a", "size": 1}])
+    'list of 1 dict with keys path, size'
+    """
+    if isinstance(value, str):
+        return f"str of {_count(len(value), 'character')}"
+    if isinstance(value, Mapping):
+        return f"dict with keys {_list(value)}" if value else "empty dict"
+    if isinstance(value, list | tuple | set | frozenset):
+        return _describe_items(value)
+    return "None" if value is None else type(value).__name__
+
+
+def _describe_items(value: "list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]") -> str:
+    """Describe a sequence, and its first item if all have the same type."""
+    name = next(kind.__name__ for kind in (list, tuple, set, frozenset) if isinstance(value, kind))
+    if not value:
+        return f"empty {name}"
+    first = next(iter(value))
+    if not all(isinstance(item, type(first)) for item in value):
+        return f"{name} of {_count(len(value), 'item')}"
+    if isinstance(first, Mapping) and first:
+        return f"{name} of {_count(len(value), 'dict')} with keys {_list(first)}"
+    kind = "None" if first is None else type(first).__name__
+    return f"{name} of {len(value)} {kind}"
+
+
+def _list(keys: Iterable[Any]) -> str:
+    names = [str(key)[:MAX_NAME_LENGTH] for key in keys]
+    more = f" and {len(names) - MAX_KEYS} more" if len(names) > MAX_KEYS else ""
+    return ", ".join(names[:MAX_KEYS]) + more
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,29 @@
+"""Positions in the source of a program."""
+
+import ast
+
+Span = tuple[int, int]
+"""Start and end of a piece of source, in bytes."""
+MAX_LINE_LENGTH = 160
+
+
+class SourceMap:
+    """Maps syntax tree nodes to byte offsets in the source."""
+
+    def __init__(self, source: str) -> None:
+        self.text = source.encode()
+        self._starts = [0]
+        for line in self.text.splitlines(keepends=True):
+            self._starts.append(self._starts[-1] + len(line))
+
+    def span(self, node: ast.expr | ast.stmt) -> Span:
+        """Return the start and the end of a node."""
+        start = self._starts[node.lineno - 1] + node.col_offset
+        return start, self._starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+
+
+def quote_line(source: str, line: int) -> str:
+    """Return a line of the source, indented on a line of its own, or an empty string if it is blank."""
+    text = "".join(source.split("\n")[line - 1 : line]).strip()
+    shown = text if len(text) <= MAX_LINE_LENGTH else text[:MAX_LINE_LENGTH] + "..."
+    return f"\n    {shown}" if shown else ""
