@@ -82,7 +82,7 @@ async def test_one_tool_over_stdio(home):
         )
         assert await call(client, "run", command="1 / 0") == (
             True,
-            "Error: line 1: ZeroDivisionError: division by zero",
+            "Error: line 1: ZeroDivisionError: division by zero\n    1 / 0",
         )
         assert (await call(client, "run"))[0]
         assert (await call(client, "rnu"))[1] == "Error: Tool not found: 'rnu'. Did you mean run?"
@@ -230,13 +230,23 @@ def test_the_approval_question_contains_every_argument():
 
 
 async def test_instructions_and_the_run_tool_are_small():
-    """At most 400 tokens, regardless of the number of tools."""
+    """At most 200 tokens, regardless of the number of tools."""
     async with memory_runtime() as ot:
         caller = Caller(interface="mcp")
         tools, _ = await EXPOSURES["run"](ot.runtime).page(None, caller)
         size = sum(len(json.dumps([tool.name, tool.description, tool.input_schema])) for tool in tools)
         size += len(create_server(ot.runtime, "run").instructions)
-        assert size / 4 <= 400
+        assert size / 4 <= 200
+
+
+async def test_run_tool_names_in_one_line_what_can_be_imported():
+    async with memory_runtime() as ot:
+        (tool,), _ = await EXPOSURES["run"](ot.runtime).page(None, Caller(interface="mcp"))
+        (line,) = [line for line in tool.description.splitlines() if "Import only" in line]
+        names = line.removeprefix("Import only ").removesuffix(".").split(", ")
+        assert {"json", "re", "csv", "datetime", "math", "collections"} <= set(names)
+        result = await ot.run("\n".join(f"import {name}" for name in names) + "\n'imported'")
+    assert result.data == "imported", result
 
 
 async def test_token_and_host_are_checked_for_mcp():

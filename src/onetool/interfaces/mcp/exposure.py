@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 from onetool.domain.calls.caller import Caller
+from onetool.domain.code.sandbox import IMPORTABLE_MODULES
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.tool import ToolSpec
 from onetool.domain.tools.wire_names import names_by_wire, wire_names
 from onetool.runtime.runtime import Runtime
 
-RUN = """\
+RUN = f"""\
 Run Python in which every tool is a function: pack.function(name=value). The last line is the result.
 Find tools with ot.find(query="what you need"), read one with ot.help(query="pack.function").
-Put several calls into one command and return only what you need. No imports, files or network but through
-tools; no classes with bases, no yield, no del. A large result comes as a handle: ot.result(handle="...")."""
+Put several calls into one command and return only what you need. Files and network only through tools.
+Import only {", ".join(IMPORTABLE_MODULES)}.
+No classes with bases, no yield, no del. A large result comes as a handle: ot.result(handle="...")."""
 FIND = "Find tools by what they do: returns signatures with one line each. Then call one with call_tool."
 CALL = "Call a tool by its name, with arguments by name, as find_tools shows them."
 PAGE_SIZE = 200
