@@ -18,7 +18,7 @@ from onetool.ports import RateLimiter
 from onetool.threads import Threads
 
 from .admission import Admission
-from .approval import ApprovalPolicy
+from .approval import ApprovalPolicy, Approver
 from .deadline import DeadlineTimer
 from .dispatch import ActivateCall, ToolRaised, ToolReturnedError, dispatch
 from .output_guard import OutputGuard
@@ -60,10 +60,11 @@ class Pipeline:
     ) -> None:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
-        self._approval, self._redactor = approval or ApprovalPolicy(), redactor or Redactor()
+        self._redactor, threads = redactor or Redactor(), threads or Threads()
+        self._approver = Approver(approval or ApprovalPolicy(), self._redactor.mask, threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
-        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads or Threads())
+        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads)
         self._clock = clock
         self._timer = DeadlineTimer()
 
@@ -89,11 +90,12 @@ class Pipeline:
         call, caller = state.call, state.caller
         state.resolved = resolved = await self._catalog.resolve(call.name, caller)
         state.bytes_in = self._validator.validate_args(resolved, call.args)
-        deadline = self._deadline(resolved, caller)
+        self._admission.check(resolved.tool.spec, caller)
+        if request := await self._approver.approve(resolved, call.args, caller):
+            state.call = call._replace(args=request.args)  # nothing runs but what was approved
+        deadline = self._deadline(resolved, caller)  # waiting for the user does not count
         slots = await self._admission.acquire(resolved.tool.spec, caller, deadline)
         try:
-            if await self._approval.check(resolved, call.args, caller):
-                deadline = self._deadline(resolved, caller)  # waiting for the user does not count
             output = await self._run_tool(state, resolved, deadline)
         finally:
             self._admission.release(slots)

@@ -71,6 +71,9 @@ class ApprovalSettings:
     )
     allow: Names = setting((), "Name patterns of tools that run without approval, such as `fs.*`.")
     deny: Names = setting((), "Name patterns of tools that never run. Takes precedence over `allow`.")
+    timeout_s: float = setting(
+        300.0, "Seconds to wait for the user's decision. A call without one is denied.", ge=1, le=86_400
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -501,7 +501,7 @@ export interface paths {
          * @description Ask a question and stream the response.
          *
          *     Disconnecting cancels the question; the messages so far are stored. A call of a tool that is not
-         *     read-only sends `approval` and waits up to five minutes for the decision.
+         *     read-only sends `approval` and waits for the decision as long as `approval.timeout_s` says.
          */
         post: operations["chat_chat_post"];
         delete?: never;
@@ -517,7 +517,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get Approval
+         * @description Return everything about a call that waits for approval, with nothing hidden but secrets.
+         */
+        get: operations["get_approval_chat_approvals__id__get"];
         put?: never;
         /**
          * Decide Approval
@@ -661,6 +665,27 @@ export interface components {
             seen?: {
                 [key: string]: string;
             } | null;
+        };
+        /**
+         * ArgumentBody
+         * @description An argument of a call that waits for approval, as shown to the user.
+         */
+        ArgumentBody: {
+            /**
+             * Name
+             * @description The name as a JSON string in ASCII.
+             */
+            name: string;
+            /**
+             * Value
+             * @description The value as JSON on one line, with invisible characters escaped.
+             */
+            value: string;
+            /**
+             * Hidden
+             * @description Number of characters that are not shown.
+             */
+            hidden: number;
         };
         /**
          * BasicAuth
@@ -1351,6 +1376,21 @@ export interface components {
             pin: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * QuestionBody
+         * @description A call that waits for approval.
+         */
+        QuestionBody: {
+            /** Tool */
+            tool: string;
+            /**
+             * Digest
+             * @description SHA-256 of the tool and the arguments that run if the call is approved.
+             */
+            digest: string;
+            /** Arguments */
+            arguments: components["schemas"]["ArgumentBody"][];
         };
         /**
          * RequestedCall
@@ -3914,7 +3954,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
+            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args, arguments, digest, hidden}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3956,6 +3996,82 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approval_chat_approvals__id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
