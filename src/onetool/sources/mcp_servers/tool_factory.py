@@ -4,7 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from onetool.domain.servers.manifest import ServerManifest, ServerTool, python_names, quarantine_reason
+from onetool.domain.servers.manifest import (
+    ServerManifest,
+    ServerTool,
+    ToolAccess,
+    python_names,
+    quarantine_reason,
+    tool_access,
+)
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Runner, Tool, ToolSpec
 from onetool.settings.schema import ServerSettings
@@ -26,6 +33,8 @@ class ServerTools:
     registry: Registry = field(default_factory=Registry)
     quarantined: Mapping[str, str] = field(default_factory=dict)
     """The quarantine reason of each tool, by its name on the server; empty if it is not quarantined."""
+    access: Sequence[ToolAccess] = ()
+    """Which tools are treated as read-only, and why."""
 
 
 class ToolFactory:
@@ -50,14 +59,18 @@ class ToolFactory:
         names, registry, quarantined = python_names(manifest), Registry(), {}
         included = [tool for tool in manifest.tools if self._is_included(tool.name)]
         self._findings = {tool.pin: self._scan_tool(tool) for tool in included}
-        for tool in included:
-            reason = quarantine_reason(manifest, tool, self._findings[tool.pin])
+        access = [tool_access(manifest, tool, self._settings.trust_annotations) for tool in included]
+        for tool, granted in zip(included, access, strict=True):
+            reason = quarantine_reason(
+                manifest, tool, self._findings[tool.pin], allow_new=self._settings.new_tools == "allow"
+            )
             quarantined[tool.name] = f"{reason}: onetool servers approve {self._server}" if reason else ""
-            spec = self._spec(tool, names[tool.name], quarantined[tool.name])
+            spec = self._spec(granted, names[tool.name], quarantined[tool.name])
             registry.register(Tool(spec, self._make_runner(tool.name)))
-        return ServerTools(registry=registry, quarantined=quarantined)
+        return ServerTools(registry=registry, quarantined=quarantined, access=access)
 
-    def _spec(self, tool: ServerTool, name: str, reason: str) -> ToolSpec:
+    def _spec(self, access: ToolAccess, name: str, reason: str) -> ToolSpec:
+        tool = access.tool
         return ToolSpec(
             name=f"{self._server}.{name}",
             description=tool.description,
@@ -69,7 +82,7 @@ class ToolFactory:
             enabled=not reason,
             disabled_reason=reason,
             timeout=self._settings.timeout_s,
-            read_only=tool.read_only,
+            read_only=access.read_only,
         )
 
     def _is_included(self, name: str) -> bool:
