@@ -161,7 +161,7 @@ def seen_by_code(case: CallCase) -> Any:
         return f"line 3: there is no tool {case.tool}. Did you mean probe.add?"
     if case.reason == "bad_args":
         problem = "Argument to function `add` is incorrect: Expected `int`, found `str`"
-        return f"line 3: {problem}. Signature: probe.add(*, a: int, b: int = ...)"
+        return f"line 3: {problem}. Signature: probe.add(a: int, b: int = 1) -> int"
     if case.reason == "not_allowed":
         return "line 3: 'probe' is not defined."
     if not case.code or case.reason == "returned_error":

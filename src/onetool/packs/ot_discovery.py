@@ -5,7 +5,7 @@ from typing import Any, Literal
 from onetool.domain.search.matching import contains
 from onetool.domain.text.strings import first_line
 from onetool.domain.tools.help_text import origin_of, pack_text
-from onetool.domain.tools.signature import arguments, signature
+from onetool.domain.tools.signature import arguments, result_type, signature
 from onetool.domain.tools.tool import ToolSpec
 from onetool.sdk import YamlList, get_config, instructions, list_tools, show_snippet
 
@@ -111,10 +111,10 @@ def _brief(spec: ToolSpec) -> dict[str, Any]:
 
 def _full(spec: ToolSpec) -> dict[str, Any]:
     args = [f"{name}: {text}" for name, _, text in arguments(spec.input_schema) if text]
-    optional = {"args": args, "returns": spec.returns or spec.return_type, "example": spec.example}
+    optional = {"args": args, "returns": spec.returns or result_type(spec), "example": spec.example}
     return {
         "name": spec.qualified_name,
-        "signature": signature(spec),
+        "signature": signature(spec, has_placeholders=True),
         "description": spec.description,
         "source": spec.source,
         **{key: value for key, value in optional.items() if value},

@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 from onetool.domain.search.matching import rank_names
-from onetool.domain.text.strings import first_line, pluralize
+from onetool.domain.text.strings import pluralize
 from onetool.domain.tools.help_text import (
     OVERVIEW,
     alias_text,
@@ -11,6 +11,7 @@ from onetool.domain.tools.help_text import (
     no_matches_text,
     pack_text,
     signatures_text,
+    summary_line,
     tool_text,
 )
 from onetool.domain.tools.tool import ToolSpec
@@ -102,7 +103,7 @@ class _HelpIndex:
     def search(self, query: str) -> dict[str, dict[str, str]]:
         """Return matches for a query by kind, best match first."""
         query = query.removeprefix("$")
-        tools = {name: first_line(spec.description) for name, spec in self._tools.items()}
+        tools = {name: summary_line(spec) for name, spec in self._tools.items()}
         packs = {name: pluralize(len(specs), "tool") for name, specs in self._packs.items()}
         aliases = {name: f"-> {target}" for name, target in self._aliases.items()}
         return {

@@ -14,6 +14,7 @@ from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.signature import omit_nulls
 from onetool.ports import RateLimiter
 from onetool.threads import Threads
 
@@ -87,8 +88,9 @@ class Pipeline:
 
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""
-        call, caller = state.call, state.caller
-        state.resolved = resolved = await self._catalog.resolve(call.name, caller)
+        caller = state.caller
+        state.resolved = resolved = await self._catalog.resolve(state.call.name, caller)
+        state.call = call = _without_nulls(state.call, resolved)
         state.bytes_in = self._validator.validate_args(resolved, call.args)
         self._admission.check(resolved.tool.spec, caller)
         if request := await self._approver.approve(resolved, call.args, caller):
@@ -156,6 +158,14 @@ class Pipeline:
 
     def _error_text(self, text: ErrorText) -> ErrorText:
         return ErrorText(truncate_middle(self._redactor.redact(text), self._limits.max_output_bytes))
+
+
+def _without_nulls(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
+    """Return the call without the arguments for which None means that they are omitted."""
+    args = call.args
+    if not isinstance(args, dict) or None not in args.values():
+        return call
+    return call._replace(args=omit_nulls(resolved.tool.spec.input_schema, args))
 
 
 @dataclass(slots=True)

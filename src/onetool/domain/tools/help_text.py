@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from onetool.domain.text.strings import first_line, truncate_middle, truncate_words
+from onetool.domain.text.strings import first_line, printable, truncate_middle, truncate_words
 
-from .signature import arguments, signature
+from .schema_types import properties_of
+from .signature import arguments, result_type, signature
 from .tool import ToolSpec
 
 DOC_SLUGS = {
@@ -25,6 +26,8 @@ MIN_SIGNATURES = 5
 MAX_SIGNATURE_LENGTH = 220
 MAX_REQUIRED_LENGTH = 600
 MIN_DESCRIPTION_BYTES, MAX_DESCRIPTION_BYTES = 80, 160
+MAX_SUMMARY_BYTES = 400
+MAX_TOOL_DESCRIPTION = 10_000
 MAX_GROUP_MATCHES = 10
 """Matches shown in each group, best first."""
 OVERVIEW = """\
@@ -67,13 +70,21 @@ def origin_of(specs: Sequence[ToolSpec]) -> str:
     return specs[0].source.partition(":")[0]
 
 
+def summary_line(spec: ToolSpec, max_bytes: int = MAX_SUMMARY_BYTES) -> str:
+    """Return the first line of a tool's description, shortened and without control characters."""
+    return truncate_words(printable(first_line(spec.description)), max_bytes)
+
+
 def tool_text(spec: ToolSpec, docs_base_url: str, *, full: bool = False) -> str:
     """Describe one tool. `full` adds its source, version, tags and limits."""
-    parts = [f"# {spec.qualified_name}", spec.description, f"Signature: {signature(spec)}"]
+    description = printable(truncate_middle(spec.description, MAX_TOOL_DESCRIPTION))
+    parts = [f"# {spec.qualified_name}", description, f"Signature: {signature(spec)}"]
     if args := arguments(spec.input_schema):
         rows = [f"- {name} ({kind}): {text}" if text else f"- {name} ({kind})" for name, kind, text in args]
+        hidden = len(properties_of(spec.input_schema)) - len(rows)
+        rows += [f"({hidden} more)"] if hidden else []
         parts.append("\n".join(["Arguments:", *rows]))
-    returns = ": ".join(part for part in (spec.return_type, spec.returns) if part)
+    returns = ": ".join(part for part in (result_type(spec), spec.returns) if part)
     parts.append(f"Returns: {returns}" if returns else "")
     parts.append(f"Example:\n{spec.example}" if spec.example else "")
     parts.append("\n".join(_facts(spec)) if full else "")
@@ -84,7 +95,7 @@ def tool_text(spec: ToolSpec, docs_base_url: str, *, full: bool = False) -> str:
 def pack_text(pack: str, specs: Sequence[ToolSpec], instructions: str, docs_base_url: str = "") -> str:
     """Describe a pack: its source, instructions and tools."""
     parts = [f"# {pack}", f"Source: {origin_of(specs)}", instructions]
-    rows = [f"- {spec.qualified_name}: {first_line(spec.description)}" for spec in specs]
+    rows = [f"- {spec.qualified_name}: {summary_line(spec)}" for spec in specs]
     parts.append("\n".join(["Tools:", *rows]))
     parts.append(_documentation(specs[0], docs_base_url) if docs_base_url else "")
     return "\n\n".join(part for part in parts if part)
@@ -136,13 +147,19 @@ def no_matches_text(query: str) -> str:
 
 
 def _signature_line(spec: ToolSpec, max_bytes: int) -> str:
-    """Return a signature and a short description; long signatures omit the optional parameters."""
+    """Return a signature and a short description.
+
+    A long signature omits the optional parameters, then the fields of lists and objects.
+    """
+    max_length = min(MAX_SIGNATURE_LENGTH, max_bytes - MIN_DESCRIPTION_BYTES)
     text = signature(spec)
-    if len(text) > min(MAX_SIGNATURE_LENGTH, max_bytes - MIN_DESCRIPTION_BYTES):
-        text = truncate_middle(signature(spec, required_only=True), MAX_REQUIRED_LENGTH)
+    if len(text) > max_length:
+        text = signature(spec, required_only=True)
+    if len(text) > max_length:
+        text = truncate_middle(signature(spec, required_only=True, is_brief=True), MAX_REQUIRED_LENGTH)
     remaining = max_bytes - _size([f"{text}: "])
     description_bytes = min(max(remaining, MIN_DESCRIPTION_BYTES), MAX_DESCRIPTION_BYTES)
-    description = truncate_words(first_line(spec.description), description_bytes)
+    description = summary_line(spec, description_bytes)
     return f"{text}: {description}" if description else text
 
 
