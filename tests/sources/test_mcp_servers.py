@@ -606,6 +606,26 @@ async def test_official_sdk_server_over_stdio():
         assert await server.probe() is True
 
 
+async def test_shown_return_types_are_those_of_the_results():
+    """In `ot.find`, `ot.help`, `ot.tools` and in error messages about code."""
+    async with (
+        running(command("stdio", script="official.py"), name="sdk") as server,
+        memory_runtime(servers=[server]) as ot,
+    ):
+        code = "[sdk.add(a=1, b=2)['result'], sdk.report(text='x').upper(), (await sdk.report(text='y'))]"
+        assert (await ot.run(code)).data == [3, "X", "y"]
+        types = {"sdk.add(a: int, b: int)": "{result: int}", "sdk.report(text: str)": "str"}
+        for call_text, shown in types.items():
+            name = call_text.partition("(")[0]
+            expected = f"{call_text} -> {shown}"
+            assert expected in (await ot.call("ot.find", query=name)).data
+            assert f"Signature: {expected}\n" in (text := (await ot.call("ot.help", query=name)).data)
+            assert f"Returns: {shown}" in text.splitlines()
+            (entry,) = (await ot.call("ot.tools", pattern=name, info="full")).data
+            assert (entry["signature"], entry["returns"]) == (expected, shown)
+            assert f"Signature: {expected}" in (await ot.run(f"{name}(nope=1)")).error.message
+
+
 def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -633,7 +653,7 @@ async def test_official_sdk_server_over_http(kind):
             assert (server.state, await server.probe()) == ("failed", False)
             process = await start()
             assert await server.probe() is True
-            assert await call(server, "report", text="back") == {"result": "back"}
+            assert await call(server, "report", text="back") == "back"
     finally:
         process.kill()
         process.wait()

@@ -12,8 +12,9 @@ from onetool.domain.servers.manifest import (
     quarantine_reason,
     tool_access,
 )
+from onetool.domain.servers.text_results import is_text_schema, text_output_schema
 from onetool.domain.tools.registry import Registry
-from onetool.domain.tools.tool import Runner, Tool, ToolSpec
+from onetool.domain.tools.tool import JsonSchema, Runner, Tool, ToolSpec
 from onetool.settings.schema import ServerSettings
 
 Scan = Callable[[str], list[str]]
@@ -35,6 +36,8 @@ class ServerTools:
     """The quarantine reason of each tool, by its name on the server; empty if it is not quarantined."""
     access: Sequence[ToolAccess] = ()
     """Which tools are treated as read-only, and why."""
+    output_schemas: Mapping[str, JsonSchema | None] = field(default_factory=dict)
+    """The output schema of each tool as the server declares it, by its name on the server."""
 
 
 class ToolFactory:
@@ -67,15 +70,18 @@ class ToolFactory:
             quarantined[tool.name] = f"{reason}: onetool servers approve {self._server}" if reason else ""
             spec = self._spec(granted, names[tool.name], quarantined[tool.name])
             registry.register(Tool(spec, self._make_runner(tool.name)))
-        return ServerTools(registry=registry, quarantined=quarantined, access=access)
+        schemas = {tool.name: tool.output_schema for tool in included}
+        return ServerTools(registry=registry, quarantined=quarantined, access=access, output_schemas=schemas)
 
     def _spec(self, access: ToolAccess, name: str, reason: str) -> ToolSpec:
-        tool = access.tool
+        tool, schema = access.tool, access.tool.output_schema
+        is_text = is_text_schema(schema)
         return ToolSpec(
             name=f"{self._server}.{name}",
             description=tool.description,
             input_schema=tool.input_schema,
-            output_schema=tool.output_schema,
+            output_schema=text_output_schema(schema) if schema and is_text else schema,
+            return_type="str" if is_text else "",
             impl="proxy",
             origin="proxy",
             source=f"proxy:{self._server}",
