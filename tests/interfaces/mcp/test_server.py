@@ -139,7 +139,10 @@ async def test_every_exposure_calls_the_same_tools():
         async with over_http(ot.runtime, "search") as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["find_tools", "call_tool"]
             is_error, text = await call(client, "find_tools", query="add two numbers", limit=1)
-            assert (is_error, text) == (False, "demo.add(a: int, b: int = 1) -> int: Add two numbers.")
+            assert (is_error, text) == (
+                False,
+                "demo.add(a: int, b: int = 1) -> int: [read-only] Add two numbers.",
+            )
             assert await call(client, "call_tool", name="demo.add", args={"a": 2}) == (False, "3")
             is_error, text = await call(client, "call_tool", name="demo.ad")
             assert (is_error, "Did you mean demo.add?" in text) == (True, True)

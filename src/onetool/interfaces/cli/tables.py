@@ -40,12 +40,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def tool_table(specs: Sequence[ToolSpec]) -> None:
-    """Print tools with their parameters and the first line of their descriptions."""
+    """Print tools with their parameters, their access and the first line of their descriptions."""
     if not specs:
         _console().print("No tools.", style="dim")
         return
-    rows = [(spec.name, _parameters(spec), spec.description.partition("\n")[0]) for spec in specs]
-    table(("TOOL", "PARAMETERS", "DESCRIPTION"), rows)
+    rows = [
+        (spec.name, _parameters(spec), spec.access, spec.description.partition("\n")[0]) for spec in specs
+    ]
+    table(("TOOL", "PARAMETERS", "ACCESS", "DESCRIPTION"), rows)
 
 
 def tool_page(spec: ToolSpec) -> None:
