@@ -57,6 +57,7 @@ OVERVIEW = """\
 
 ## Tips
 - Call tools with keyword arguments: pack.function(name=value).
+- In a signature, {name, size?: int} is a dict: `?` marks optional fields, no type means text.
 - Make several calls in one run; each saves a round trip. The last line is the result.
 - Large results are stored; read them with ot.result(handle="...", search="...").
 - Return only the fields that you need; a list comprehension keeps results small."""
