@@ -40,14 +40,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def tool_table(specs: Sequence[ToolSpec]) -> None:
-    """Print tools with their parameters, their access and the first line of their descriptions."""
+    """Print tools with their parameters and the first line of their descriptions."""
     if not specs:
         _console().print("No tools.", style="dim")
         return
-    rows = [
-        (spec.name, _parameters(spec), spec.access, spec.description.partition("\n")[0]) for spec in specs
-    ]
-    table(("TOOL", "PARAMETERS", "ACCESS", "DESCRIPTION"), rows)
+    rows = [(spec.name, _parameters(spec), _summary(spec)) for spec in specs]
+    table(("TOOL", "PARAMETERS", "DESCRIPTION"), rows)
 
 
 def tool_page(spec: ToolSpec) -> None:
@@ -81,6 +79,12 @@ def show_result(result: ToolResult) -> None:
         return
     console.print(f"[red]{result.error.code}[/red] {escape(result.meta.tool)} {duration}", highlight=False)
     console.print(escape(printable(result.error.message)), highlight=False)
+
+
+def _summary(spec: ToolSpec) -> str:
+    """Return the first line of the description; a mark if the tool is not read-only."""
+    line = spec.description.partition("\n")[0]
+    return line if spec.read_only else f"[{spec.access}] {line}"
 
 
 def _parameters(spec: ToolSpec) -> str:
