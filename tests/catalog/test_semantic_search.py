@@ -49,7 +49,7 @@ class UmbrellaEmbedder:
 
 
 async def names(search: CatalogSearch, query: str, caller: Caller = CALLER) -> list[str]:
-    return [spec.name for spec in await search.find(query, caller, 5)]
+    return [spec.name for spec in (await search.find(query, caller, 5)).specs]
 
 
 async def test_tools_are_found_by_meaning_once_they_are_embedded():
@@ -172,7 +172,7 @@ def test_tools_are_found_by_words_without_numpy():
         "        embedder = BertEmbedder(Path('m'), Path('c'))\n"
         "        search = CatalogSearch(ot.runtime.state.catalog, Threads(), embedder=embedder)\n"
         "        for _ in range(2):\n"
-        "            specs = await search.find('read_file', CALLER, 1)\n"
+        "            specs = (await search.find('read_file', CALLER, 1)).specs\n"
         "            await search.wait_until_indexed()\n"
         "        print(specs[0].name, search.problem)\n"
         "asyncio.run(main())\n"

@@ -159,7 +159,7 @@ def seen_by_code(case: CallCase) -> Any:
         "disabled": f"there is no tool {case.tool}. Did you mean saved.odd or saved.gone?",
         "unknown": f"there is no tool {case.tool}. Did you mean probe.add?",
         "bad_args": "Argument to function `add` is incorrect: Expected `int`, found `str`. "
-        "Signature: probe.add(*, a: int, b: int = ...)",
+        "Signature: probe.add(a: int, b: int = 1) -> int",
         "not_allowed": "'probe' is not defined.",
     }
     if case.reason in problems:

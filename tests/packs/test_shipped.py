@@ -228,19 +228,28 @@ async def test_tool_descriptions():
                 "Search files for lines that match a pattern. Skips hidden, binary and ignored (.gitignore) files.",
                 {
                     "pattern": "A regular expression in ripgrep syntax. Escape special characters to match them literally.",
-                    "path": "Directory or file, absolute or relative to the working directory.",
+                    "path": "Directory or file, absolute or relative to the working directory; an absolute path gives absolute paths.",
                     "glob": "Search only matching files, such as `*.py`; `!*.md` excludes files.",
                     "ignore_case": "Ignore case.",
                     "context": "Number of lines to include before and after each match.",
-                    "max_results": "Maximum number of matches. If it is reached, there may be more.",
+                    "max_results": "Maximum number of matches.",
                 },
             ),
             "ripgrep.files": (
                 "List the files in a directory and its subdirectories. Skips hidden and ignored (.gitignore) files.",
                 {
-                    "path": "The directory, absolute or relative to the working directory.",
+                    "path": "The directory, absolute or relative to the working directory; an absolute path gives absolute paths.",
                     "glob": "List only matching files, such as `**/test_*.py`.",
-                    "max_results": "Maximum number of files. If it is reached, there may be more.",
+                    "max_results": "Maximum number of files.",
+                },
+            ),
+            "ripgrep.count": (
+                "Count the files and lines that match a pattern; without a pattern, the files.",
+                {
+                    "pattern": "A regular expression in ripgrep syntax.",
+                    "path": "Directory or file, absolute or relative to the working directory.",
+                    "glob": "Count only matching files, such as `*.py`.",
+                    "ignore_case": "Ignore case.",
                 },
             ),
             "web.fetch": (

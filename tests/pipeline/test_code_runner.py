@@ -9,7 +9,7 @@ import pytest
 from onetool.domain import Caller, ErrorText, Reason
 from onetool.domain.calls.caller import always_approve, never_approve
 from onetool.domain.code.program import InvalidProgram, parse_program
-from onetool.domain.tools.signature import annotation, pack_stubs, stub_parameters
+from onetool.domain.tools.signature import pack_stubs, stub_parameters
 from onetool.domain.tools.tool import ToolSpec
 from onetool.domain.usage.events import CallEvent
 from onetool.pipeline.sandbox_callbacks import MAX_KEPT_BYTES
@@ -113,7 +113,7 @@ async def test_error_shows_the_signature_of_the_tool_that_was_called():
         for pack in ("aa", "bb", "cc"):
             code = f"aa.find(name='x')\nbb.find(name='x')\ncc.find(name='x')\n{pack}.find(nam='x')"
             message = (await ot.run(code)).error.message
-            assert f"Did you mean name? Signature: {pack}.find(*, name: str)" in message
+            assert f"Did you mean name? Signature: {pack}.find(name: str)" in message
 
 
 @pytest.mark.parametrize("code", ["time.now()['iso']", "import time\ntime.now()['iso']"])
@@ -125,9 +125,9 @@ async def test_pack_takes_precedence_over_a_module_of_the_same_name(code):
     ("code", "message"),
     [
         ("x = 1\ndemo.ad(a=1)", "line 2: there is no tool demo.ad. Did you mean demo.add?"),
-        ("demo.add(c=1)", "Signature: demo.add(*, a: int, b: int = ...)"),
+        ("demo.add(c=1)", "Signature: demo.add(a: int, b: int = 1) -> int"),
         ("demo.add(a=1, bb=2)", "parameter of function `add`. Did you mean b? Signature: demo.add("),
-        ("demo.add", "The result is the tool itself. Call it: demo.add(*, a: int, b: int = ...)"),
+        ("demo.add", "The result is the tool itself. Call it: demo.add(a: int, b: int = 1) -> int"),
         ("import requests", "line 1: 'requests' cannot be imported here. Not available: "),
         ("nope.x()", "line 1: 'nope' is not defined."),
         ("x = 1\njson.loads('1')", "line 2: 'json' is not defined. Add the line: import json"),
@@ -407,8 +407,7 @@ def test_stub_parameters():
         "required": ["a"],
         "additionalProperties": False,
     }
-    assert stub_parameters(schema) == "*, a: str | None, z: int = ..., odd: Any = ..., **more: Any"
+    assert stub_parameters(schema) == "*, a: str | None, z: int | None = None, odd: Any = None, **more: Any"
     assert stub_parameters({"additionalProperties": False}) == ""
-    assert annotation({"type": []}) == "Any"
     spec = ToolSpec(name="hello", description="x", input_schema={"additionalProperties": False})
-    assert pack_stubs([spec]) == "from typing import Any\ndef hello() -> Any: ...\n"
+    assert pack_stubs([spec]) == "from typing import Any\ndef hello() -> Any: ...  # ()\n"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult, ToolSpec
+from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.calls.caller import always_approve, never_approve
 from onetool.domain.errors import ExecutionError
 from onetool.domain.text.json_text import check_size, encode
@@ -278,10 +279,10 @@ async def test_tool_that_is_not_read_only_requires_approval():
         ran.append(1)
         return "wiped"
 
-    async def broken(name: str, args: Any) -> bool:
+    async def broken(request: Any) -> bool:
         raise OSError("terminal gone")
 
-    async def vague(name: str, args: Any) -> Any:
+    async def vague(request: Any) -> Any:
         return "perhaps"
 
     async with memory_runtime({"demo": [wipe]}) as ot:
@@ -672,5 +673,6 @@ async def test_any_tool_with_any_schema_and_any_arguments_ends_in_a_result(schem
 
 
 def test_constant_approval_handlers():
-    assert asyncio.run(always_approve("x.y", {})) is True
-    assert asyncio.run(never_approve("x.y", {})) is False
+    request = approval_request("x.y", {}, lambda value: value)
+    assert asyncio.run(always_approve(request)) is True
+    assert asyncio.run(never_approve(request)) is False

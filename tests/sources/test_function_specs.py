@@ -2,7 +2,7 @@
 
 import sys
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 from pydantic import Field
@@ -43,6 +43,39 @@ def test_default_that_is_not_json_is_accepted():
     def f(a: Any = b"x"): ...
 
     assert "a" in properties(f)
+
+
+class Entry(TypedDict):
+    path: str
+    size: NotRequired[int]
+    children: NotRequired["list[Entry]"]
+
+
+class Unresolvable(TypedDict):
+    path: "NoSuchType"  # noqa: F821 # type: ignore[name-defined]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "expected"),
+    [
+        (
+            list[Entry],
+            "list[{path: str, size?: int, "
+            "children?: list[{path: str, size?: int, children?: list[test_function_specs.Entry]}]}]",
+        ),
+        (Unresolvable, "test_function_specs.Unresolvable"),
+        (list[int], "list[int]"),
+        (list, "list"),
+        (dict[str, Any], "dict[str, Any]"),
+        (Any, ""),
+    ],
+)
+def test_return_type_shows_the_fields_of_a_typed_dict(annotation, expected):
+    def f(): ...
+
+    f.__annotations__ = {"return": annotation}
+    text = described(f)["return_type"].replace(f"{__name__}.", "test_function_specs.")
+    assert text == expected
 
 
 class WithoutSchema:

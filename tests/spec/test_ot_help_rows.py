@@ -232,7 +232,7 @@ async def test_help_of_an_alias_shows_its_target_and_usage():
 async def test_help_without_an_exact_match_searches_all_four_groups():
     found = parse_groups(await call_help(query="web fetch"))
     assert [heading for heading in found if heading in GROUPS] == GROUPS
-    assert "- web.fetch: Get one page." in found["Tools"]
+    assert "- web.fetch: [read-only] Get one page." in found["Tools"]
     assert "web" in item_names(found["Packs"])
     assert any(re.match(r"- \$?webfetch: Fetch many pages$", item) for item in found["Snippets"])
     assert "web_fetch" in item_names(found["Aliases"])
@@ -313,7 +313,7 @@ async def test_help_info_min_shows_names_with_brief_descriptions():
         assert text in shown
     assert "The newest pages come first." not in shown
     found = parse_groups(await call_help(query="brav serch"))
-    assert "- brave.search: Search the web." in found["Tools"]
+    assert "- brave.search: [read-only] Search the web." in found["Tools"]
 
 
 @pytest.mark.spec("OT-105")

@@ -33,25 +33,31 @@ def root(tmp_path, ot):
     return tmp_path / "root"
 
 
+async def search(ot, **args):
+    return (await ot.call("ripgrep.search", **args)).data["matches"]
+
+
+async def list_files(ot, **args):
+    return (await ot.call("ripgrep.files", **args)).data["paths"]
+
+
 async def test_matches_have_paths_that_other_tools_accept(ot):
-    matches = (await ot.call("ripgrep.search", pattern=r"def \w+_url")).data
+    matches = await search(ot, pattern=r"def \w+_url")
     assert matches == [{"path": "src/a.py", "line": 3, "text": "def find_url():"}]
     assert (await ot.call("file.read", path=matches[0]["path"])).ok
 
 
 async def test_search_by_path_glob_and_case(ot):
-    both = (await ot.call("ripgrep.search", pattern="find.*url", ignore_case=True)).data
+    both = await search(ot, pattern="find.*url", ignore_case=True)
     assert [match["path"] for match in both] == ["b.md", "src/a.py"]
-    assert [
-        match["path"] for match in (await ot.call("ripgrep.search", pattern="(?i)url", glob="*.md")).data
-    ] == ["b.md"]
+    assert [match["path"] for match in await search(ot, pattern="(?i)url", glob="*.md")] == ["b.md"]
     assert (await ot.call("ripgrep.search", pattern="(?i)url", glob="!*.md", path="b.md")).ok
-    assert len((await ot.call("ripgrep.search", pattern="import", path="src/a.py")).data) == 1
-    assert (await ot.call("ripgrep.search", pattern="no such line")).data == []
+    assert len(await search(ot, pattern="import", path="src/a.py")) == 1
+    assert await search(ot, pattern="no such line") == []
 
 
 async def test_context_lines_are_marked_and_not_counted(ot):
-    matches = (await ot.call("ripgrep.search", pattern="def", context=1, max_results=1)).data
+    matches = await search(ot, pattern="def", context=1, max_results=1)
     assert [(match["line"], match.get("context", False)) for match in matches] == [
         (2, True),
         (3, False),
@@ -61,13 +67,13 @@ async def test_context_lines_are_marked_and_not_counted(ot):
 
 async def test_number_of_matches_is_limited(ot, root):
     (root / "many").write_text("hit\n" * 500_000)
-    assert len((await ot.call("ripgrep.search", pattern="hit", max_results=7)).data) == 7
-    assert len((await ot.call("ripgrep.search", pattern="hit", max_results=10**9)).data) == 1000
+    assert len(await search(ot, pattern="hit", max_results=7)) == 7
+    assert len(await search(ot, pattern="hit", max_results=10**9)) == 1000
 
 
 async def test_long_lines_are_truncated(ot, root):
     (root / "long").write_text("needle" + "x" * 5_000_000 + "\nneedle\n")
-    matches = (await ot.call("ripgrep.search", pattern="needle", path="long", context=1)).data
+    matches = await search(ot, pattern="needle", path="long", context=1)
     assert [match["line"] for match in matches] == [1, 2]
     assert len(matches[0]["text"]) < 600
 
@@ -78,9 +84,43 @@ async def test_files_are_listed(ot, root):
     (root / ".git").mkdir()
     (root / "built").touch()
     (root / "new\nline").touch()
-    assert (await ot.call("ripgrep.files")).data == ["b.md", "new\nline", "src/a.py"]
-    assert (await ot.call("ripgrep.files", glob="*.py")).data == ["src/a.py"]
-    assert (await ot.call("ripgrep.files", max_results=1)).data == ["b.md"]
+    assert await list_files(ot) == ["b.md", "new\nline", "src/a.py"]
+    assert await list_files(ot, glob="*.py") == ["src/a.py"]
+    assert await list_files(ot, max_results=1) == ["b.md"]
+
+
+@pytest.mark.parametrize("given", ["absolute", "linked"])
+async def test_absolute_path_gives_absolute_paths(ot, root, given):
+    """Programs of servers, which have another working directory, accept them too."""
+    (root / "linked").symlink_to(root / "src")
+    top = str(root / ("src" if given == "absolute" else "linked"))
+    expected = str((root / "src" / "a.py").resolve())
+    assert await list_files(ot, path=top) == [expected]
+    assert [match["path"] for match in await search(ot, pattern="def", path=top)] == [expected]
+    assert (await ot.call("fs.read_file", path=expected)).ok
+    assert await list_files(ot, path="src") == ["src/a.py"]
+
+
+async def test_cut_list_says_so_and_how_to_count(ot, root):
+    """The call in the text returns the number. A complete list has no such text."""
+    for number in range(12):
+        (root / "src" / f"{number:02}.txt").write_text("hit\nHIT\n")
+    calls = (
+        ("files", {"path": "src", "glob": "*.txt"}, "paths", {"files": 12}),
+        ("search", {"pattern": "hit", "path": "src"}, "matches", {"files": 12, "lines": 12}),
+    )
+    for name, args, key, expected in calls:
+        cut = (await ot.call(f"ripgrep.{name}", **args, max_results=11)).data
+        assert (len(cut[key]), "These are the first 11." in cut["more"]) == (11, True)
+        code = re.search(r"Count all: (ripgrep\.count\(.*?\))\.", cut["more"])[1]
+        assert (await ot.run(code)).data == expected
+        assert "more" not in (await ot.call(f"ripgrep.{name}", **args, max_results=12)).data
+    assert (await ot.call("ripgrep.count", pattern="hit", ignore_case=True)).data == {
+        "files": 12,
+        "lines": 24,
+    }
+    assert (await ot.call("ripgrep.count", pattern="nothing")).data == {"files": 0, "lines": 0}
+    assert (await ot.call("ripgrep.count")).data == {"files": 14}
 
 
 async def test_paths_outside_the_roots_are_rejected(ot, root):
@@ -95,8 +135,8 @@ async def test_globs_do_not_include_links_or_onetools_own_files(ot, root):
     (root / "link").symlink_to(root.parent / "outside")
     (root / "file_link.txt").symlink_to(root.parent / "outside" / "secret.txt")
     for glob in ("", "**", ".onetool/**", "*", ".*", "**/onetool.yaml", "link/**", "../**"):
-        assert (await ot.call("ripgrep.search", pattern="secret|own", glob=glob)).data == [], glob
-        paths = (await ot.call("ripgrep.files", glob=glob)).data
+        assert await search(ot, pattern="secret|own", glob=glob) == [], glob
+        paths = await list_files(ot, glob=glob)
         assert not any("secret" in path or "onetool" in path for path in paths), glob
 
 
@@ -107,24 +147,24 @@ async def test_onetools_own_directories_are_skipped():
         for name in ("config", "open"):
             (cwd / name).mkdir(exist_ok=True)
             (cwd / name / "x.txt").write_text("needle\n")
-        assert [match["path"] for match in (await ot.call("ripgrep.search", pattern="needle")).data] == [
-            "open/x.txt"
-        ]
-        assert (await ot.call("ripgrep.files")).data == ["open/x.txt"]
+        assert [match["path"] for match in (await search(ot, pattern="needle"))] == ["open/x.txt"]
+        assert await list_files(ot) == ["open/x.txt"]
+        assert (await ot.call("ripgrep.count", pattern="needle")).data == {"files": 1, "lines": 1}
+        assert (await ot.call("ripgrep.count")).data == {"files": 1}
 
 
 async def test_binary_files_are_skipped(ot, root):
     (root / "binary").write_bytes(b"needle\0needle\n" * 100)
     for path in (".", "binary"):
-        assert (await ot.call("ripgrep.search", pattern="needle", path=path)).data == []
+        assert await search(ot, pattern="needle", path=path) == []
 
 
 async def test_patterns_are_not_parsed_as_options_or_commands(ot, root):
     for pattern in ("--pre=touch pwned", "-f/etc/passwd", "--", "$(touch pwned)", "; touch pwned", "-r x"):
         (root / "odd").write_text(f"before {pattern} after\n")
         escaped = re.sub(r"([$()])", r"\\\1", pattern)
-        assert (await ot.call("ripgrep.search", pattern=escaped, glob="--pre=touch")).data == []
-        matches = (await ot.call("ripgrep.search", pattern=escaped)).data
+        assert await search(ot, pattern=escaped, glob="--pre=touch") == []
+        matches = await search(ot, pattern=escaped)
         assert [match["path"] for match in matches] == ["odd"], pattern
     assert not (root / "pwned").exists()
 
@@ -133,7 +173,7 @@ async def test_ripgrep_config_file_is_ignored(ot, root, monkeypatch):
     """It could run programs."""
     (root / "rc").write_text("--hidden\n--no-line-number\n")
     monkeypatch.setenv("RIPGREP_CONFIG_PATH", str(root / "rc"))
-    matches = (await ot.call("ripgrep.search", pattern="find_url")).data
+    matches = await search(ot, pattern="find_url")
     assert [match["path"] for match in matches] == ["src/a.py"]
 
 
@@ -154,7 +194,7 @@ async def test_catastrophic_patterns_do_not_time_out(ot, root):
     (root / "evil").write_text("a" * 100_000 + "\n")
     for pattern in ("(a+)+b", "(a|aa)+b", "(a+)+$"):
         result = await ot.call("ripgrep.search", pattern=pattern, path="evil")
-        assert [match["line"] for match in result.data] == [1] * pattern.endswith("$"), pattern
+        assert [match["line"] for match in result.data["matches"]] == [1] * pattern.endswith("$"), pattern
 
 
 async def test_search_times_out_before_the_deadline(tmp_path, monkeypatch):
@@ -169,7 +209,7 @@ async def test_search_times_out_before_the_deadline(tmp_path, monkeypatch):
 
 async def test_file_names_that_are_not_utf8(ot, root):
     (root / os.fsdecode(b"n\xff.txt")).write_text("needle\n")
-    matches = (await ot.call("ripgrep.search", pattern="needle")).data
+    matches = await search(ot, pattern="needle")
     assert [match["path"] for match in matches] == ["n?.txt"]
 
 

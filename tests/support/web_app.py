@@ -26,6 +26,8 @@ TIMEOUT_MS = 1000 * HANG_S
 expect.set_options(timeout=TIMEOUT_MS)
 NOTES_PACK = '''"""Notes for later."""
 
+import hashlib
+import json
 from pathlib import Path
 
 from onetool.sdk import tool
@@ -41,11 +43,18 @@ def add(text: str) -> str:
     return "noted"
 
 
+@tool(read_only=False)
+def keep(**fields: object) -> str:
+    """Return the digest of the call."""
+    call = json.dumps({"args": fields, "tool": "notes.keep"}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(call.encode()).hexdigest()
+
+
 def many(number: int = 3) -> list:
     """List notes, one row each."""
     return [{"line": line, "text": f"note {line}"} for line in range(number)]
 '''
-"""A pack with one tool that is not read-only."""
+"""A pack with tools that are not read-only."""
 
 browser_test = [
     pytest.mark.skipif(

@@ -1,14 +1,30 @@
 """Browser tests of the chat: streaming, tool calls, approvals, sessions and the `+` palette."""
 
+import json
+import re
+
 import pytest
 from playwright.async_api import Page, expect
 
+from support.adversarial_arguments import ADVERSARIAL_ARGUMENTS, shown_name
 from support.rest_process import http_tool, new_slug
 from support.web_app import CITY_SCHEMA, browser_test, click_switch, toggle
 
 pytestmark = browser_test
 
 ADD_NOTE = {"calls": [{"name": "notes.add", "args": {"text": "Buy milk"}}]}
+SHOWN_IN_BROWSER = {
+    "long value first",
+    "line feed in a name",
+    "line feed in a value",
+    "escape sequence in a name",
+    "bidirectional override in a name",
+    "bidirectional override in a value",
+    "look-alike name",
+    "forged note in a value",
+    "deep value",
+    "other scripts",
+}
 CALL_TIME = [{"name": "time.now", "args": {}}]
 
 
@@ -61,6 +77,35 @@ async def test_tool_that_is_not_read_only_requires_approval(web_app, page):
     await send(page, "Once more.")
     await expect(page.get_by_role("article", name="Model")).to_have_count(4)
     assert len(notes.read_text().splitlines()) == 3
+
+
+async def test_approval_prompt_shows_every_argument(web_app, page):
+    """Hidden parts are stated and shown on request. The arguments and the digest are those that run."""
+    sets = {name: args for name, args in ADVERSARIAL_ARGUMENTS.items() if name in SHOWN_IN_BROWSER}
+    calls = [{"name": "notes.keep", "args": args} for args in sets.values()]
+    web_app.script_model({"calls": calls}, {"text": "Kept."})
+    await page.goto("/chat")
+    await send(page, new_slug("Keep these"))
+    prompt = page.get_by_role("group", name="Run notes.keep?")
+    for args in sets.values():
+        await expect(prompt).to_have_count(1)
+        lines = await prompt.get_by_role("listitem").all_inner_texts()
+        assert len(lines) == len(args)
+        for line, (name, value) in zip(lines, args.items(), strict=True):
+            assert line.startswith(shown_name(name))
+            if line.startswith(f"{json.dumps(name)}: "):
+                assert json.loads("{" + line + "}") == {name: value}
+            else:
+                assert re.match(r'".*?" \([\d,]+ characters hidden\): ', line)
+                await prompt.get_by_role("button", name="Show everything").click()
+                await expect(prompt.get_by_text("characters hidden")).to_have_count(0)
+        digest = await prompt.locator("code").last.inner_text()
+        await prompt.get_by_role("button", name="Run", exact=True).click()
+        result = page.get_by_role("button", name="notes.keep").nth(list(sets.values()).index(args))
+        await expect(result).to_contain_text("done")
+        await result.click()
+        await expect(page.get_by_role("region", name="Result").last).to_contain_text(digest)
+        await result.click()
 
 
 async def test_stopped_response_is_stored_and_the_chat_continues(web_app, page):

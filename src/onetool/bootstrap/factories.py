@@ -69,7 +69,7 @@ def make_pipeline(
             max_output_bytes=settings.output.max_bytes,
         ),
         rates=rates,
-        approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny),
+        approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny, settings.approval.timeout_s),
         redactor=configuration.secrets.redactor,
         threads=runtime.threads,
     )

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.search.rank_fusion import entry_text, fuse
+from onetool.domain.search.relevance import Match, close_matches
 from onetool.domain.search.tool_index import MAX_QUERY_LENGTH, SearchEntry, ToolIndex
+from onetool.domain.tools.found_tools import FoundTools
 from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import Embedder, EmbeddingIndex
 from onetool.threads import Threads
@@ -33,14 +35,17 @@ class _SearchIndex:
     entries: Sequence[SearchEntry]
     tools: ToolIndex
 
-    def find(self, query: str, limit: int, embeddings: EmbeddingIndex | None) -> list[str]:
-        """Return matching keys, best first: by words, and by meaning if the tools are embedded."""
-        by_words = [key for key, _ in self.tools.find(query, limit)]
+    def find(self, query: str, limit: int, embeddings: EmbeddingIndex | None) -> list[Match]:
+        """Return matches, best first: by words, and by meaning if the tools are embedded."""
+        scores = dict(self.tools.find(query, limit))
         if embeddings is None:
-            return by_words
+            return [Match(key, score) for key, score in scores.items()]
         closest = embeddings(query[:MAX_QUERY_LENGTH], limit)
-        by_meaning = [(self.entries[position].key, similarity) for position, similarity in closest]
-        return fuse(by_words, by_meaning, limit)
+        similarities = {self.entries[position].key: similarity for position, similarity in closest}
+        return [
+            Match(key, scores.get(key, 0.0), similarities.get(key, 0.0))
+            for key in fuse(list(scores), list(similarities.items()), limit)
+        ]
 
 
 class CatalogSearch:
@@ -59,17 +64,20 @@ class CatalogSearch:
         """Return the names of matching tools for the bundle search. Empty if indexing would take long."""
         if await self._catalog.count() > MAX_INDEXED:
             return []
-        return [spec.name for spec in await self.find(query, Caller(interface="search"), MAX_ADDED)]
+        found = await self.find(query, Caller(interface="search"), MAX_ADDED)
+        return [spec.name for spec in found.specs] if found.is_close else []
 
-    async def find(self, query: str, caller: Caller, limit: int) -> list[ToolSpec]:
-        """Return the best matches that this caller may call, best first."""
+    async def find(self, query: str, caller: Caller, limit: int) -> FoundTools:
+        """Return the close matches among the tools that this caller may call, or the nearest few."""
         index = await self._current_index()
         max_matches = max(MIN_CANDIDATES, limit) if caller.allowed is None else len(index.specs)
         embeddings = self._embedded[1] if self._embedded[0] is index else None
-        keys = await self._threads.run(index.find, query, max_matches, embeddings)
+        matches = await self._threads.run(index.find, query, max_matches, embeddings)
         self._start_embedding(index)
-        specs = [index.specs[key] for key in keys]
-        return [spec for spec in specs if self._catalog.is_visible(spec, caller)][:limit]
+        visible = [match for match in matches if self._catalog.is_visible(index.specs[match.key], caller)]
+        keys, is_close = close_matches(visible, index.tools.ideal_score(query))
+        specs = sorted((index.specs[key] for key in keys), key=lambda spec: spec.is_deprecated)
+        return FoundTools(specs[:limit], len(specs), len(matches) == max_matches, is_close)
 
     async def wait_until_indexed(self) -> None:
         """Wait for embedding in progress."""

@@ -10,7 +10,7 @@ from onetool.domain.chat.messages import ToolDefinition
 from onetool.domain.code.sandbox import IMPORTABLE_MODULES
 from onetool.domain.errors import Reason
 from onetool.domain.text.json_text import encode
-from onetool.domain.tools.help_text import no_matches_text, signatures_text
+from onetool.domain.tools.help_text import found_text
 from onetool.domain.tools.tool import ToolSpec
 from onetool.runtime.runtime import Runtime
 
@@ -78,8 +78,8 @@ class SearchToolset:
                 call, Reason.BAD_ARGS, f"{FIND} requires a string query and accepts an integer limit."
             )
         start = time.monotonic()
-        matches = await self._runtime.state.search.find(query, caller, min(max(limit, 1), MAX_MATCHES))
-        return ToolResult(True, _meta(call, start), signatures_text(matches) or no_matches_text(query))
+        found = await self._runtime.state.search.find(query, caller, min(max(limit, 1), MAX_MATCHES))
+        return ToolResult(True, _meta(call, start), found_text(query, found))
 
     async def _run(self, call: ToolCall, caller: Caller) -> ToolResult:
         command = call.args.get("command")

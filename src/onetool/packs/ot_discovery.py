@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 from onetool.domain.search.matching import contains
 from onetool.domain.text.strings import first_line
-from onetool.domain.tools.help_text import origin_of, pack_text
-from onetool.domain.tools.signature import arguments, signature
+from onetool.domain.tools.help_text import origin_of, overlaps_of, pack_text
+from onetool.domain.tools.signature import arguments, result_type, signature
 from onetool.domain.tools.tool import ToolSpec
 from onetool.sdk import YamlList, get_config, instructions, list_tools, show_snippet
 
@@ -46,8 +46,9 @@ def packs(pattern: str = "", info: Info = "min") -> Any:
     Example:
         ot.packs(pattern="fs", info="full")
     """
+    specs = list_tools()
     matches: dict[str, list[ToolSpec]] = {}
-    for spec in list_tools():
+    for spec in specs:
         if contains(pattern, spec.pack):
             matches.setdefault(spec.pack, []).append(spec)
     if info == "list":
@@ -57,7 +58,11 @@ def packs(pattern: str = "", info: Info = "min") -> Any:
             {"name": name, "source": origin_of(specs), "tool_count": len(specs)}
             for name, specs in matches.items()
         )
-    texts = [pack_text(name, specs, instructions(name)) for name, specs in matches.items()]
+    overlaps = overlaps_of(specs)
+    texts = [
+        pack_text(name, specs, instructions(name), overlaps=overlaps.get(name, ()))
+        for name, specs in matches.items()
+    ]
     return "\n\n".join(texts) or f"No pack matches {pattern!r}. See ot.packs()."
 
 
@@ -111,11 +116,12 @@ def _brief(spec: ToolSpec) -> dict[str, Any]:
 
 def _full(spec: ToolSpec) -> dict[str, Any]:
     args = [f"{name}: {text}" for name, _, text in arguments(spec.input_schema) if text]
-    optional = {"args": args, "returns": spec.returns or spec.return_type, "example": spec.example}
+    optional = {"args": args, "returns": spec.returns or result_type(spec), "example": spec.example}
     return {
         "name": spec.qualified_name,
-        "signature": signature(spec),
+        "signature": signature(spec, has_placeholders=True),
         "description": spec.description,
         "source": spec.source,
+        "access": spec.access,
         **{key: value for key, value in optional.items() if value},
     }

@@ -3,14 +3,16 @@
 from typing import Any, Literal
 
 from onetool.domain.search.matching import rank_names
-from onetool.domain.text.strings import first_line, pluralize
+from onetool.domain.text.strings import pluralize
 from onetool.domain.tools.help_text import (
     OVERVIEW,
     alias_text,
+    found_text,
     matches_text,
     no_matches_text,
+    overlaps_of,
     pack_text,
-    signatures_text,
+    summary_line,
     tool_text,
 )
 from onetool.domain.tools.tool import ToolSpec
@@ -55,14 +57,15 @@ def find(query: str, limit: int = 5) -> str:
         limit: Maximum number of tools.
 
     Returns:
-        A signature and one line for each tool, best match first.
+        A signature and one line for each tool, best match first: `[read-only]` or `[changes]`. The last line
+        says if there are more.
 
     Example:
         ot.find(query="look up the weather in a city")
     """
     if not 1 <= limit <= MAX_FOUND:
         raise ValueError(f"limit must be from 1 to {MAX_FOUND}, got {limit}")
-    return signatures_text(find_tools(query, limit)) or no_matches_text(query)
+    return found_text(query, find_tools(query, limit))
 
 
 class _HelpIndex:
@@ -92,7 +95,8 @@ class _HelpIndex:
         if spec is not None:
             return tool_text(spec, self._docs_base_url, full=everything)
         if query in self._packs:
-            return pack_text(query, self._packs[query], instructions(query), self._docs_base_url)
+            overlaps = overlaps_of(self._tools.values()).get(query, ())
+            return pack_text(query, self._packs[query], instructions(query), self._docs_base_url, overlaps)
         if query.startswith("$") and query[1:] in self._snippets:
             return show_snippet(query[1:])
         if query in self._aliases:
@@ -102,15 +106,23 @@ class _HelpIndex:
     def search(self, query: str) -> dict[str, dict[str, str]]:
         """Return matches for a query by kind, best match first."""
         query = query.removeprefix("$")
-        tools = {name: first_line(spec.description) for name, spec in self._tools.items()}
+        tools = {name: summary_line(spec) for name, spec in self._tools.items()}
         packs = {name: pluralize(len(specs), "tool") for name, specs in self._packs.items()}
         aliases = {name: f"-> {target}" for name, target in self._aliases.items()}
         return {
-            "Tools": _best_matches(query, tools, [spec.description for spec in self._tools.values()]),
+            "Tools": self._add_found(
+                query, _best_matches(query, tools, [spec.description for spec in self._tools.values()]), tools
+            ),
             "Packs": _best_matches(query, packs),
             "Snippets": _best_matches(query, self._snippets, list(self._snippets.values())),
             "Aliases": _best_matches(query, aliases, list(self._aliases.values())),
         }
+
+    def _add_found(self, query: str, matches: dict[str, str], tools: dict[str, str]) -> dict[str, str]:
+        """Add what `ot.find` finds, so that its hint leads to all of its matches."""
+        found = find_tools(query, MAX_FOUND)
+        names = [spec.qualified_name for spec in found.specs if found.is_close]
+        return matches | {name: tools[name] for name in names if name in tools}
 
     def _explain_matches(self, query: str, everything: bool) -> str:
         groups = self.search(query)

@@ -15,7 +15,7 @@ MAX_DEPTH = 8
 
 
 class Admission:
-    """Admits calls within the limits. A call waits for a free slot until its deadline.
+    """Admits calls within the limits. A call waits for a free slot until its deadline, but not for approval.
 
     Nested calls need no global slot, because the outermost call already holds one.
     """
@@ -25,18 +25,24 @@ class Admission:
         self._global_slots = Slots(max_concurrent)
         self._tool_slots: WeakValueDictionary[str, Slots] = WeakValueDictionary()
 
-    async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Slots]:
-        """Acquire the slots that this call needs. Pass them to `release` afterwards.
+    def check(self, spec: ToolSpec, caller: Caller) -> None:
+        """Check the limits that do not depend on other running calls.
 
         Raises:
-            ExecutionError: The rate limit is exceeded, no slot became free in time, or calls are nested too
-                deeply.
+            ExecutionError: The rate limit is exceeded, or calls are nested too deeply.
         """
         if caller.depth > MAX_DEPTH:
             message = f"{spec.name} was not called: tools call each other more than {MAX_DEPTH} levels deep."
             raise ExecutionError(Reason.BUSY, message)
         if spec.max_calls_per_minute is not None:
             self._check_rate(spec, spec.max_calls_per_minute)
+
+    async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Slots]:
+        """Acquire the slots that this call needs. Pass them to `release` afterwards.
+
+        Raises:
+            ExecutionError: No slot became free in time.
+        """
         acquired: list[Slots] = []
         try:
             for slots in self._required_slots(spec, caller):

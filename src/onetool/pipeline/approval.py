@@ -1,16 +1,20 @@
 """Approval of tools that are not read-only."""
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from onetool.catalog.catalog import ResolvedTool
-from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.approval_request import ApprovalRequest, approval_request
+from onetool.domain.calls.caller import Caller, always_approve
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.tools.tool import any_matches
+from onetool.threads import Threads
 
 log = logging.getLogger(__name__)
+DEFAULT_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,31 +23,60 @@ class ApprovalPolicy:
 
     allow: Sequence[str] = ()
     deny: Sequence[str] = ()
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    """Seconds after which a call without a decision is denied."""
 
-    async def check(self, resolved: ResolvedTool, args: Mapping[str, Any], caller: Caller) -> bool:
-        """Return once the call is approved: True if the caller had to be asked, False if not.
+    def requires_question(self, resolved: ResolvedTool, caller: Caller) -> bool:
+        """Return whether the caller has to be asked before the call runs.
+
+        Raises:
+            ExecutionError: The settings deny the tool.
+        """
+        spec = resolved.tool.spec
+        if self.deny and resolved.matches(self.deny):
+            message = f"{spec.name} is denied by approval.deny in the settings."
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+        is_allowed = resolved.read_only or any_matches(self.allow, spec.names)
+        return not is_allowed and caller.approve is not always_approve
+
+
+class Approver:
+    """Asks callers about copies of their arguments, so that what was shown is what runs."""
+
+    def __init__(self, policy: ApprovalPolicy, mask: Callable[[Any], Any], threads: Threads) -> None:
+        self._policy, self._mask, self._threads = policy, mask, threads
+
+    async def approve(
+        self, resolved: ResolvedTool, args: Mapping[str, Any], caller: Caller
+    ) -> ApprovalRequest | None:
+        """Return once the call is approved: the request whose arguments run, or None if none was needed.
 
         Raises:
             ExecutionError: The call is denied. The message names the setting that decides about it.
         """
-        spec = resolved.tool.spec
-        name = spec.name
-        if self.deny and resolved.matches(self.deny):
-            raise ExecutionError(Reason.NEEDS_APPROVAL, f"{name} is denied by approval.deny in the settings.")
-        if resolved.read_only or any_matches(self.allow, spec.names):
-            return False
-        if not await _ask(caller, name, args):
+        if not self._policy.requires_question(resolved, caller):
+            return None
+        name = resolved.tool.spec.name
+        request = await self._threads.run(approval_request, name, args, self._mask)
+        problem = await self._ask(caller, request)
+        if problem:
             message = (
-                f"{name} is not read-only and was not approved. "
+                f"{name} is not read-only and {problem}. "
                 f"To allow it without asking, add {name!r} to approval.allow in the settings."
             )
             raise ExecutionError(Reason.NEEDS_APPROVAL, message)
-        return True
+        log.info("approved", extra={"tool": name, "digest": request.digest})
+        return request
 
-
-async def _ask(caller: Caller, name: str, args: Mapping[str, Any]) -> bool:
-    try:
-        return await caller.approve(name, args) is True
-    except Exception:  # a failed approval handler has not approved anything
-        log.exception("approval handler failed; %s not approved", name)
-        return False
+    async def _ask(self, caller: Caller, request: ApprovalRequest) -> str:
+        """Return why the call is not approved, or an empty string if it is."""
+        limit = self._policy.timeout_s
+        try:
+            async with asyncio.timeout(limit):
+                is_approved = await caller.approve(request)
+        except TimeoutError:
+            return f"was not approved within {limit:g} s"
+        except Exception:  # a failed approval handler has not approved anything
+            log.exception("approval handler failed; %s not approved", request.tool)
+            return "was not approved"
+        return "" if is_approved is True else "was not approved"

@@ -14,11 +14,12 @@ from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.signature import omit_nulls
 from onetool.ports import RateLimiter
 from onetool.threads import Threads
 
 from .admission import Admission
-from .approval import ApprovalPolicy
+from .approval import ApprovalPolicy, Approver
 from .deadline import DeadlineTimer
 from .dispatch import ActivateCall, ToolRaised, ToolReturnedError, dispatch
 from .output_guard import OutputGuard
@@ -60,10 +61,11 @@ class Pipeline:
     ) -> None:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
-        self._approval, self._redactor = approval or ApprovalPolicy(), redactor or Redactor()
+        self._redactor, threads = redactor or Redactor(), threads or Threads()
+        self._approver = Approver(approval or ApprovalPolicy(), self._redactor.mask, threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
-        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads or Threads())
+        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads)
         self._clock = clock
         self._timer = DeadlineTimer()
 
@@ -86,14 +88,16 @@ class Pipeline:
 
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""
-        call, caller = state.call, state.caller
-        state.resolved = resolved = await self._catalog.resolve(call.name, caller)
+        caller = state.caller
+        state.resolved = resolved = await self._catalog.resolve(state.call.name, caller)
+        state.call = call = _without_nulls(state.call, resolved)
         state.bytes_in = self._validator.validate_args(resolved, call.args)
-        deadline = self._deadline(resolved, caller)
+        self._admission.check(resolved.tool.spec, caller)
+        if request := await self._approver.approve(resolved, call.args, caller):
+            state.call = call._replace(args=request.args)  # nothing runs but what was approved
+        deadline = self._deadline(resolved, caller)  # waiting for the user does not count
         slots = await self._admission.acquire(resolved.tool.spec, caller, deadline)
         try:
-            if await self._approval.check(resolved, call.args, caller):
-                deadline = self._deadline(resolved, caller)  # waiting for the user does not count
             output = await self._run_tool(state, resolved, deadline)
         finally:
             self._admission.release(slots)
@@ -154,6 +158,14 @@ class Pipeline:
 
     def _error_text(self, text: ErrorText) -> ErrorText:
         return ErrorText(truncate_middle(self._redactor.redact(text), self._limits.max_output_bytes))
+
+
+def _without_nulls(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
+    """Return the call without the arguments for which None means that they are omitted."""
+    args = call.args
+    if not isinstance(args, dict) or None not in args.values():
+        return call
+    return call._replace(args=omit_nulls(resolved.tool.spec.input_schema, args))
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from onetool.domain.page import Page
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState
+from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
 from onetool.domain.tools.tool import Tool
 
 
@@ -98,6 +98,10 @@ class ServerSource(ToolSource, Protocol):
 
     async def quarantined(self) -> Sequence[QuarantinedTool]:
         """Return the tools that require approval."""
+        ...
+
+    async def access(self) -> Sequence[ToolAccess]:
+        """Return which tools of the last listing are treated as read-only, and why."""
         ...
 
     async def approve(self, seen: Mapping[str, str]) -> None:

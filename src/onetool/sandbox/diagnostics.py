@@ -15,6 +15,8 @@ MISSING_TOOL = re.compile(r"Module `(\w+)` has no member `(\w+)`")
 UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
 UNKNOWN_MODULE = re.compile(r"Cannot resolve imported module `([\w.]+)`")
 UNKNOWN_PARAMETER = re.compile(r"Argument `(\w+)` does not match any known parameter")
+STUB = re.compile(r"^def (\w+)\(.*?\) -> Any: \.\.\.  # (.*)$", re.M)
+PARAMETER = re.compile(r"[(,] ?(\w+):")
 FUNCTION = re.compile(r"function `(\w+)`")
 TOOL = re.compile(MODULE.format(r"(\w+)\.(\w+)"))
 MAX_DIAGNOSTICS = 5
@@ -36,7 +38,7 @@ def explain_tool(output: Any, job: SandboxJob) -> str:
     signature = match and _signatures(job.modules.get(match[1], "")).get(match[2])
     if not match or signature is None:
         return ""
-    return f"The result is the tool itself. Call it: {match[1]}.{match[2]}({signature})"
+    return f"The result is the tool itself. Call it: {match[1]}.{match[2]}{signature}"
 
 
 def _explain(match: "re.Match[str]", job: SandboxJob) -> str:
@@ -78,11 +80,14 @@ def _add_signatures(message: str, candidates: Mapping[str, str]) -> str:
     if not candidates:
         return message
     unknown = UNKNOWN_PARAMETER.search(message)
-    parameters = re.findall(r"(\w+):", " ".join(candidates.values()))
+    parameters = [
+        name for text in candidates.values() for name in PARAMETER.findall(text.partition(") -> ")[0])
+    ]
     suggestion = did_you_mean(unknown[1], parameters) if unknown else ""
-    signatures = " or ".join(f"{tool}({signature})" for tool, signature in candidates.items())
+    signatures = " or ".join(f"{tool}{signature}" for tool, signature in candidates.items())
     return f"{message}.{suggestion} Signature: {signatures}"
 
 
 def _signatures(stubs: str) -> dict[str, str]:
-    return dict(re.findall(r"^def (\w+)\((.*)\) -> Any", stubs, re.M))
+    """Return the signature of each function, from the comment in its stub."""
+    return dict(STUB.findall(stubs))

@@ -1,6 +1,7 @@
 """Tools, pack instructions and snippets that are available to the caller."""
 
 from onetool.catalog.snippets import describe_snippet as render_snippet
+from onetool.domain.tools.found_tools import FoundTools
 from onetool.domain.tools.tool import ToolSpec
 from onetool.runtime.active_call import current_call
 
@@ -14,7 +15,7 @@ def list_tools() -> list[ToolSpec]:
     return wait_for(active, specs, "list_tools()")
 
 
-def find_tools(query: str, limit: int = 5) -> list[ToolSpec]:
+def find_tools(query: str, limit: int = 5) -> FoundTools:
     """Return the best matches for a query among the tools that the caller may call."""
     active = current_call()
     matches = active.runtime.state.search.find(query, active.invocation.caller, limit)

@@ -71,6 +71,9 @@ class ApprovalSettings:
     )
     allow: Names = setting((), "Name patterns of tools that run without approval, such as `fs.*`.")
     deny: Names = setting((), "Name patterns of tools that never run. Takes precedence over `allow`.")
+    timeout_s: float = setting(
+        300.0, "Seconds to wait for the user's decision. A call without one is denied.", ge=1, le=86_400
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +199,14 @@ class ServerSettings:
     include: Names | None = setting(None, "Name patterns of the tools to use. Default: all tools.")
     exclude: Names = setting((), "Name patterns of tools to hide. Takes precedence over `include`.")
     timeout_s: float = setting(60.0, "Time limit of a call to the server in seconds.", gt=0)
+    trust_annotations: bool = setting(
+        False,
+        "Treat tools that the server declares as read-only as such. If false, only those whose definition "
+        "you approved.",
+    )
+    new_tools: Literal["quarantine", "allow"] = setting(
+        "quarantine", "What happens to tools that the server adds after its first listing."
+    )
 
     def problem(self) -> str:
         """Return what is wrong with the combination of settings, or an empty string."""

@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any
+from typing import IO, NotRequired, TypedDict
 
 from onetool.sdk import Context, allowed_path, requires_cli, tool, working_directory
 
@@ -25,6 +26,36 @@ POLL_S, RESERVE_S = 0.1, 0.5
 LINE = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
 
 
+class MatchedLine(TypedDict):
+    """A line that matches, or one near it."""
+
+    path: str
+    line: int
+    text: str
+    context: NotRequired[bool]
+
+
+class MatchedLines(TypedDict):
+    """The first lines that match, and how to get more if there are more."""
+
+    matches: list[MatchedLine]
+    more: NotRequired[str]
+
+
+class ListedFiles(TypedDict):
+    """The first paths, and how to get more if there are more."""
+
+    paths: list[str]
+    more: NotRequired[str]
+
+
+class MatchCount(TypedDict):
+    """The number of files and of matching lines in them."""
+
+    files: int
+    lines: NotRequired[int]
+
+
 @tool(timeout=30, parallel=True, tags=["files", "grep", "code"])
 @requires_cli("rg", version_flag="--version", install=INSTALL)
 def search(
@@ -36,62 +67,111 @@ def search(
     ignore_case: bool = False,
     context: int = 0,
     max_results: int = 100,
-) -> list[dict[str, Any]]:
+) -> MatchedLines:
     """Search files for lines that match a pattern. Skips hidden, binary and ignored (.gitignore) files.
 
     Args:
         pattern: A regular expression in ripgrep syntax. Escape special characters to match them literally.
-        path: Directory or file, absolute or relative to the working directory.
+        path: Directory or file, absolute or relative to the working directory; an absolute path gives
+            absolute paths.
         glob: Search only matching files, such as `*.py`; `!*.md` excludes files.
         ignore_case: Ignore case.
         context: Number of lines to include before and after each match.
-        max_results: Maximum number of matches. If it is reached, there may be more.
+        max_results: Maximum number of matches.
 
     Returns:
-        path, line and text of each match, sorted by path; context lines have `context: true`.
+        matches: path, line and text of each, sorted by path; context lines have `context: true`.
+        more: how to count or get the others, only if there are more.
 
     Example:
-        ripgrep.search(pattern="def \\w+_url", path="src", glob="*.py")
+        ripgrep.search(pattern="def \\w+_url", path="src", glob="*.py")["matches"]
     """
     options = [*LINE_OPTIONS, f"--max-columns={MAX_LENGTH}", "--max-columns-preview", f"--regexp={pattern}"]
     options += ["--ignore-case"] * ignore_case + [f"--context={min(context, MAX_CONTEXT)}"] * (context > 0)
-    remaining = max(1, min(max_results, MAX_RESULTS))
-    matches: list[dict[str, Any]] = []
+    limit = remaining = max(1, min(max_results, MAX_RESULTS))
+    result: MatchedLines = {"matches": []}
     with closing(_output([*options, *_globs(glob)], path, ctx, b"\n")) as lines:
         for line in lines:
-            entry = _entry(line)
-            remaining -= bool(entry) and "context" not in entry
+            entry = _entry(line, path)
+            remaining -= entry is not None and "context" not in entry
             if remaining < 0:
+                result["more"] = _more(limit, MAX_RESULTS, pattern=pattern, path=path, glob=glob)
                 break
-            matches += [entry] if entry else []
-    return matches
+            result["matches"] += [entry] if entry else []
+    return result
 
 
 @tool(timeout=30, parallel=True, tags=["files", "find"])
 @requires_cli("rg", version_flag="--version", install=INSTALL)
-def files(*, ctx: Context, path: str = ".", glob: str = "", max_results: int = 1000) -> list[str]:
+def files(*, ctx: Context, path: str = ".", glob: str = "", max_results: int = 1000) -> ListedFiles:
     """List the files in a directory and its subdirectories. Skips hidden and ignored (.gitignore) files.
 
     Args:
-        path: The directory, absolute or relative to the working directory.
+        path: The directory, absolute or relative to the working directory; an absolute path gives absolute
+            paths.
         glob: List only matching files, such as `**/test_*.py`.
-        max_results: Maximum number of files. If it is reached, there may be more.
+        max_results: Maximum number of files.
 
     Returns:
-        Sorted paths.
+        paths: sorted, relative to the working directory, or absolute.
+        more: how to count or get the others, only if there are more.
 
     Example:
-        ripgrep.files(path="src", glob="*.toml")
+        ripgrep.files(path="src", glob="*.toml")["paths"]
     """
     limit = max(1, min(max_results, MAX_FILES))
-    paths: list[str] = []
+    result: ListedFiles = {"paths": []}
+    for path_text in _listed(path, glob, ctx):
+        if len(result["paths"]) == limit:
+            result["more"] = _more(limit, MAX_FILES, path=path, glob=glob)
+            break
+        result["paths"].append(path_text)
+    return result
+
+
+@tool(timeout=30, parallel=True, tags=["files", "grep"])
+@requires_cli("rg", version_flag="--version", install=INSTALL)
+def count(
+    *, ctx: Context, pattern: str = "", path: str = ".", glob: str = "", ignore_case: bool = False
+) -> MatchCount:
+    """Count the files and lines that match a pattern; without a pattern, the files.
+
+    Args:
+        pattern: A regular expression in ripgrep syntax.
+        path: Directory or file, absolute or relative to the working directory.
+        glob: Count only matching files, such as `*.py`.
+        ignore_case: Ignore case.
+
+    Returns:
+        The number of files; with a pattern, also the number of matching lines in them.
+
+    Example:
+        ripgrep.count(pattern="TODO", path="src")
+    """
+    if not pattern:
+        return {"files": sum(1 for _ in _listed(path, glob, ctx))}
+    options = ["--count", "--with-filename", f"--regexp={pattern}", *["--ignore-case"] * ignore_case]
+    number_of_files = number_of_lines = 0
+    with closing(_output([*options, *_globs(glob)], path, ctx, b"\n")) as lines:
+        for line in lines:
+            name, _, number = line.partition(b"\0")
+            if _display_path(name, path):
+                number_of_files += 1
+                number_of_lines += int(number)
+    return {"files": number_of_files, "lines": number_of_lines}
+
+
+def _listed(path: str, glob: str, ctx: Context) -> Iterator[str]:
+    """Yield the paths of allowed files."""
     with closing(_output(["--files", *_globs(glob)], path, ctx, b"\0")) as names:
-        for name in names:
-            path_text = _display_path(name)
-            paths += [path_text] if path_text else []
-            if len(paths) == limit:
-                break
-    return paths
+        yield from filter(None, (_display_path(name, path) for name in names))
+
+
+def _more(limit: int, max_limit: int, **args: str) -> str:
+    """Say that a list is cut, and how to count and get the rest."""
+    call = ", ".join(f"{name}={value!r}" for name, value in args.items() if value)
+    larger = f", or increase max_results (at most {max_limit})" if limit < max_limit else ""
+    return f"These are the first {limit}. Count all: ripgrep.count({call}). Narrow path or glob{larger}."
 
 
 def _globs(glob: str) -> list[str]:
@@ -99,25 +179,33 @@ def _globs(glob: str) -> list[str]:
     return [*([f"--glob={glob}"] if glob else []), "--iglob=!.onetool"]
 
 
-def _entry(line: bytes) -> dict[str, Any]:
-    """Parse a line of output. Returns an empty dict for lines that are neither a match nor context."""
+def _entry(line: bytes, top: str) -> MatchedLine | None:
+    """Parse a line of output. Returns None for lines that are neither a match nor context."""
     name, _, rest = line.rstrip(b"\r").partition(b"\0")
     parts = LINE.fullmatch(rest)
-    path = _display_path(name) if parts else ""
+    path = _display_path(name, top) if parts else ""
     if parts is None or not path:
-        return {}
-    entry = {"path": path, "line": int(parts[1]), "text": parts[3].decode("utf-8", "replace")}
-    return entry if parts[2] == b":" else entry | {"context": True}
+        return None
+    entry: MatchedLine = {
+        "path": path,
+        "line": int(parts[1]),
+        "text": parts[3].decode("utf-8", "replace"),
+    }
+    return entry if parts[2] == b":" else {**entry, "context": True}
 
 
-def _display_path(name: bytes) -> str:
-    """Return a path that other tools accept, or an empty string if the path is not allowed."""
+def _display_path(name: bytes, top: str) -> str:
+    """Return a path that other tools accept, or an empty string if the path is not allowed.
+
+    It is absolute if the caller's path is absolute: programs of servers have other working directories.
+    """
     try:
         real = allowed_path(os.fsdecode(name))
     except PermissionError:
         return ""
     cwd = working_directory().resolve()
-    path = real.relative_to(cwd) if real.is_relative_to(cwd) else real
+    is_relative = not Path(top).expanduser().is_absolute() and real.is_relative_to(cwd)
+    path = real.relative_to(cwd) if is_relative else real
     return str(path).encode("utf-8", "replace").decode()
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import LoginFailed
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState
+from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import JsonSchema, Runner, Tool, ToolSpec
 from onetool.ports import SourceCapabilities, SourceStatus
@@ -39,6 +39,10 @@ class FakeMcpServer(SnapshotSource):
 
     async def quarantined(self) -> Sequence[QuarantinedTool]:
         """Return no tools: the definitions never change."""
+        return ()
+
+    async def access(self) -> Sequence[ToolAccess]:
+        """Return no tools: the fake server has no definitions to review."""
         return ()
 
     async def approve(self, seen: Mapping[str, str]) -> None:

@@ -11,6 +11,7 @@ from onetool.domain.servers.manifest import (
     CHANGED,
     INSTRUCTIONS,
     NAME_CONFLICT,
+    NEW,
     ServerManifest,
     ServerTool,
     approve,
@@ -19,6 +20,7 @@ from onetool.domain.servers.manifest import (
     python_names,
     quarantine_reason,
     safe_name,
+    tool_access,
 )
 
 
@@ -76,16 +78,29 @@ def test_second_tool_with_the_same_python_name_gets_a_suffix():
 def test_known_tool_retains_its_python_name():
     """A new tool cannot claim the name, even if it is listed first."""
     old = merge(None, [tool("read-file")], 1.0)
-    new = merge(old, [tool("read_file"), tool("read-file")], 2.0)
+    new = merge(old, [tool("read_file"), tool("read-file")], 2.0, allow_new=True)
     assert python_names(new)["read-file"] == "read_file"
-    assert quarantine_reason(new, new.tools[0]) == NAME_CONFLICT
-    assert quarantine_reason(new, new.tools[1]) == ""
+    assert quarantine_reason(new, new.tools[0], allow_new=True) == NAME_CONFLICT
+    assert quarantine_reason(new, new.tools[1], allow_new=True) == ""
+
+
+def test_tool_that_a_known_server_adds_is_quarantined_until_approved():
+    """Unless the settings allow it. Before its first tools, a server is not known."""
+    old = merge(None, [tool("a")], 1.0)
+    new = merge(old, [tool("a"), tool("b")], 2.0)
+    assert [quarantine_reason(new, listed) for listed in new.tools] == ["", NEW]
+    assert quarantine_reason(merge(new, new.tools, 3.0), tool("b")) == NEW
+    assert quarantine_reason(approve(new, ["b"]), tool("b")) == ""
+    allowed = merge(old, [tool("a"), tool("b")], 2.0, allow_new=True)
+    assert quarantine_reason(allowed, tool("b"), allow_new=True) == ""
+    first = merge(merge(None, [], 1.0), [tool("a")], 2.0)
+    assert quarantine_reason(first, tool("a")) == ""
 
 
 def test_changed_tool_is_quarantined_until_approved():
     """The old definition is retained for the diff until approval pins the new one."""
     old = merge(None, [tool("a"), tool("b")], 1.0)
-    new = merge(old, [tool("a", "Now it does more."), tool("b"), tool("c")], 2.0)
+    new = merge(old, [tool("a", "Now it does more."), tool("b"), tool("c")], 2.0, allow_new=True)
     changed = new.find("a")
     assert quarantine_reason(new, changed) == CHANGED
     assert new.previous == {"a": tool("a")}
@@ -113,7 +128,7 @@ def test_pins_of_removed_tools_are_limited(monkeypatch):
     monkeypatch.setattr(manifest_module, "MAX_TOOLS", 2)
     manifest = merge(None, [tool("t0")], 0.0)
     for number in range(1, 6):
-        manifest = merge(manifest, [tool(f"t{number}")], float(number))
+        manifest = merge(manifest, [tool(f"t{number}")], float(number), allow_new=True)
     assert list(manifest.pins) == ["t3", "t4", "t5"]
     assert set(manifest.previous) == {"t3", "t4"}
 
@@ -157,8 +172,25 @@ def test_texts_include_schemas_keys_and_annotations():
         ({"destructiveHint": False}, False),
     ],
 )
-def test_tool_is_read_only_only_if_the_server_declares_it(hints, read_only):
-    assert tool("a", annotations=hints).read_only is read_only
+def test_tool_claims_to_be_read_only_only_if_the_server_declares_it(hints, read_only):
+    assert tool("a", annotations=hints).claims_read_only is read_only
+
+
+def test_read_only_claim_counts_only_if_the_user_accepted_it():
+    """By the settings, or by approving the definition. A changed definition is another claim."""
+    claim, changed = (tool("a", text, annotations={"readOnlyHint": True}) for text in ("Reads.", "Deletes."))
+    manifest = merge(None, [claim, tool("b")], 1.0)
+    access = tool_access(manifest, claim, False)
+    assert (access.read_only, access.is_claim_unaccepted) == (False, True)
+    assert tool_access(manifest, claim, True).read_only
+    approved = approve(manifest, ["a", "b"])
+    access = tool_access(approved, claim, False)
+    assert (access.read_only, access.is_claim_unaccepted) == (True, False)
+    assert access.reason == "you approved this definition"
+    assert not tool_access(approved, changed, False).read_only
+    for trust_annotations in (False, True):
+        access = tool_access(approved, tool("b"), trust_annotations)
+        assert (access.read_only, access.is_claim_unaccepted) == (False, False)
 
 
 def test_first_of_two_tools_with_the_same_name_is_used():

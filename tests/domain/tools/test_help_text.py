@@ -32,9 +32,9 @@ def test_five_tools_always_fit_with_their_required_parameters(description, optio
 def test_single_tool_has_all_parameters_and_a_long_description():
     (line,) = signatures_text([tool(optional=2)]).splitlines()
     assert line == (
-        "pack.tool(needed_0: str, needed_1: str, option_0: int = 0, option_1: int = 1): "
+        "pack.tool(needed_0: str, needed_1: str, option_0: int = 0, option_1: int = 1): [read-only] "
         "Performs a search of the whole web, ideal for news and articles. "
-        "Performs a search of the whole web, ideal for news and articles. Performs a search of the ..."
+        "Performs a search of the whole web, ideal for news and articles. Performs a ..."
     )
 
 
@@ -42,10 +42,10 @@ def test_description_is_shortened_before_optional_parameters_are_omitted():
     lines = signatures_text([tool(optional=4), tool(optional=6), *[tool()] * 3]).splitlines()
     assert lines[0] == (
         "pack.tool(needed_0: str, needed_1: str, option_0: int = 0, option_1: int = 1, option_2: int = 2, "
-        "option_3: int = 3): Performs a search of the whole web, ideal for news and articles. "
-        "Performs a search of the whole web ..."
+        "option_3: int = 3): [read-only] Performs a search of the whole web, ideal for news and articles. "
+        "Performs a search of the ..."
     )
-    assert lines[1].startswith("pack.tool(needed_0: str, needed_1: str, ...): Performs a search")
+    assert lines[1].startswith("pack.tool(needed_0: str, needed_1: str, ...): [read-only] Performs a search")
 
 
 def test_tool_with_very_many_required_parameters_is_truncated():
@@ -54,8 +54,9 @@ def test_tool_with_very_many_required_parameters_is_truncated():
     assert len(line) < MAX_REQUIRED_LENGTH + 170
 
 
-def test_tool_without_a_description_is_only_its_signature():
-    assert signatures_text([tool(description="", required=1, optional=0)]) == "pack.tool(needed_0: str)"
+def test_tool_without_a_description_has_only_labels():
+    text = signatures_text([tool(description="", required=1, optional=0)])
+    assert text == "pack.tool(needed_0: str): [read-only]"
     assert signatures_text([]) == ""
 
 

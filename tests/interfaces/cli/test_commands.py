@@ -55,6 +55,8 @@ def test_on_a_terminal_a_list_is_an_aligned_table(home):
     assert len(bare) == 3
     assert "TOOL" in lines[0]
     assert "path, recursive?, maxDepth?" in lines[1]
+    assert "[changes]" not in "".join(lines)
+    assert "[changes]" in on_a_terminal("tools", "list", "file.edit")
     assert "No tools." in on_a_terminal("tools", "list", "nothing")
 
 

@@ -159,6 +159,24 @@ def test_servers_are_added_tested_listed_and_removed(home):
     assert (home.config / "onetool.yaml").read_text().startswith("# mine\naliases: {e: tools.echo}\n")
 
 
+def test_tools_of_a_server_are_treated_as_read_only_once_approved(home):
+    """Until then, the listing says that the server's claim is not accepted."""
+    assert (
+        onetool("servers", "add", "s", "--include", "echo", "--include", "pid", "--", *program()).returncode
+        == 0
+    )
+    echo, pid = json.loads(onetool("servers", "tools", "s").stdout)
+    assert (echo["name"], echo["access"]) == ("echo", "changes")
+    assert echo["reason"] == "the server declares it as read-only, which you have not approved"
+    assert (pid["access"], pid["reason"]) == ("changes", "the server does not declare it as read-only")
+    shown = onetool("servers", "approve", "s", "echo", "--yes").stdout
+    assert '"readOnlyHint": true' in shown
+    assert "Approved 1 tool of s." in shown
+    echo, _ = json.loads(onetool("servers", "tools", "s").stdout)
+    assert (echo["access"], echo["reason"]) == ("read-only", "you approved this definition")
+    assert "has no tool 'pid' to approve" in onetool("servers", "approve", "s", "pid", "--yes").stderr
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -180,7 +198,7 @@ def test_servers_are_added_tested_listed_and_removed(home):
         (("remove", "s"), "there is no 's'"),
         (("test", "githbu"), "Did you mean github"),
         (("test", "off"), "is disabled"),
-        (("approve", "github", "x"), "has no quarantined tool 'x'"),
+        (("approve", "github", "x"), "has no tool 'x' to approve"),
     ],
 )
 def test_usage_errors_change_nothing(home, args, message):

@@ -16,7 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from onetool.domain.calls.caller import Caller
 from onetool.interfaces.mcp.exposure import EXPOSURES
-from onetool.interfaces.mcp.server import _elicitation, create_server
+from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
 from onetool.testing import memory_runtime
 from support import rest_in_process as rest_app
@@ -139,7 +139,10 @@ async def test_every_exposure_calls_the_same_tools():
         async with over_http(ot.runtime, "search") as client:
             assert [tool.name for tool in (await client.list_tools()).tools] == ["find_tools", "call_tool"]
             is_error, text = await call(client, "find_tools", query="add two numbers", limit=1)
-            assert (is_error, text) == (False, "demo.add(a: int, b: int = 1) -> int: Add two numbers.")
+            assert (is_error, text) == (
+                False,
+                "demo.add(a: int, b: int = 1) -> int: [read-only] Add two numbers.",
+            )
             assert await call(client, "call_tool", name="demo.add", args={"a": 2}) == (False, "3")
             is_error, text = await call(client, "call_tool", name="demo.ad")
             assert (is_error, "Did you mean demo.add?" in text) == (True, True)
@@ -219,14 +222,6 @@ async def test_approval_policy_of_tools_that_are_not_read_only(policy, is_denied
         over_http(ot.runtime, "all") as client,
     ):
         assert (await call(client, "demo__wipe"))[0] is is_denied
-
-
-def test_the_approval_question_contains_every_argument():
-    """Long values are truncated, so that they do not hide the others."""
-    question = _elicitation("fs.write", {"note": "a" * 5_000, "path": "/etc/passwd"})
-    assert '- path: "/etc/passwd"' in question
-    assert "aaa ... aaa" in question
-    assert len(question) < 1_000
 
 
 async def test_instructions_and_the_run_tool_are_small():

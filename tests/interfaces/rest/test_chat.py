@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.errors import SettingsError
 from onetool.interfaces.rest.active_chats import ActiveChats
 from onetool.interfaces.rest.approvals import MAX_SESSIONS, PendingApprovals
@@ -158,27 +159,22 @@ async def test_always_applies_to_one_tool_in_one_session(client, tmp_path, probe
     assert (len(statuses), probes.changed) == (4, 4)
 
 
-async def test_an_approval_without_a_decision_is_denied():
-    """A late decision has no effect. The oldest `always` decisions are discarded."""
-    questions = []
-    approvals = PendingApprovals(lambda: "q1", timeout_s=0.01)
-    assert await approvals.handler("s", questions.append)("demo.change", {"a": 1}) is False
-    assert questions == [{"id": "q1", "tool": "demo.change", "args": {"a": 1}}]
-    assert approvals.decide("q1", "approve") is False
+async def test_oldest_always_decisions_are_discarded():
+    asked = asyncio.Event()
+    request = approval_request("demo.change", {"a": 1}, lambda value: value)
+    approvals = PendingApprovals(lambda: "q1")
 
-    approvals = PendingApprovals(lambda: "q2")
-
-    def approve_always(question):
-        assert approvals.decide(question["id"], "always")
+    def approve_always(id_, request):
+        assert approvals.decide(id_, "always")
 
     for number in range(MAX_SESSIONS + 1):
-        assert await approvals.handler(f"s{number}", approve_always)("demo.change", {})
-    assert await approvals.handler("s1", pytest.fail)("demo.change", {})
-    discarded = asyncio.ensure_future(approvals.handler("s0", questions.append)("demo.change", {}))
-    await asyncio.sleep(0)
-    assert questions[-1]["id"] == "q2"
-    assert approvals.decide("q2", "deny")
+        assert await approvals.handler(f"s{number}", approve_always)(request)
+    assert await approvals.handler("s1", pytest.fail)(request)
+    discarded = asyncio.ensure_future(approvals.handler("s0", lambda *question: asked.set())(request))
+    await asked.wait()
+    assert approvals.decide("q1", "deny")
     assert await discarded is False
+    assert approvals.decide("q1", "approve") is False  # a late decision has no effect
 
 
 async def test_a_disconnect_cancels_the_tools_and_stores_the_conversation(client, tmp_path, probes):
@@ -242,6 +238,7 @@ async def test_invalid_questions_are_rejected_before_the_stream(client, tmp_path
         assert (response.status_code, message in response.json()["detail"]) == (status, True), response.text
         assert response.headers["content-type"] == "application/problem+json"
     assert (await client.post("/chat/approvals/x", json={"decision": "approve"})).status_code == 404
+    assert (await client.get("/chat/approvals/x")).status_code == 404
     assert (await client.post("/chat/approvals/x", json={"decision": "yes"})).status_code == 400
 
 

@@ -68,6 +68,21 @@ def test_servers_are_listed_and_probed(server):
     assert client.get("/servers/off/log").json() == {"lines": []}
 
 
+def test_a_read_only_claim_counts_once_it_is_approved(tmp_path):
+    server, listing = start(tmp_path)
+    listing.write_text(json.dumps([ECHO | {"annotations": {"readOnlyHint": True}}]))
+    with server:
+        client = server.client
+        assert client.post("/servers/good/probe").json()["ok"]
+        (tool,) = client.get("/servers/good/tools").json()["tools"]
+        assert (tool["name"], tool["readOnly"], tool["canApprove"]) == ("echo", False, True)
+        approved = client.post("/servers/good/approve", json={"seen": {"echo": tool["pin"]}})
+        assert approved.status_code == 204
+        (tool,) = client.get("/servers/good/tools").json()["tools"]
+        assert (tool["readOnly"], tool["canApprove"]) == (True, False)
+        assert tool["reason"] == "you approved this definition"
+
+
 def test_a_changed_tool_is_quarantined_until_it_is_approved(tmp_path):
     """Only quarantined tools with the reviewed definition can be approved."""
     server, listing = start(tmp_path)

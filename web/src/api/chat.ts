@@ -5,6 +5,7 @@ import { api, type Schemas, unwrap } from './client';
 export type Message = Schemas['MessageResponse'];
 export type SessionSummary = Schemas['SessionSummaryResponse'];
 export type Decision = Schemas['DecisionBody']['decision'];
+export type ShownArgument = Schemas['ArgumentBody'];
 export type ChatBody = Partial<Schemas['ChatBody']> & { text: string };
 
 export const useProviders = () => useQuery({ queryKey: ['providers'], queryFn: () => unwrap(api.GET('/providers')) });
@@ -36,3 +37,6 @@ export const useDeleteSession = () =>
 /** Approve or deny a pending tool call. */
 export const submitDecision = (id: string, decision: Decision) =>
   unwrap(api.POST('/chat/approvals/{id}', { params: { path: { id } }, body: { decision } }));
+
+/** Fetch a pending question with nothing hidden but secrets. */
+export const fetchQuestion = (id: string) => unwrap(api.GET('/chat/approvals/{id}', { params: { path: { id } } }));

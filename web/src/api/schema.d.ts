@@ -347,6 +347,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Server Log
+         * @description Return the last log entries about a server, oldest first.
+         */
+        get: operations["get_server_log_servers__name__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{name}/quarantine": {
         parameters: {
             query?: never;
@@ -367,6 +387,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/servers/{name}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tool Access
+         * @description List the tools of a server's last listing: which are treated as read-only, and why.
+         */
+        get: operations["list_tool_access_servers__name__tools_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{name}/approve": {
         parameters: {
             query?: never;
@@ -378,29 +418,11 @@ export interface paths {
         put?: never;
         /**
          * Approve Tools
-         * @description Approve quarantined tools. Without a body, approve all of them.
+         * @description Approve quarantined tools, or tools that the server declares as read-only.
+         *
+         *     Without a body, approve all quarantined tools.
          */
         post: operations["approve_tools_servers__name__approve_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/servers/{name}/log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Server Log
-         * @description Return the last log entries about a server, oldest first.
-         */
-        get: operations["get_server_log_servers__name__log_get"];
-        put?: never;
-        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -501,7 +523,7 @@ export interface paths {
          * @description Ask a question and stream the response.
          *
          *     Disconnecting cancels the question; the messages so far are stored. A call of a tool that is not
-         *     read-only sends `approval` and waits up to five minutes for the decision.
+         *     read-only sends `approval` and waits for the decision as long as `approval.timeout_s` says.
          */
         post: operations["chat_chat_post"];
         delete?: never;
@@ -517,7 +539,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * Get Approval
+         * @description Return everything about a call that waits for approval, with nothing hidden but secrets.
+         */
+        get: operations["get_approval_chat_approvals__id__get"];
         put?: never;
         /**
          * Decide Approval
@@ -661,6 +687,27 @@ export interface components {
             seen?: {
                 [key: string]: string;
             } | null;
+        };
+        /**
+         * ArgumentBody
+         * @description An argument of a call that waits for approval, as shown to the user.
+         */
+        ArgumentBody: {
+            /**
+             * Name
+             * @description The name as a JSON string in ASCII.
+             */
+            name: string;
+            /**
+             * Value
+             * @description The value as JSON on one line, with invisible characters escaped.
+             */
+            value: string;
+            /**
+             * Hidden
+             * @description Number of characters that are not shown.
+             */
+            hidden: number;
         };
         /**
          * BasicAuth
@@ -1353,6 +1400,21 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * QuestionBody
+         * @description A call that waits for approval.
+         */
+        QuestionBody: {
+            /** Tool */
+            tool: string;
+            /**
+             * Digest
+             * @description SHA-256 of the tool and the arguments that run if the call is approved.
+             */
+            digest: string;
+            /** Arguments */
+            arguments: components["schemas"]["ArgumentBody"][];
+        };
+        /**
          * RequestedCall
          * @description A call that a model requested. `args` is a string if the model wrote invalid JSON.
          */
@@ -1566,6 +1628,43 @@ export interface components {
             id: string;
             /** Title */
             title: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ToolAccessList
+         * @description The tools of a server's last listing.
+         */
+        ToolAccessList: {
+            /** Tools */
+            tools: components["schemas"]["ToolAccessResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ToolAccessResponse
+         * @description How a tool of a server is treated.
+         */
+        ToolAccessResponse: {
+            /** Name */
+            name: string;
+            /**
+             * Readonly
+             * @description Whether the tool runs without approval.
+             */
+            readOnly: boolean;
+            /** Reason */
+            reason: string;
+            /**
+             * Canapprove
+             * @description Whether the server declares it as read-only without approval.
+             */
+            canApprove: boolean;
+            /**
+             * Pin
+             * @description Hash of this definition, for `seen` of `approve`.
+             */
+            pin: string;
         } & {
             [key: string]: unknown;
         };
@@ -3375,6 +3474,85 @@ export interface operations {
             };
         };
     };
+    get_server_log_servers__name__log_get: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of entries. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogLines"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_quarantined_tools_servers__name__quarantine_get: {
         parameters: {
             query?: never;
@@ -3393,6 +3571,91 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["QuarantineResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tool_access_servers__name__tools_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolAccessList"];
                 };
             };
             /** @description Bad Request */
@@ -3520,85 +3783,6 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_server_log_servers__name__log_get: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of entries. */
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogLines"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -3914,7 +4098,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
+            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args, arguments, digest, hidden}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3956,6 +4140,82 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approval_chat_approvals__id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuestionBody"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -20,6 +20,12 @@ export const useQuarantine = (name: string) =>
     queryFn: async () => (await unwrap(api.GET('/servers/{name}/quarantine', pathParams(name)))).tools,
   });
 
+export const useToolAccess = (name: string) =>
+  useQuery({
+    queryKey: ['servers', name, 'tools'],
+    queryFn: async () => (await unwrap(api.GET('/servers/{name}/tools', pathParams(name)))).tools,
+  });
+
 export const useServerLog = (name: string) =>
   useQuery({
     queryKey: ['servers', name, 'log'],

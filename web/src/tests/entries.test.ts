@@ -9,6 +9,8 @@ import {
 
 type Event = [event: string, data: unknown];
 
+const QUESTION = { id: 'q', arguments: [{ name: '"path"', value: '"a"', hidden: 0 }], digest: '0a', hidden: false };
+
 const applyEvents = (...events: Event[]) =>
   events.reduce<Entry[]>((entries, [event, data]) => applyEvent(entries, { event, data }), []);
 const callStates = (entries: Entry[]) => entries.map((entry) => entry.kind === 'call' && entry.call.state);
@@ -27,16 +29,16 @@ test('text is joined until a call separates it', () => {
 test('an approval belongs to the call that waits for it', () => {
   const entries = applyEvents(
     ['call', { id: '1', name: 'fs.write', args: { path: 'a' } }],
-    ['approval', { id: 'q', tool: 'fs.write', args: { path: 'a' } }],
+    ['approval', { ...QUESTION, tool: 'fs.write', args: { path: 'a' } }],
   );
   expect(entries).toHaveLength(1);
-  expect(entries[0]).toMatchObject({ call: { approval: 'q', state: 'running' } });
+  expect(entries[0]).toMatchObject({ call: { approval: QUESTION, state: 'running' } });
 });
 
 test('an approval for a call made by code has its own entry', () => {
   const entries = applyEvents(
     ['call', { id: '1', name: 'run', args: {} }],
-    ['approval', { id: 'q', tool: 'fs.write', args: {} }],
+    ['approval', { ...QUESTION, tool: 'fs.write', args: {} }],
   );
   expect(entries).toHaveLength(2);
 });
@@ -72,12 +74,12 @@ test('a reused call id refers to the last call', () => {
 });
 
 test('pending calls and approvals are discarded at the end of the stream', () => {
-  const entries = applyEvents(['approval', { id: 'q', tool: 'a.b', args: {} }]);
+  const entries = applyEvents(['approval', { ...QUESTION, tool: 'a.b', args: {} }]);
   expect(closePendingCalls(entries)).toMatchObject([{ call: { state: 'discarded', approval: undefined } }]);
 });
 
 test('an approved call made by code is not discarded at the end of the stream', () => {
-  const entries = applyEvents(['approval', { id: 'q', tool: 'a.b', args: {} }]);
+  const entries = applyEvents(['approval', { ...QUESTION, tool: 'a.b', args: {} }]);
   const finalStates = (isApproved: boolean) => callStates(closePendingCalls(resolveApproval(entries, 'q', isApproved)));
   expect([finalStates(true), finalStates(false)]).toEqual([['approved'], ['discarded']]);
 });

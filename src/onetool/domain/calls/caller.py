@@ -1,11 +1,12 @@
 """The caller of a tool: created by an interface, restricted for nested calls, never widened."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
-ApprovalHandler = Callable[[str, Mapping[str, Any]], Awaitable[bool]]
-"""Decides whether a tool that is not read-only may run with these arguments."""
+from .approval_request import ApprovalRequest
+
+ApprovalHandler = Callable[[ApprovalRequest], Awaitable[bool]]
+"""Decides whether a tool that is not read-only may run with the arguments of the request."""
 
 ProgressHandler = Callable[[float, float | None, str], None]
 """Receives progress: amount done, total amount if known, and a message."""
@@ -14,12 +15,12 @@ RequestHandler = Callable[[str], None]
 """Receives each HTTP request that a stored tool sends, as text without secrets."""
 
 
-async def never_approve(tool: str, args: Mapping[str, Any]) -> bool:
+async def never_approve(request: ApprovalRequest) -> bool:
     """Deny every call, for callers without a user to ask."""
     return False
 
 
-async def always_approve(tool: str, args: Mapping[str, Any]) -> bool:
+async def always_approve(request: ApprovalRequest) -> bool:
     """Approve every call, for calls that the user makes directly."""
     return True
 

@@ -30,6 +30,8 @@ MAX_FUZZY_EXPANSIONS = 2
 MIN_FUZZY_LENGTH = 4
 MAX_FUZZY_TERMS = 5
 """Unknown query terms that are expanded; each is compared with a part of the vocabulary."""
+MAX_IDEAL_TERMS = 4
+"""Query terms that a perfect match contains; long queries describe more than one tool can do."""
 MAX_QUERY_LENGTH = 2_000
 """Characters of a query; the rest is ignored."""
 CANDIDATE_POOL_SIZE = 300
@@ -76,6 +78,12 @@ class ToolIndex:
             (-score * (1 + NAME_BOOST * name_coverage.get(tool, 0.0)), tool) for tool, score in scores.items()
         )
         return [(self._keys[tool], -score) for score, tool in nsmallest(limit, ranked)]
+
+    def ideal_score(self, query: str) -> float:
+        """Return the score of a tool that contains the rarest terms of a query, and nothing else."""
+        terms = set(tokenize(query[:MAX_QUERY_LENGTH]))
+        counts = sorted(len(self._postings.get(term, ())) for term in terms)[:MAX_IDEAL_TERMS]
+        return sum(_inverse_frequency(count, len(self._keys)) for count in counts)
 
     def _score(self, terms: Mapping[str, float], pool_size: int) -> Mapping[int, float]:
         """Score tools, rare terms first; once the pool is full, common terms only add to its scores."""
@@ -132,10 +140,15 @@ def _build_postings(tools: Sequence[list[list[str]]]) -> Postings:
         for term, frequency in _weighted_frequencies(fields, mean_lengths).items():
             postings[term][tool] = frequency / (TERM_SATURATION + frequency)
     for scores in postings.values():
-        inverse_frequency = math.log(1 + (len(tools) - len(scores) + 0.5) / (len(scores) + 0.5))
+        inverse_frequency = _inverse_frequency(len(scores), len(tools))
         for tool in scores:
             scores[tool] *= inverse_frequency
     return postings
+
+
+def _inverse_frequency(count: int, total: int) -> float:
+    """Return the weight of a term that this number of tools contain."""
+    return math.log(1 + (total - count + 0.5) / (count + 0.5))
 
 
 def _weighted_frequencies(fields: Sequence[list[str]], mean_lengths: Sequence[float]) -> Mapping[str, float]:

@@ -18,6 +18,7 @@ MAX_TOOLS = 10_000
 MAX_NAME_LENGTH = 128
 """Maximum length in MCP; longer names are truncated in Python names."""
 CHANGED = "changed since you approved it"
+NEW = "new since the server was first used"
 NAME_CONFLICT = "its name conflicts with a known tool"
 INSTRUCTIONS = "its description contains instructions for the model"
 
@@ -39,8 +40,8 @@ class ServerTool:
         object.__setattr__(self, "pin", sha256(canonical.encode()).hexdigest())
 
     @property
-    def read_only(self) -> bool:
-        """Whether the server declares the tool as read-only; without a hint it is not."""
+    def claims_read_only(self) -> bool:
+        """Whether the server declares the tool as read-only. Nothing proves that it is."""
         hints = self.annotations
         return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
 
@@ -136,15 +137,47 @@ class QuarantinedTool:
         return "\n".join(list(unified_diff(old, new, lineterm="", n=1))[2:])
 
 
-def merge(old: ServerManifest | None, tools: Iterable[ServerTool], now: float) -> ServerManifest:
-    """Apply a new listing: new tools are pinned, changed tools keep their old pin."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAccess:
+    """Whether a server's tool is treated as read-only, and why."""
+
+    tool: ServerTool
+    read_only: bool
+    reason: str
+
+    @property
+    def is_claim_unaccepted(self) -> bool:
+        """Whether the server declares the tool as read-only, but the user has not accepted that."""
+        return self.tool.claims_read_only and not self.read_only
+
+
+def tool_access(manifest: ServerManifest, tool: ServerTool, trust_annotations: bool) -> ToolAccess:
+    """Return how a tool is treated: a server's claim counts only if the user accepted it."""
+    if not tool.claims_read_only:
+        return ToolAccess(tool=tool, read_only=False, reason="the server does not declare it as read-only")
+    if trust_annotations:
+        return ToolAccess(tool=tool, read_only=True, reason="the settings trust the server's annotations")
+    if tool.pin in manifest.approved:
+        return ToolAccess(tool=tool, read_only=True, reason="you approved this definition")
+    reason = "the server declares it as read-only, which you have not approved"
+    return ToolAccess(tool=tool, read_only=False, reason=reason)
+
+
+def merge(
+    old: ServerManifest | None, tools: Iterable[ServerTool], now: float, *, allow_new: bool = False
+) -> ServerManifest:
+    """Apply a new listing: changed tools keep their old pin, and new tools have none unless `allow_new`.
+
+    All tools of the first listing that has any are pinned.
+    """
     listed: dict[str, ServerTool] = {}
     for tool in tools:
         listed.setdefault(tool.name, tool)
-    if old is None:
+    if old is None or not old.pins:
         pins = {name: tool.pin for name, tool in listed.items()}
-        return ServerManifest(listed_at=now, tools=tuple(listed.values()), pins=pins)
-    pins = _prune_pins(_pin_new_tools(old.pins, listed), listed)
+        approved = old.approved if old else frozenset()
+        return ServerManifest(listed_at=now, tools=tuple(listed.values()), pins=pins, approved=approved)
+    pins = _prune_pins(_pin_new_tools(old.pins, listed) if allow_new else dict(old.pins), listed)
     pinned = dict(old.previous) | {
         tool.name: tool for tool in old.tools if old.pins.get(tool.name) == tool.pin
     }
@@ -166,11 +199,15 @@ def new_tool_names(old: ServerManifest | None, new: ServerManifest) -> list[str]
     return [] if old is None else [name for name in new.pins if name not in old.pins]
 
 
-def quarantine_reason(manifest: ServerManifest, tool: ServerTool, findings: Iterable[str] = ()) -> str:
+def quarantine_reason(
+    manifest: ServerManifest, tool: ServerTool, findings: Iterable[str] = (), *, allow_new: bool = False
+) -> str:
     """Return why a tool is quarantined, or an empty string if it is not."""
     pin = tool.pin
-    if manifest.pins.get(tool.name) != pin:
-        return CHANGED if tool.name in manifest.pins else NAME_CONFLICT
+    if tool.name not in manifest.pins:
+        return NAME_CONFLICT if allow_new else NEW
+    if manifest.pins[tool.name] != pin:
+        return CHANGED
     reasons = "" if pin in manifest.approved else "; ".join(findings)
     return f"{INSTRUCTIONS}: {reasons}" if reasons else ""
 

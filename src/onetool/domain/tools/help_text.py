@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from onetool.domain.text.strings import first_line, truncate_middle, truncate_words
+from onetool.domain.search.overlaps import overlapping_packs
+from onetool.domain.text.strings import first_line, printable, truncate_middle, truncate_words
 
-from .signature import arguments, signature
+from .found_tools import FoundTools
+from .schema_types import properties_of
+from .signature import arguments, result_type, signature
 from .tool import ToolSpec
 
 DOC_SLUGS = {
@@ -25,6 +28,8 @@ MIN_SIGNATURES = 5
 MAX_SIGNATURE_LENGTH = 220
 MAX_REQUIRED_LENGTH = 600
 MIN_DESCRIPTION_BYTES, MAX_DESCRIPTION_BYTES = 80, 160
+MAX_SUMMARY_BYTES = 400
+MAX_TOOL_DESCRIPTION = 10_000
 MAX_GROUP_MATCHES = 10
 """Matches shown in each group, best first."""
 OVERVIEW = """\
@@ -52,6 +57,7 @@ OVERVIEW = """\
 
 ## Tips
 - Call tools with keyword arguments: pack.function(name=value).
+- In a signature, {name, size?: int} is a dict: `?` marks optional fields, no type means text.
 - Make several calls in one run; each saves a round trip. The last line is the result.
 - Large results are stored; read them with ot.result(handle="...", search="...").
 - Return only the fields that you need; a list comprehension keeps results small."""
@@ -67,24 +73,55 @@ def origin_of(specs: Sequence[ToolSpec]) -> str:
     return specs[0].source.partition(":")[0]
 
 
+def summary_line(spec: ToolSpec, max_bytes: int = MAX_SUMMARY_BYTES) -> str:
+    """Return whether a tool changes something, and the first line of its description, shortened."""
+    label = f"[{spec.access}, deprecated]" if spec.is_deprecated else f"[{spec.access}]"
+    text = truncate_words(printable(first_line(spec.description)), max_bytes - len(label) - 1)
+    return f"{label} {text}".rstrip()
+
+
+def overlaps_of(specs: Iterable[ToolSpec]) -> dict[str, list[str]]:
+    """Return the packs that have similar tools, for each pack."""
+    packs: dict[str, list[str]] = {}
+    for spec in specs:
+        packs.setdefault(spec.pack, []).append(spec.qualified_name.partition(".")[2])
+    return overlapping_packs(packs)
+
+
+def overlap_line(packs: Sequence[str]) -> str:
+    """Say that these packs have similar tools."""
+    return f"Similar tools: {', '.join(packs)}. They can differ in what they may access; use one throughout."
+
+
 def tool_text(spec: ToolSpec, docs_base_url: str, *, full: bool = False) -> str:
     """Describe one tool. `full` adds its source, version, tags and limits."""
-    parts = [f"# {spec.qualified_name}", spec.description, f"Signature: {signature(spec)}"]
+    description = printable(truncate_middle(spec.description, MAX_TOOL_DESCRIPTION))
+    parts = [f"# {spec.qualified_name}", description, f"Signature: {signature(spec)}"]
     if args := arguments(spec.input_schema):
         rows = [f"- {name} ({kind}): {text}" if text else f"- {name} ({kind})" for name, kind, text in args]
+        hidden = len(properties_of(spec.input_schema)) - len(rows)
+        rows += [f"({hidden} more)"] if hidden else []
         parts.append("\n".join(["Arguments:", *rows]))
-    returns = ": ".join(part for part in (spec.return_type, spec.returns) if part)
+    returns = ": ".join(part for part in (result_type(spec), spec.returns) if part)
     parts.append(f"Returns: {returns}" if returns else "")
+    parts.append(f"Access: {spec.access}")
     parts.append(f"Example:\n{spec.example}" if spec.example else "")
     parts.append("\n".join(_facts(spec)) if full else "")
     parts.append(_documentation(spec, docs_base_url))
     return "\n\n".join(part for part in parts if part)
 
 
-def pack_text(pack: str, specs: Sequence[ToolSpec], instructions: str, docs_base_url: str = "") -> str:
-    """Describe a pack: its source, instructions and tools."""
+def pack_text(
+    pack: str,
+    specs: Sequence[ToolSpec],
+    instructions: str,
+    docs_base_url: str = "",
+    overlaps: Sequence[str] = (),
+) -> str:
+    """Describe a pack: its source, instructions, tools, and the packs that it overlaps with."""
     parts = [f"# {pack}", f"Source: {origin_of(specs)}", instructions]
-    rows = [f"- {spec.qualified_name}: {first_line(spec.description)}" for spec in specs]
+    parts.append(overlap_line([pack, *overlaps]) if overlaps else "")
+    rows = [f"- {spec.qualified_name}: {summary_line(spec)}" for spec in specs]
     parts.append("\n".join(["Tools:", *rows]))
     parts.append(_documentation(specs[0], docs_base_url) if docs_base_url else "")
     return "\n\n".join(part for part in parts if part)
@@ -111,7 +148,8 @@ def matches_text(query: str, groups: Mapping[str, Mapping[str, str]]) -> str:
     for title, matches in groups.items():
         shown = list(matches.items())[:MAX_GROUP_MATCHES]
         rows = [f"- {name}: {text}" if text else f"- {name}" for name, text in shown]
-        rows += [f"({len(matches) - len(shown)} more)"] if len(matches) > len(shown) else []
+        hidden = len(matches) - len(shown)
+        rows += [f"({hidden} more: ot.help(query={query!r}, info='list'))"] if hidden else []
         parts.append("\n".join([f"## {title}", *(rows or [NO_MATCHES])]))
     return "\n\n".join(parts)
 
@@ -130,20 +168,41 @@ def signatures_text(specs: Sequence[ToolSpec], max_bytes: int = MAX_SIGNATURES_B
     return "\n".join(lines)
 
 
+def found_text(query: str, found: FoundTools) -> str:
+    """List the tools that a search found, and say what else there is."""
+    specs = found.specs
+    if not specs:
+        return no_matches_text(query)
+    if not found.is_close:
+        nearest = ", ".join(spec.qualified_name for spec in specs)
+        return f"Nothing fits {query!r} closely. Nearest: {nearest}. Browse with ot.tools() or ot.packs()."
+    lines = signatures_text(specs, MAX_SIGNATURES_BYTES * max(len(specs), MIN_SIGNATURES) // MIN_SIGNATURES)
+    shown = specs[: lines.count("\n") + 1]
+    total = f"{found.total} or more" if found.has_more else str(found.total)
+    more = f"{len(shown)} of {total}: ot.help(query={query!r})" if len(shown) < found.total else ""
+    overlaps = list(overlaps_of(shown))
+    return "\n".join(part for part in (lines, more, overlap_line(overlaps) if overlaps else "") if part)
+
+
 def no_matches_text(query: str) -> str:
     """Return the message for a query without matches."""
     return f"No matches found for {query!r}. Browse with ot.tools() or ot.packs()."
 
 
 def _signature_line(spec: ToolSpec, max_bytes: int) -> str:
-    """Return a signature and a short description; long signatures omit the optional parameters."""
+    """Return a signature and a short description.
+
+    A long signature omits the optional parameters, then the fields of lists and objects.
+    """
+    max_length = min(MAX_SIGNATURE_LENGTH, max_bytes - MIN_DESCRIPTION_BYTES)
     text = signature(spec)
-    if len(text) > min(MAX_SIGNATURE_LENGTH, max_bytes - MIN_DESCRIPTION_BYTES):
-        text = truncate_middle(signature(spec, required_only=True), MAX_REQUIRED_LENGTH)
+    if len(text) > max_length:
+        text = signature(spec, required_only=True)
+    if len(text) > max_length:
+        text = truncate_middle(signature(spec, required_only=True, is_brief=True), MAX_REQUIRED_LENGTH)
     remaining = max_bytes - _size([f"{text}: "])
     description_bytes = min(max(remaining, MIN_DESCRIPTION_BYTES), MAX_DESCRIPTION_BYTES)
-    description = truncate_words(first_line(spec.description), description_bytes)
-    return f"{text}: {description}" if description else text
+    return f"{text}: {summary_line(spec, description_bytes)}"
 
 
 def _size(lines: Iterable[str]) -> int:
@@ -158,6 +217,5 @@ def _facts(spec: ToolSpec) -> list[str]:
         "Tags": ", ".join(spec.tags),
         "Requires": requirements,
         "Timeout": f"{spec.timeout:g} s" if spec.timeout else "",
-        "Read-only": "" if spec.read_only else "no",
     }
     return [f"{name}: {fact}" for name, fact in facts.items() if fact]

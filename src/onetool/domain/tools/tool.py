@@ -1,6 +1,7 @@
 """A tool: its definition (ToolSpec) and its runner, which only the pipeline calls."""
 
 import math
+import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -18,6 +19,12 @@ Origin = Literal["builtin", "pack", "config", "bundle", "proxy"]
 
 CURRENT = "current"
 """Version label of every tool that is not stored."""
+DEPRECATED = "deprecated"
+DEPRECATED_PATTERN = re.compile(
+    r"\bDEPRECATED\b|(?i:(?:^|[.!?]\s+)[\W_]*deprecated\b(?:\s+(?:in|since|use)\b|\s*[^\w\s]|\s*$)"
+    r"|\bthis \w+ (?:is|has been) (?:now )?deprecated\b)"
+)
+"""Deprecation notices. A tool that lists deprecated items is not deprecated itself."""
 
 
 def any_matches(patterns: Iterable[str], names: Iterable[str]) -> bool:
@@ -72,6 +79,16 @@ class ToolSpec:
     def names(self) -> tuple[str, ...]:
         """The names that match in allow-lists and patterns."""
         return self.name, self.qualified_name
+
+    @property
+    def access(self) -> str:
+        """Whether the tool changes something: `read-only` or `changes`."""
+        return "read-only" if self.read_only else "changes"
+
+    @property
+    def is_deprecated(self) -> bool:
+        """Whether its tags or its description say that the tool is deprecated."""
+        return DEPRECATED in self.tags or DEPRECATED_PATTERN.search(self.description) is not None
 
     @property
     def pack(self) -> str:

@@ -2,21 +2,19 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import Any
+from functools import partial
 
 import click
 
-from onetool.domain.text.json_text import pretty
-from onetool.domain.text.strings import truncate_middle
+from onetool.domain.calls.approval_request import ApprovalRequest
 from onetool.threads import Threads
 
 from .command import mask
 
-MAX_SHOWN_LENGTH = 2_000
-"""Characters of the arguments; a longer text would scroll the question off the screen."""
 YES = ("y", "yes")
+SHOW = ("s", "show")
 
 
 class ApprovalPrompt:
@@ -27,18 +25,26 @@ class ApprovalPrompt:
         self._lock = asyncio.Lock()
         self._line: asyncio.Future[str] | None = None
 
-    async def confirm(self, tool: str, args: Mapping[str, Any]) -> bool:
-        """Return whether the user approved the call. Only `y` and `yes` do."""
-        arguments = truncate_middle(pretty(dict(args)), MAX_SHOWN_LENGTH)
-        question = mask(f"{tool} requires approval:\n{arguments}\nRun {tool}? [y/N]: ")
+    async def confirm(self, request: ApprovalRequest) -> bool:
+        """Return whether the user approved the call. Only `y` and `yes` do; `s` shows hidden parts first."""
         async with self._lock:
             with self._quiet():
-                click.echo(question, err=True, nl=False)
                 try:
-                    return (await self._read()).strip().lower() in YES
+                    return await self._ask(request)
                 except asyncio.CancelledError:
                     click.echo("\n(Cancelled.)", err=True)
                     raise
+
+    async def _ask(self, request: ApprovalRequest) -> bool:
+        has_more = request.hides_something
+        text = request.text()
+        while True:
+            choices = "y/N/s to show everything" if has_more else "y/N"
+            click.echo(mask(f"{text}\nRun {request.tool}? [{choices}]: "), err=True, nl=False)
+            reply = (await self._read()).strip().lower()
+            if not (has_more and reply in SHOW):
+                return reply in YES
+            text, has_more = await self._threads.run(partial(request.text, complete=True)), False
 
     async def _read(self) -> str:
         """Read the next line. A pending read of a cancelled question serves the next question."""

@@ -11,6 +11,7 @@ from onetool.domain.errors import LoginFailed
 from onetool.domain.servers.manifest import QuarantinedTool
 from onetool.domain.text.strings import pluralize
 from onetool.domain.text.suggestions import did_you_mean
+from onetool.ports import ServerSource
 from onetool.runtime.runtime import Runtime
 from onetool.settings.schema import ServerSettings
 
@@ -126,13 +127,59 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
 
 @servers.command()
 @click.argument("name", shell_complete=server_names)
+@json_option
+def tools(name: str, as_json: bool) -> None:
+    """List the tools of a server: whether each is treated as read-only, and why.
+
+    \b
+    Example:
+      onetool servers tools github
+    """
+    _select([name])
+
+    async def list_access(runtime: Runtime) -> list[dict[str, Any]]:
+        server = runtime.state.servers[name]
+        await server.count()  # starts a server whose tools are unknown
+        quarantined = {tool.name: tool.reason for tool in await server.quarantined()}
+        return [
+            {
+                "name": access.tool.name,
+                "access": "read-only" if access.read_only else "changes",
+                "reason": access.reason,
+                "quarantined": quarantined.get(access.tool.name, ""),
+            }
+            for access in await server.access()
+        ]
+
+    rows = with_runtime(list_access)
+    if use_json(as_json):
+        print_json(rows)
+        return
+    from .tables import table
+
+    table(
+        ("TOOL", "TREATED AS", "BECAUSE"),
+        [
+            (
+                row["name"],
+                "quarantined" if row["quarantined"] else row["access"],
+                row["quarantined"] or row["reason"],
+            )
+            for row in rows
+        ],
+    )
+
+
+@servers.command()
+@click.argument("name", shell_complete=server_names)
 @click.argument("tools", nargs=-1)
 @click.option("--yes", is_flag=True, help="Skip confirmation.")
 def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
     """Approve a server's quarantined tools. Without TOOLS, approve all of them.
 
-    A tool is quarantined if its definition has changed since you approved it, or if its description
-    looks like prompt injection. The current definition is shown before you confirm.
+    A tool is quarantined if its definition has changed since you approved it, if the server added it later,
+    or if its description looks like prompt injection. A tool that the server declares as read-only is
+    treated as such after you approved it by name. The current definition is shown before you confirm.
 
     \b
     Examples:
@@ -144,9 +191,11 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
     async def approve_tools(runtime: Runtime) -> int:
         server = runtime.state.servers[name]
         await runtime.state.servers.probe(name)
-        selected = [tool for tool in await server.quarantined() if not tools or tool.name in tools]
+        selected = [
+            tool for tool in await _tools_to_approve(server, tools) if not tools or tool.name in tools
+        ]
         if unknown := set(tools) - {tool.name for tool in selected}:
-            raise click.ClickException(f"Server {name!r} has no quarantined tool {min(unknown)!r}.")
+            raise click.ClickException(f"Server {name!r} has no tool {min(unknown)!r} to approve.")
         if not selected:
             return 0
         _show_quarantined(selected)
@@ -187,6 +236,18 @@ def login(name: str) -> None:
     if reason := with_runtime(log_in):
         raise click.ClickException(mask(f"Logged in, but the server is not usable: {reason}"))
     click.echo(f"Logged in to {name}. Test it with: onetool servers test {name}", file=stdout())
+
+
+async def _tools_to_approve(server: ServerSource, names: Sequence[str]) -> list[QuarantinedTool]:
+    """Return the quarantined tools, and tools with these names whose read-only claim is not accepted."""
+    quarantined = list(await server.quarantined())
+    known = {tool.name for tool in quarantined}
+    claims = [
+        QuarantinedTool(name=access.tool.name, reason=access.reason, old=None, new=access.tool)
+        for access in await server.access()
+        if access.is_claim_unaccepted and access.tool.name in names and access.tool.name not in known
+    ]
+    return quarantined + claims
 
 
 def _show_quarantined(tools: Sequence[QuarantinedTool]) -> None:

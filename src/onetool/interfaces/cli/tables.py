@@ -44,7 +44,7 @@ def tool_table(specs: Sequence[ToolSpec]) -> None:
     if not specs:
         _console().print("No tools.", style="dim")
         return
-    rows = [(spec.name, _parameters(spec), spec.description.partition("\n")[0]) for spec in specs]
+    rows = [(spec.name, _parameters(spec), _summary(spec)) for spec in specs]
     table(("TOOL", "PARAMETERS", "DESCRIPTION"), rows)
 
 
@@ -79,6 +79,12 @@ def show_result(result: ToolResult) -> None:
         return
     console.print(f"[red]{result.error.code}[/red] {escape(result.meta.tool)} {duration}", highlight=False)
     console.print(escape(printable(result.error.message)), highlight=False)
+
+
+def _summary(spec: ToolSpec) -> str:
+    """Return the first line of the description; a mark if the tool is not read-only."""
+    line = spec.description.partition("\n")[0]
+    return line if spec.read_only else f"[{spec.access}] {line}"
 
 
 def _parameters(spec: ToolSpec) -> str:

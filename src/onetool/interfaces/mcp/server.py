@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 
+from onetool.domain.calls.approval_request import ApprovalRequest
 from onetool.domain.calls.caller import (
     ApprovalHandler,
     Caller,
@@ -15,8 +17,6 @@ from onetool.domain.calls.caller import (
     ignore_progress,
     never_approve,
 )
-from onetool.domain.text.json_text import jsonable, pretty
-from onetool.domain.text.strings import truncate_middle
 from onetool.runtime.runtime import Runtime
 from onetool.version import __version__
 
@@ -28,7 +28,6 @@ INSTRUCTIONS = {
     "all": "OneTool: every tool here, by its own name.",
 }
 Context = ServerRequestContext[Any, Any]
-MAX_VALUE_LENGTH = 500
 
 
 def create_server(runtime: Runtime, expose: str) -> Server[Any]:
@@ -118,23 +117,27 @@ class _ProgressReporter:
 def _approval_handler(context: Context, runtime: Runtime) -> ApprovalHandler:
     """Return a handler that asks the user through the client. Denies if the client cannot ask."""
 
-    async def ask(tool: str, args: Mapping[str, Any]) -> bool:
+    async def ask(request: ApprovalRequest) -> bool:
         capability = types.ClientCapabilities(elicitation=types.ElicitationCapability())
         if not context.session.check_client_capability(capability):
             return False
-        schema: Any = {"type": "object", "properties": {"allow": {"type": "boolean"}}, "required": ["allow"]}
-        response = await context.session.elicit_form(
-            runtime.state.redactor.mask(_elicitation(tool, args)), schema, context.request_id
-        )
-        return response.action == "accept" and bool((response.content or {}).get("allow"))
+        text, has_more = request.text(), request.hides_something
+        while True:
+            response = await context.session.elicit_form(
+                f"Allow the model to call {request.tool}?\n{text}",
+                _approval_form(has_more),
+                context.request_id,
+            )
+            content = (response.content or {}) if response.action == "accept" else {}
+            if not (has_more and content.get("show_everything")):
+                return content.get("allow") is True
+            text, has_more = await runtime.threads.run(partial(request.text, complete=True)), False
 
     return ask
 
 
-def _elicitation(tool: str, args: Mapping[str, Any]) -> str:
-    """Return the question for the user: every argument by name, with long values truncated."""
-    lines = [
-        f"- {name}: {truncate_middle(pretty(jsonable(value)), MAX_VALUE_LENGTH)}"
-        for name, value in args.items()
-    ]
-    return "\n".join([f"Allow the model to call {tool}?", *lines])
+def _approval_form(has_more: bool) -> Any:
+    allow = {"type": "boolean", "title": "Allow this call"}
+    show = {"type": "boolean", "title": "Show the hidden characters and ask again", "default": False}
+    properties = {"allow": allow} | ({"show_everything": show} if has_more else {})
+    return {"type": "object", "properties": properties, "required": ["allow"]}

@@ -7,13 +7,14 @@ from typing import Any
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.lifespan import new_session, open_conversation
 from onetool.conversation.result import AskResult, Event, TextDelta, ToolCallFinished, ToolCallStarted
+from onetool.domain.calls.approval_request import ApprovalRequest
 from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.runtime.runtime import Runtime
 
-from .approvals import PendingApprovals
+from .approvals import PendingApprovals, question_json
 from .problems import ProblemError
 from .schemas.chat import ChatBody
 from .sse import EventQueue, EventStream, format_event
@@ -27,7 +28,7 @@ class ActiveChats:
     """Runs each question in a task that is cancelled when its client disconnects."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
+        self._runtime, self.threads = runtime, runtime.threads
         self.approvals = PendingApprovals(lambda: new_session(runtime))
         self._running: dict[str, asyncio.Task[None]] = {}
 
@@ -85,7 +86,7 @@ class _ChatRun:
             with_tools=body.withTools,
             allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
             choice=body.tools,
-            approve=approvals.handler(session, lambda question: self._send("approval", self._mask(question))),
+            approve=approvals.handler(session, self._send_question),
             on_event=self._on_event,
         )
 
@@ -129,6 +130,10 @@ class _ChatRun:
             self._send("call", self._mask({"id": call.id, "name": call.name, "args": call.args}))
         elif isinstance(event, ToolCallFinished):
             self._send("result", {"id": event.call.id} | event.result.to_json())
+
+    def _send_question(self, id_: str, request: ApprovalRequest) -> None:
+        args = self._mask({"args": request.args})
+        self._send("approval", {"id": id_, "hidden": request.hides_something} | args | question_json(request))
 
     def _mask(self, data: dict[str, Any]) -> dict[str, Any]:
         """Mask secrets in model output. The pipeline has already masked results, which can be large."""

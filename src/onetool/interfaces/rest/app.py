@@ -21,7 +21,7 @@ from .routes.chat import chat_routes
 from .routes.login import login_routes
 from .routes.providers import provider_routes
 from .routes.run import run_routes
-from .routes.servers import server_routes
+from .routes.servers import review_routes, server_routes
 from .routes.sessions import session_routes
 from .routes.system import system_routes
 from .routes.tools import tool_routes
@@ -74,7 +74,7 @@ def create_api(runtime: Runtime, token: str | None = None) -> FastAPI:
     )
     for routes in (bundle_routes, transfer_routes, tool_routes, call_routes, system_routes):
         api.include_router(routes(runtime))
-    for routes in (server_routes, run_routes, usage_routes, provider_routes):
+    for routes in (server_routes, review_routes, run_routes, usage_routes, provider_routes):
         api.include_router(routes(runtime))
     chats = ActiveChats(runtime)
     api.include_router(chat_routes(chats))

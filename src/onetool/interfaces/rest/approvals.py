@@ -1,14 +1,16 @@
 """Approvals that wait for a decision of the user in the web UI."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Literal
 
+from onetool.domain.calls.approval_request import ApprovalRequest
 from onetool.domain.calls.caller import ApprovalHandler
 
 Decision = Literal["approve", "deny", "always"]
-TIMEOUT_S = 300.0
-"""Seconds until a call without a decision is denied."""
+ShowQuestion = Callable[[str, ApprovalRequest], None]
+"""Sends a question to the client: its id and the request."""
 MAX_SESSIONS = 1_000
 """Sessions whose `always` decisions are stored; the oldest session is discarded first."""
 
@@ -16,27 +18,32 @@ MAX_SESSIONS = 1_000
 class PendingApprovals:
     """Pending questions, and the tools that are always approved in a session."""
 
-    def __init__(self, new_id: Callable[[], str], timeout_s: float = TIMEOUT_S) -> None:
-        self._new_id, self._timeout_s = new_id, timeout_s
-        self._pending: dict[str, asyncio.Future[Decision]] = {}
+    def __init__(self, new_id: Callable[[], str]) -> None:
+        self._new_id = new_id
+        self._pending: dict[str, tuple[ApprovalRequest, asyncio.Future[Decision]]] = {}
         self._always_approved: dict[str, set[str]] = {}
 
-    def handler(self, session: str, show: Callable[[dict[str, Any]], None]) -> ApprovalHandler:
-        """Return the approval handler of a session. `show` sends the question to the client."""
+    def handler(self, session: str, show: ShowQuestion) -> ApprovalHandler:
+        """Return the approval handler of a session."""
 
-        async def ask(tool: str, args: Mapping[str, Any]) -> bool:
-            if tool in self._always_approved.get(session, ()):
+        async def ask(request: ApprovalRequest) -> bool:
+            if request.tool in self._always_approved.get(session, ()):
                 return True
-            decision = await self._decision(lambda id_: show({"id": id_, "tool": tool, "args": dict(args)}))
+            decision = await self._decision(request, show)
             if decision == "always":
-                self._approve_always(session, tool)
+                self._approve_always(session, request.tool)
             return decision != "deny"
 
         return ask
 
+    def request(self, question: str) -> ApprovalRequest | None:
+        """Return the request of a pending question."""
+        request, _ = self._pending.get(question, (None, None))
+        return request
+
     def decide(self, question: str, decision: Decision) -> bool:
         """Decide a question and return whether it was pending."""
-        future = self._pending.pop(question, None)
+        _, future = self._pending.pop(question, (None, None))
         if future is None or future.done():
             return False
         future.set_result(decision)
@@ -46,16 +53,13 @@ class PendingApprovals:
         """Discard the `always` decisions of a session."""
         self._always_approved.pop(session, None)
 
-    async def _decision(self, show: Callable[[str], None]) -> Decision:
+    async def _decision(self, request: ApprovalRequest, show: ShowQuestion) -> Decision:
         question = self._new_id()
         future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._pending[question] = future
+        self._pending[question] = request, future
         try:
-            show(question)
-            async with asyncio.timeout(self._timeout_s):
-                return await future
-        except TimeoutError:
-            return "deny"
+            show(question, request)
+            return await future
         finally:
             self._pending.pop(question, None)
 
@@ -63,3 +67,9 @@ class PendingApprovals:
         self._always_approved.setdefault(session, set()).add(tool)
         if len(self._always_approved) > MAX_SESSIONS:
             del self._always_approved[next(iter(self._always_approved))]
+
+
+def question_json(request: ApprovalRequest, *, complete: bool = False) -> dict[str, Any]:
+    """Return what the user sees of a request: the tool, every argument and the digest."""
+    arguments = [asdict(argument) for argument in request.arguments(complete=complete)]
+    return {"tool": request.tool, "digest": request.digest, "arguments": arguments}

@@ -48,8 +48,11 @@ class ServerCalls:
         for is_last in (False, True):
             session = await self._session()
             self._check(tool)
+            schema = self._manifests.tools.output_schemas.get(tool)
             try:
-                return await session.call(tool, args, invocation.deadline, invocation.caller.on_progress)
+                return await session.call(
+                    tool, args, invocation.deadline, invocation.caller.on_progress, schema
+                )
             except RequestNotSent as error:
                 session.end(str(error))
                 if is_last:

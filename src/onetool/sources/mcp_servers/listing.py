@@ -25,8 +25,11 @@ MAX_LOGGED_LENGTH = 500
 class ServerListing:
     """Reads the tools of a server into its manifest."""
 
-    def __init__(self, connection: Connection, manifests: ManifestCache, log: logging.Logger) -> None:
+    def __init__(
+        self, connection: Connection, manifests: ManifestCache, log: logging.Logger, *, allow_new: bool
+    ) -> None:
         self._connection, self._manifests, self._log = connection, manifests, log
+        self._allow_new = allow_new
         self._relisting: asyncio.Task[None] | None = None
         self._has_changed = False
         self._timed_out: asyncio.Task[Any] | None = None
@@ -53,7 +56,9 @@ class ServerListing:
         await self._manifests.scan(tools)
         await self._manifests.ensure_fresh()
         old = self._manifests.manifest
-        new = await self._manifests.change(lambda before: merge(before, tools, time.time()))
+        new = await self._manifests.change(
+            lambda before: merge(before, tools, time.time(), allow_new=self._allow_new)
+        )
         if added := new_tool_names(old, new):
             self._log_names("new", added)
         if quarantined := [tool.name for tool in self._manifests.quarantined()]:

@@ -5,13 +5,17 @@ from typing import Any
 from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextContent
 
 from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.servers.text_results import to_text
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.tool import JsonSchema
 
 MAX_ERROR_LENGTH = 4000
 
 
-def to_data(result: CallToolResult, tool: str) -> Any:
-    """Return structured content unchanged, text blocks as one string, and other blocks as dicts.
+def to_data(result: CallToolResult, tool: str, output_schema: JsonSchema | None = None) -> Any:
+    """Return structured content, text blocks as one string, and other blocks as dicts.
+
+    Structured content that only repeats the text becomes the text.
 
     Raises:
         ExecutionError: The result is an error.
@@ -20,7 +24,7 @@ def to_data(result: CallToolResult, tool: str) -> Any:
         text = truncate_middle(_join_text(result.content), MAX_ERROR_LENGTH)
         raise ExecutionError(Reason.UPSTREAM, text or f"{tool} failed without an error message.")
     if result.structured_content is not None:
-        return result.structured_content
+        return to_text(result.structured_content, _join_text(result.content), output_schema)
     if all(isinstance(block, TextContent) for block in result.content):
         return _join_text(result.content)
     blocks = [_block_to_dict(block) for block in result.content]

@@ -18,6 +18,7 @@ from onetool.domain.calls.caller import ProgressHandler
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.servers.manifest import MAX_TOOLS, ServerTool
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.tool import JsonSchema
 from onetool.version import __version__
 
 from .errors import RequestNotSent, ServerUnavailable, describe
@@ -106,9 +107,14 @@ class ServerSession:
         return True
 
     async def call(
-        self, name: str, args: Mapping[str, Any], deadline: float, on_progress: ProgressHandler
+        self,
+        name: str,
+        args: Mapping[str, Any],
+        deadline: float,
+        on_progress: ProgressHandler,
+        output_schema: JsonSchema | None = None,
     ) -> Any:
-        """Call a tool by its name on the server and return its data.
+        """Call a tool by its name on the server and return its data, according to its output schema.
 
         Raises:
             RequestNotSent: The session ended before the request was sent.
@@ -120,7 +126,8 @@ class ServerSession:
 
         params = mcp_types.CallToolRequestParams(name=name, arguments=dict(args))
         request = mcp_types.CallToolRequest(params=params)
-        return to_data(await self._send(request, mcp_types.CallToolResult, deadline, report), name)
+        result = await self._send(request, mcp_types.CallToolResult, deadline, report)
+        return to_data(result, name, output_schema)
 
     async def _list_page(self, cursor: str | None, deadline: float) -> mcp_types.ListToolsResult:
         client = await asyncio.shield(self._ready)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onetool.domain.errors import LoginFailed
 from onetool.domain.page import Page
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState
+from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
 from onetool.domain.tools.tool import CURRENT, Tool
 from onetool.ports import ManifestStore, SourceCapabilities, SourceStatus, TokenStore
 from onetool.settings.schema import ServerSettings
@@ -52,7 +52,9 @@ class McpServerSource:
         self._manifests = ManifestCache(name, manifest, factory, threads)
         self._connection = Connection(self._open)
         self._calls = ServerCalls(name, self._connection, self._manifests)
-        self._listing = ServerListing(self._connection, self._manifests, self._log)
+        self._listing = ServerListing(
+            self._connection, self._manifests, self._log, allow_new=settings.new_tools == "allow"
+        )
 
     @property
     def state(self) -> ServerState:
@@ -119,6 +121,11 @@ class McpServerSource:
         """Return the tools that require approval, with their old and new definitions."""
         await self._manifests.ensure_fresh()
         return self._manifests.quarantined()
+
+    async def access(self) -> Sequence[ToolAccess]:
+        """Return which tools of the last listing are treated as read-only, and why."""
+        await self._manifests.ensure_fresh()
+        return self._manifests.tools.access
 
     async def approve(self, seen: Mapping[str, str]) -> None:
         """Approve definitions that the user reviewed: the hash of each, by the tool's name on the server.

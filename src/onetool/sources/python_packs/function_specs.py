@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from types import ModuleType, NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticUserError
@@ -18,6 +18,8 @@ from onetool.domain.tools.tool import TOOL_OPTIONS, ToolOptions
 from .description import PackDescription
 from .docstring import parse_docstring
 
+MAX_TYPE_DEPTH = 2
+"""Levels of TypedDicts in a return type."""
 URL = re.compile(r"https?://[^\s\x00-\x1f]+")
 PLAIN = frozenset({str, int, float, bool, dict, list, NoneType, Any, inspect.Parameter.empty})
 PLAIN_ORIGINS = frozenset({list, dict, Union, UnionType, Literal})
@@ -83,6 +85,27 @@ def argument_adapter(function: Callable[..., Any]) -> TypeAdapter[dict[str, Any]
 def _return_type(annotation: Any) -> str:
     if annotation in (inspect.Signature.empty, Any):
         return ""
+    try:
+        return _type_text(annotation, MAX_TYPE_DEPTH)
+    except Exception:  # noqa: BLE001 - evaluating the annotations of a class can raise anything
+        return _format(annotation)
+
+
+def _type_text(annotation: Any, depth: int) -> str:
+    """Return the text of an annotation, with the fields of a TypedDict: `list[{path: str, size?: int}]`."""
+    if get_origin(annotation) is list:
+        return f"list[{_type_text(get_args(annotation)[0], depth)}]"
+    if not is_typeddict(annotation) or not depth:
+        return _format(annotation)
+    required, hints = annotation.__required_keys__, get_type_hints(annotation)
+    fields = [
+        f"{name}{'' if name in required else '?'}: {_type_text(kind, depth - 1)}"
+        for name, kind in hints.items()
+    ]
+    return f"{{{', '.join(fields)}}}"
+
+
+def _format(annotation: Any) -> str:
     return inspect.formatannotation(annotation).replace("typing.", "")
 
 

@@ -1,6 +1,6 @@
 // The entries of a conversation: messages and the tool calls between them.
 import type { CallResult } from '~/api/calls';
-import type { Message } from '~/api/chat';
+import type { Message, ShownArgument } from '~/api/chat';
 import { parseJsonOrText } from '~/api/json';
 import type { ServerEvent } from '~/api/sse';
 
@@ -12,8 +12,16 @@ export interface ToolCallView {
   state: 'running' | 'done' | 'failed' | 'discarded' | 'approved';
   result?: unknown;
   ms?: number;
-  /** The id of the pending approval. */
-  approval?: string;
+  /** The question that waits for the user's decision. */
+  approval?: Approval;
+}
+
+export interface Approval {
+  id: string;
+  arguments: ShownArgument[];
+  digest: string;
+  /** Whether a part of an argument is not shown. */
+  hidden: boolean;
 }
 
 export type Entry =
@@ -45,11 +53,7 @@ function setCallResult(entries: Entry[], message: Message): void {
   entries[index] = withChanges(entry, { state, result: parseJsonOrText(message.text) });
 }
 
-interface ApprovalEvent {
-  id: string;
-  tool: string;
-  args: unknown;
-}
+type ApprovalEvent = Approval & { tool: string; args: unknown };
 
 interface ResultEvent {
   id: string;
@@ -97,27 +101,27 @@ function applyResult(entries: Entry[], { id, ok, data, error, meta }: ResultEven
 }
 
 /** Attach an approval to the call that waits for it. A call made by code has no entry yet, so add one. */
-function addApproval(entries: Entry[], { id, tool, args }: ApprovalEvent): Entry[] {
+function addApproval(entries: Entry[], { tool, args, ...approval }: ApprovalEvent): Entry[] {
   const isWaiting = (call: ToolCallView) =>
     call.name === tool &&
     call.state === 'running' &&
     !call.approval &&
     JSON.stringify(call.args) === JSON.stringify(args);
   if (entries.some((entry) => entry.kind === 'call' && isWaiting(entry.call))) {
-    return updateCall(entries, isWaiting, { approval: id });
+    return updateCall(entries, isWaiting, { approval });
   }
-  return [...entries, { kind: 'call', call: { id, name: tool, args, state: 'running', approval: id } }];
+  return [...entries, { kind: 'call', call: { id: approval.id, name: tool, args, state: 'running', approval } }];
 }
 
 /** Apply the user's decision. A call made by code gets its final state here, because it has no result event. */
 export function resolveApproval(entries: Entry[], approval: string, isApproved: boolean): Entry[] {
   const nestedState = isApproved ? 'approved' : 'discarded';
-  const isNested = (call: ToolCallView) => call.approval === approval && call.id === approval;
+  const isNested = (call: ToolCallView) => call.approval?.id === approval && call.id === approval;
   const resolved = updateCall(entries, isNested, { approval: undefined, state: nestedState });
   const changes: Partial<ToolCallView> = isApproved
     ? { approval: undefined }
     : { approval: undefined, state: 'discarded' };
-  return updateCall(resolved, (call) => call.approval === approval, changes);
+  return updateCall(resolved, (call) => call.approval?.id === approval, changes);
 }
 
 /** Discard the calls that are still running when the stream ends. */

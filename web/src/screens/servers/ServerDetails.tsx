@@ -3,6 +3,7 @@ import { QueryView } from '~/components/QueryView';
 import { useMessages } from '~/i18n';
 import { QuarantinedTools } from './QuarantinedTools';
 import css from './servers.module.css';
+import { ToolAccess } from './ToolAccess';
 
 export function ServerDetails({ server }: { server: Server }) {
   const messages = useMessages();
@@ -10,6 +11,7 @@ export function ServerDetails({ server }: { server: Server }) {
   return (
     <div className={css.details}>
       {server.quarantined > 0 && <QuarantinedTools server={server.name} />}
+      {server.state !== 'disabled' && <ToolAccess server={server.name} />}
       <h3>{messages.servers.log}</h3>
       <QueryView query={log}>
         {(lines) =>

@@ -13,6 +13,7 @@ from onetool.interfaces.rest.schemas.servers import (
     ProbeResponse,
     QuarantineResponse,
     ServerList,
+    ToolAccessList,
 )
 from onetool.interfaces.rest.server_log import read_log
 from onetool.runtime.runtime import Runtime
@@ -37,6 +38,21 @@ def server_routes(runtime: Runtime) -> APIRouter:
         await _check_enabled(runtime, name)
         return json_response(runtime.state.redactor.mask(await runtime.state.servers.probe(name)))
 
+    @routes.get("/{name}/log", response_model=LogLines, responses=problem_responses(404))
+    async def get_server_log(name: ServerName, limit: Limit = 200) -> Any:
+        """Return the last log entries about a server, oldest first."""
+        await _check_name(runtime, name)
+        file = runtime.state.configuration.paths.log_file
+        lines = await runtime.threads.run(read_log, file, f"onetool.servers.{name}", limit)
+        return json_response(runtime.state.redactor.mask({"lines": lines}))
+
+    return routes
+
+
+def review_routes(runtime: Runtime) -> APIRouter:
+    """Create the routes to review and approve the tools of a server."""
+    routes = APIRouter(prefix="/servers", tags=["servers"])
+
     @routes.get(
         "/{name}/quarantine", response_model=QuarantineResponse, responses=problem_responses(404, 409)
     )
@@ -49,28 +65,40 @@ def server_routes(runtime: Runtime) -> APIRouter:
         ]
         return json_response(runtime.state.redactor.mask({"tools": tools}))
 
+    @routes.get("/{name}/tools", response_model=ToolAccessList, responses=problem_responses(404, 409))
+    async def list_tool_access(name: ServerName) -> Any:
+        """List the tools of a server's last listing: which are treated as read-only, and why."""
+        await _check_enabled(runtime, name)
+        tools = [
+            {
+                "name": access.tool.name,
+                "readOnly": access.read_only,
+                "reason": access.reason,
+                "canApprove": access.is_claim_unaccepted,
+                "pin": access.tool.pin,
+            }
+            for access in await runtime.state.servers[name].access()
+        ]
+        return json_response(runtime.state.redactor.mask({"tools": tools}))
+
     @routes.post("/{name}/approve", status_code=204, responses=problem_responses(404, 409))
     async def approve_tools(name: ServerName, body: ApproveBody | None = None) -> None:
-        """Approve quarantined tools. Without a body, approve all of them."""
+        """Approve quarantined tools, or tools that the server declares as read-only.
+
+        Without a body, approve all quarantined tools.
+        """
         await _check_enabled(runtime, name)
-        quarantined = {tool.name: tool.new.pin for tool in await runtime.state.servers[name].quarantined()}
+        server = runtime.state.servers[name]
+        quarantined = {tool.name: tool.new.pin for tool in await server.quarantined()}
+        access = [access for access in await server.access() if access.is_claim_unaccepted]
+        known = {item.tool.name: item.tool.pin for item in access} | quarantined
         pins = quarantined if body is None else body.pins(quarantined)
-        if unknown := set(pins) - set(quarantined):
-            raise ProblemError(404, f"Server {name!r} has no quarantined tool {min(unknown)!r}.")
+        if unknown := set(pins) - set(known):
+            raise ProblemError(404, f"Server {name!r} has no tool {min(unknown)!r} to approve.")
         try:
-            await runtime.state.servers[name].approve(
-                {tool: pin or quarantined[tool] for tool, pin in pins.items()}
-            )
+            await server.approve({tool: pin or known[tool] for tool, pin in pins.items()})
         except ValueError as error:
             raise ProblemError(409, str(error)) from None
-
-    @routes.get("/{name}/log", response_model=LogLines, responses=problem_responses(404))
-    async def get_server_log(name: ServerName, limit: Limit = 200) -> Any:
-        """Return the last log entries about a server, oldest first."""
-        await _check_name(runtime, name)
-        file = runtime.state.configuration.paths.log_file
-        lines = await runtime.threads.run(read_log, file, f"onetool.servers.{name}", limit)
-        return json_response(runtime.state.redactor.mask({"lines": lines}))
 
     return routes
 

@@ -29,3 +29,19 @@ class DecisionBody(StrictModel):
     """The decision about a call. `always` approves all calls of the tool in this session."""
 
     decision: Literal["approve", "deny", "always"]
+
+
+class ArgumentBody(StrictModel):
+    """An argument of a call that waits for approval, as shown to the user."""
+
+    name: str = Field(description="The name as a JSON string in ASCII.")
+    value: str = Field(description="The value as JSON on one line, with invisible characters escaped.")
+    hidden: int = Field(description="Number of characters that are not shown.")
+
+
+class QuestionBody(StrictModel):
+    """A call that waits for approval."""
+
+    tool: str
+    digest: str = Field(description="SHA-256 of the tool and the arguments that run if the call is approved.")
+    arguments: list[ArgumentBody]

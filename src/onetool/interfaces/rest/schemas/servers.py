@@ -51,6 +51,22 @@ class QuarantineResponse(ResponseModel):
     tools: list[QuarantinedToolResponse]
 
 
+class ToolAccessResponse(ResponseModel):
+    """How a tool of a server is treated."""
+
+    name: str
+    readOnly: bool = Field(description="Whether the tool runs without approval.")
+    reason: str
+    canApprove: bool = Field(description="Whether the server declares it as read-only without approval.")
+    pin: str = Field(description="Hash of this definition, for `seen` of `approve`.")
+
+
+class ToolAccessList(ResponseModel):
+    """The tools of a server's last listing."""
+
+    tools: list[ToolAccessResponse]
+
+
 class ApproveBody(StrictModel):
     """The tools to approve, by their names on the server. Default: all quarantined tools."""
 
