@@ -42,6 +42,8 @@ class ConfiguredTool:
 
     location: str
     value: Any
+    deny: Sequence[str] = ()
+    """The patterns of `approval.deny` in the same files, if they changed since the last reload."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,12 +90,13 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
 
 
 def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
-    """Read only the tool definitions.
+    """Read only the tool definitions. A tool and the pattern that denies it take effect together.
 
     Raises:
         SettingsError: A file is invalid.
     """
-    return _configured_tools(_settings_documents(paths, _load_trust(paths)))
+    documents = _settings_documents(paths, _load_trust(paths))
+    return _configured_tools(documents, _merge_documents(Settings, documents).approval.deny)
 
 
 def parse_settings(kind: type[T], value: Mapping[str, Any], locate: Callable[[KeyPath], str]) -> T:
@@ -204,11 +207,13 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _configured_tools(documents: Sequence[YamlDocument]) -> tuple[ConfiguredTool, ...]:
+def _configured_tools(
+    documents: Sequence[YamlDocument], deny: Sequence[str] = ()
+) -> tuple[ConfiguredTool, ...]:
     for document in reversed(documents):
         if "tools" in document.value:
             return tuple(
-                ConfiguredTool(document.location(("tools", index)), value)
+                ConfiguredTool(document.location(("tools", index)), value, deny)
                 for index, value in enumerate(document.value["tools"])
             )
     return ()
