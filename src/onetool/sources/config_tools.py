@@ -67,7 +67,7 @@ class ConfigToolReader:
 
 
 def register(definitions: Sequence[ConfiguredTool], handlers: Handlers) -> Registry:
-    """Validate and register definitions in order. Log and skip the invalid ones."""
+    """Validate and register definitions in order. Log, skip and list the invalid ones."""
     registry = Registry()
     for definition in definitions:
         try:
@@ -76,7 +76,9 @@ def register(definitions: Sequence[ConfiguredTool], handlers: Handlers) -> Regis
         except InvalidTool as error:
             name = definition.value.get("name") if isinstance(definition.value, dict) else None
             kind = "duplicate tool" if isinstance(error, DuplicateTool) else "tool"
-            log.error("%s: skipped %s %r: %s", definition.location, kind, name, error)
+            message = f"{definition.location}: skipped {kind} {name!r}: {error}"
+            log.error("%s", message)
+            registry.skipped_tools.append(message)
             if str(error) == HTTP_UNSUPPORTED:
                 log.error("%s: store HTTP tool %r in a bundle instead", definition.location, name)
     return registry

@@ -177,6 +177,47 @@ def test_validation_without_files_reports_defaults(home):
     assert "using defaults" in onetool("config", "validate").stdout
 
 
+def test_validation_reports_what_a_start_would_skip(home):
+    """Tools of the settings, pack files and functions are named, with their place. The exit code is 1."""
+    tool = {"type": "function", "handler": "h", "description": "d", "parameters": {"type": "object"}}
+    mock = {"type": "mock", "mock_response": 1}
+    tools = [
+        {**tool, "name": "good", "implementation": mock},
+        {**tool, "name": "good", "implementation": mock},
+        {**tool, "name": "typo", "implementation": {"type": "mook"}},
+        5,
+    ]
+    home.write("onetool.yaml", "tools:\n" + "".join(f"- {json.dumps(tool)}\n" for tool in tools))
+    home.write("tools/broken.py", "def f(:\n")
+    home.write("tools/clock.py", 'pack = "time"\ndef now(): ...\ndef late(a, /): ...\ndef fine(): ...\n')
+    done = onetool("config", "validate")
+    assert (done.returncode, done.stdout) == (1, "")
+    headline, *lines = done.stderr.splitlines()
+    assert headline == "Error: A start would skip 6 definitions:"
+    assert len(lines) == 6
+    for expected in (
+        f"{home.config / 'onetool.yaml'}:3: skipped duplicate tool 'good'",
+        f"{home.config / 'onetool.yaml'}:4: skipped tool 'typo': unknown implementation type 'mook'",
+        f"{home.config / 'onetool.yaml'}:5: skipped tool None: a tool must be a mapping",
+        "pack broken: broken.py was skipped: SyntaxError",
+        f"skipped function in pack file {home.config / 'tools' / 'clock.py'}: time.late: ",
+        "skipped duplicate tool 'time.now' from source packs in",
+    ):
+        assert [line for line in lines if line.startswith(expected)] != [], expected
+
+
+def test_validation_names_only_the_files_that_are_used(home):
+    """An untrusted file of a project is not valid or invalid: it is ignored."""
+    file = home.write("onetool.yaml", "log: {}\n")
+    project = home.cwd / ".onetool" / "onetool.yaml"
+    project.parent.mkdir()
+    project.write_text("nonsense: 1\n")
+    assert onetool("config", "validate").stdout == f"OK: {file}\n"
+    project.write_text("stats: {}\n")
+    assert onetool("trust", "--yes").returncode == 0
+    assert onetool("config", "validate").stdout == f"OK: {file}, {project}\n"
+
+
 def test_export_filters_tools_in_catalog_order(home):
     done = onetool("tools", "export", "--format", "openai", "--tool-allow", "time.now, fs.read_file,zzz")
     assert [tool["function"]["name"] for tool in json.loads(done.stdout)] == ["fs__read_file", "time__now"]
