@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from onetool.domain.servers.client_config import CLIENTS
 from onetool.interfaces.cli.mcp_clients import known_clients
 from onetool.interfaces.cli.serve import host_header
 from support.ask_process import Terminal
@@ -465,7 +466,7 @@ def f() -> str:
 """
 
 
-@pytest.mark.parametrize("client", ["claude", "cursor", "vscode", "codex"])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     """The change is confirmed, other settings are unchanged, and a backup is created."""
     env = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
@@ -484,13 +485,9 @@ def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     assert done.returncode == 0, done.stderr
     assert set(target.servers()) == {"other", "onetool"}
     assert target.servers()["onetool"]["args"] == ["mcp"]
+    assert f"Restart {target.title} to apply the change." in done.stdout
     assert target.file.with_name(f"{target.file.name}.before-onetool").read_text() == other
     assert "already" in onetool("mcp", "install", client, "--yes", env=env).stdout
     target.file.write_text("{ not valid")
     broken = onetool("mcp", "install", client, "--yes", env=env)
     assert (broken.returncode, target.file.read_text()) == (1, "{ not valid")
-
-
-def test_client_settings_paths_on_each_platform():
-    for platform, part in (("linux", ".config"), ("darwin", "Application Support"), ("win32", "Roaming")):
-        assert part in str(known_clients({"HOME": "/home/me"}, platform)["claude"].file)

@@ -34,7 +34,7 @@ def mcp(context: click.Context, expose: str | None) -> None:
 
     \b
     Example:
-      onetool mcp install claude
+      onetool mcp install claude-desktop
 
     \b
     Configuration for any other client:
@@ -67,7 +67,7 @@ def install(client: str, yes: bool) -> None:
 
     \b
     Examples:
-      onetool mcp install claude
+      onetool mcp install claude-desktop
       onetool mcp install cursor --yes
     """
     from .mcp_clients import UnreadableClientConfig, known_clients
@@ -88,7 +88,7 @@ def install(client: str, yes: bool) -> None:
         confirm("Write this change?")
     backup = target.write(after)
     click.echo(f"Wrote {target.file}." + (f" Backup: {backup}" if backup else ""))
-    click.echo(f"Restart {client} to apply the change.")
+    click.echo(f"Restart {target.title} to apply the change.")
 
 
 def _possible_secrets(servers: Mapping[str, Any]) -> set[str]:
@@ -111,5 +111,5 @@ def _mask_values(values: Collection[str], text: str) -> str:
 
 def _diff(before: str, after: str, name: str) -> list[str]:
     return list(
-        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=2)
+        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=0)
     )
