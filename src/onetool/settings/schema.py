@@ -66,8 +66,9 @@ class ApprovalSettings:
 
     mcp: Literal["allow", "ask", "deny"] = setting(
         "allow",
-        "How calls from MCP clients are approved: `allow` approves all of them, `ask` asks the user through "
-        "the client (elicitation), `deny` rejects them.",
+        "How calls from MCP clients are approved: `allow` approves all of them, so that only the client asks "
+        "its user; `ask` asks the user through the client (elicitation), and rejects them if the client "
+        "cannot ask; `deny` rejects them.",
     )
     allow: Names = setting((), "Name patterns of tools that run without approval, such as `fs.*`.")
     deny: Names = setting((), "Name patterns of tools that never run. Takes precedence over `allow`.")

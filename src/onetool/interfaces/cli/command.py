@@ -60,6 +60,11 @@ def _reserve_stdout() -> None:
         os.dup2(2, 1)
 
 
+def has_terminal() -> bool:
+    """Return whether the user can be asked: input and output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def confirm(question: str) -> None:
     """Ask for confirmation and abort the command if the user declines.
 

@@ -15,7 +15,7 @@ from onetool.domain.secrets.detection import is_probably_secret, secret_argument
 from onetool.domain.servers.client_config import CLIENTS, HEADER_KEYS, URL_KEYS
 from onetool.runtime.runtime import Runtime
 
-from .command import confirm, stdout, with_runtime
+from .command import confirm, has_terminal, load_current_configuration, stdout, with_runtime
 
 EXPOSE = ("run", "search", "all")
 
@@ -65,11 +65,14 @@ def mcp(context: click.Context, expose: str | None) -> None:
 def install(client: str, yes: bool) -> None:
     """Add OneTool to an MCP client's settings. Shows the change first and creates a backup.
 
+    In a terminal, it also asks once how calls from MCP clients are approved.
+
     \b
     Examples:
       onetool mcp install claude-desktop
       onetool mcp install cursor --yes
     """
+    from .approval_policy import choose_mcp_policy
     from .mcp_clients import UnreadableClientConfig, known_clients
 
     target = known_clients()[client]
@@ -88,6 +91,7 @@ def install(client: str, yes: bool) -> None:
         confirm("Write this change?")
     backup = target.write(after)
     click.echo(f"Wrote {target.file}." + (f" Backup: {backup}" if backup else ""))
+    choose_mcp_policy(load_current_configuration().settings, is_interactive=not yes and has_terminal())
     click.echo(f"Restart {target.title} to apply the change.")
 
 
