@@ -3,6 +3,8 @@
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
+from onetool.domain.chat.providers import ChatProtocol
+
 from .validation import IDENTIFIER, TOOL_NAME, setting
 
 Names = tuple[str, ...]
@@ -165,9 +167,18 @@ class TopicSettings:
 class ProviderSettings:
     """A chat model provider."""
 
-    model: str | None = setting(None, "Model name. Required for providers that OneTool does not know.")
+    model: str | None = setting(
+        None, "Model name. Required for providers that OneTool does not know, unless `protocol` is set."
+    )
     base_url: str | None = setting(
-        None, "Base URL of the API. Required for providers that OneTool does not know."
+        None,
+        "Base URL of the API. Required for providers that OneTool does not know, unless `protocol` is set.",
+    )
+    protocol: ChatProtocol | None = setting(
+        None,
+        "API of the provider: `openai`, `anthropic`, `gemini` or `ollama`. Default: that of a provider that "
+        "OneTool knows by name, `openai` for any other name. If it is set, `base_url` and `model` default to "
+        "those of the provider with this name.",
     )
     key_secret: str | None = setting(
         None,
