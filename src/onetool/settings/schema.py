@@ -216,6 +216,14 @@ class ServerSettings:
         "Treat tools that the server declares as read-only as such. If false, only those whose definition "
         "you approved.",
     )
+    max_message_bytes: int = setting(
+        16 * 2**20,
+        "Maximum size of a message from the server in bytes. A call with a larger result fails.",
+        ge=1_000,
+    )
+    max_message_values: int = setting(
+        100_000, "Maximum number of JSON values in a message from the server.", ge=100
+    )
     new_tools: Literal["quarantine", "allow"] = setting(
         "quarantine", "What happens to tools that the server adds after its first listing."
     )
