@@ -337,6 +337,21 @@ tools:
 """
 
 
+@pytest.mark.parametrize("pattern", ["evil", "ev*", "time.*"])
+async def test_tool_and_the_pattern_that_denies_it_take_effect_together(home, pattern):
+    """A new tool in the settings is visible without a reload, and so is its denial in the same edit."""
+    tool = {"name": "evil", "description": "x", "type": "function", "handler": "time.now"}
+    tool |= {"parameters": {"type": "object"}, "implementation": {"type": "builtin", "handler": "time.now"}}
+    caller = Caller(interface="python")
+    home.write("onetool.yaml", json.dumps({"tools": []}))
+    async with open_home(home) as runtime:
+        home.write("onetool.yaml", json.dumps({"tools": [tool]}))
+        assert (await runtime.call_tool("evil", {}, caller, "python")).ok
+        home.write("onetool.yaml", json.dumps({"tools": [tool], "approval": {"deny": [pattern]}}))
+        denied = await runtime.call_tool("evil", {}, caller, "python")
+    assert "denied by approval.deny in the settings" in denied.error.message
+
+
 async def test_project_file_that_changes_at_runtime_is_untrusted(home):
     """Trust is checked whenever tools are read again, not only at the start."""
     project = home.cwd / ".onetool"

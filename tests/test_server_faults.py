@@ -62,7 +62,13 @@ class Observations:
 def server_settings(mode: str, mark: str, *args: str) -> dict[str, Any]:
     """Return the settings of a server that has a mark in its environment."""
     command_args = ["-I", str(MCP_SERVERS / "faulty_server.py"), mode, *args]
-    return {"command": sys.executable, "args": command_args, "env": {"MARK": mark}, "timeout_s": 3600}
+    return {
+        "command": sys.executable,
+        "args": command_args,
+        "env": {"MARK": mark},
+        "timeout_s": 3600,
+        "max_message_bytes": 2**26,
+    }
 
 
 def configure(home: Any, modes: dict[str, str], url: str) -> None:

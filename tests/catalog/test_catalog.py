@@ -66,6 +66,26 @@ async def test_first_source_with_a_name_wins():
     assert await names(catalog) == ["a.x", "a.y", "b.z"]
 
 
+async def test_skipped_tools_are_listed_until_their_source_changes():
+    """Both those that a source rejects and those whose name an earlier source has."""
+
+    class RejectingReader(FakeReader):
+        async def read(self) -> Registry:
+            registry = await super().read()
+            registry.skipped_tools.append("settings:3: skipped tool 'bad'")
+            return registry
+
+    second = RejectingReader("second", make_tool("a.x"), make_tool("a.y"))
+    catalog = make_catalog(FakeReader("first", make_tool("a.x")), second)
+    await names(catalog)
+    rejected, duplicate = "settings:3: skipped tool 'bad'", "skipped duplicate tool 'a.x' from source second"
+    assert catalog.skipped_tools == [rejected, duplicate]
+    del second.tools[0]
+    second.changes += 1
+    await names(catalog)
+    assert catalog.skipped_tools == [rejected]
+
+
 async def test_only_changed_sources_are_read_again():
     """A change is visible to the next call."""
     first, second = FakeReader("first", make_tool("a.x")), FakeReader("second", make_tool("b.y"))

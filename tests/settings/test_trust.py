@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from onetool.settings.trust import load_trust, save_trust
+from onetool.settings.trust import digest, load_trust, read_trusted_copy, save_trust
 from support.cli_process import onetool
 
 PACK = """
@@ -89,9 +89,15 @@ def test_changed_file_is_untrusted_again(hostile):
 
 
 def test_project_cannot_set_tools_dirs(hostile):
-    """Trust does not cover code in other directories."""
-    (hostile.cwd / ".onetool" / "onetool.yaml").write_text("tools_dirs: [../packs]\n")
-    onetool("trust", "--yes")
+    """Trust does not cover code in other directories. A file that is trusted nevertheless has no effect."""
+    file = hostile.cwd / ".onetool" / "onetool.yaml"
+    file.write_text("tools_dirs: [../packs]\n")
+    refused = onetool("trust", "--yes")
+    assert refused.returncode == 2
+    assert "tools_dirs cannot be set by a project" in refused.stderr
+    assert refused.stderr.endswith("Nothing was trusted.\n")
+    assert onetool("tools", "list").returncode == 0
+    save_trust(hostile.state, file.parent, [(file, file.read_bytes())])
     failed = onetool("tools", "list")
     assert failed.returncode == 2
     assert "tools_dirs cannot be set by a project" in failed.stderr
@@ -113,7 +119,7 @@ def test_corrupt_record_trusts_nothing(home, record):
     file.write_text("aliases: {a: time.now}")
     save_trust(home.state, project, [(file, file.read_bytes())])
     assert load_trust(home.state, project).read(file)
-    (saved,) = (home.state / "trust").iterdir()
+    (saved,) = (home.state / "trust").glob("*.json")
     saved.write_text(record)
     trust = load_trust(home.state, project)
     assert trust.read(file) is None
@@ -123,9 +129,22 @@ def test_corrupt_record_trusts_nothing(home, record):
 
 @pytest.mark.linux
 def test_record_is_private(home):
-    """Write access to the record is the right to trust files."""
+    """Write access to the record is the right to trust files. The copies may contain anything."""
     project = home.cwd / ".onetool"
     project.mkdir()
-    save_trust(home.state, project, [])
-    (saved,) = (home.state / "trust").iterdir()
-    assert saved.stat().st_mode & 0o777 == 0o600
+    save_trust(home.state, project, [(project / "onetool.yaml", b"log: {}")])
+    saved = [path for path in (home.state / "trust").rglob("*") if path.is_file()]
+    assert [path.stat().st_mode & 0o777 for path in saved] == [0o600, 0o600]
+
+
+def test_copies_of_trusted_content_are_replaced_and_verified(home):
+    """A copy that was damaged is not shown as what the user trusted."""
+    project = home.cwd / ".onetool"
+    file = project / "onetool.yaml"
+    for content in (b"log: {}", b"stats: {}"):
+        save_trust(home.state, project, [(file, content)])
+    assert read_trusted_copy(home.state, project, digest(b"log: {}")) is None
+    assert read_trusted_copy(home.state, project, digest(b"stats: {}")) == b"stats: {}"
+    (copy,) = (path for path in (home.state / "trust").rglob("*") if path.is_file() and not path.suffix)
+    copy.write_bytes(b"other")
+    assert read_trusted_copy(home.state, project, digest(b"stats: {}")) is None

@@ -33,7 +33,7 @@ from support.paths import MCP_SERVERS as SCRIPTS
 from support.paths import TESTS
 from support.waiting import HANG_S, until
 
-TOOLS = 17
+TOOLS = 18
 """The number of tools of `faulty_server.py` in mode `good`."""
 SECRETS = Secrets(
     {
@@ -536,7 +536,8 @@ async def test_faulty_servers_do_not_affect_a_good_one(monkeypatch, caplog):
     monkeypatch.setattr(sessions, "LIST_TIMEOUT_S", 3600.0)
     modes = {"good": "good", "hangs": "hangs", "dies": "good", "malformed": "malformed"}
     modes |= {"many": "many", "huge": "good", "flood": "flood", "endless": "endless"}
-    async with ServerGroup({name: command(mode) for name, mode in modes.items()}) as servers:
+    settings = {name: command(mode, max_message_bytes=2**26) for name, mode in modes.items()}
+    async with ServerGroup(settings) as servers:
         good = servers["good"]
         assert await call(good, "echo", text="before") == "before"
         hangs = asyncio.create_task(servers["hangs"].count())
@@ -593,10 +594,33 @@ async def test_malformed_output_is_limited(monkeypatch):
         assert server.status().reason == "the server wrote more than 1048576 bytes of malformed output"
 
 
-async def test_oversized_message_ends_the_session():
-    """The reason is reported, and the next call opens a new session."""
+@pytest.mark.parametrize(
+    ("tool", "limit"),
+    [
+        ("huge", "more than 16,777,216 bytes. Raise max_message_bytes in the settings of the server."),
+        ("values", "more than 100,000 values. Raise max_message_values in the settings of the server."),
+    ],
+)
+async def test_message_above_the_limits_fails_only_its_call(tool, limit):
+    """Ten times in a row: the session goes on, and so do the other calls."""
     async with running(command("good")) as server:
-        assert "more than 67108864 bytes" in str(await call_error(server, "too_huge"))
+        pid = await call(server, "pid")
+        for _ in range(10):
+            error = await call_error(server, tool)
+            assert (error.reason, limit in str(error)) == (Reason.TOO_LARGE_OUT, True)
+            assert await call(server, "echo", text="x") == "x"
+        assert await call(server, "pid") == pid
+
+
+async def test_raised_limit_lets_a_large_message_through():
+    async with running(command("good", max_message_values=2_000_000)) as server:
+        assert len((await call(server, "values"))["values"]) == 1_000_000
+
+
+async def test_message_that_never_ends_ends_the_session():
+    """The reason is reported, and the next call opens a new session."""
+    async with running(command("good", max_message_bytes=1_000_000)) as server:
+        assert "more than 16000000 bytes" in str(await call_error(server, "huge"))
         assert await call(server, "echo", text="x") == "x"
 
 
@@ -731,26 +755,30 @@ async def test_unknown_session_is_reopened(fake):
         assert fake.calls == 2
 
 
-async def test_invalid_http_response_fails_only_its_call(fake, monkeypatch):
-    """An error status, invalid JSON, and an oversized message."""
-    monkeypatch.setattr("onetool.sources.mcp_servers.transport.streamable_http.MAX_MESSAGE_BYTES", 100_000)
-    as_json = {"Content-Type": "application/json"}
-    async with running(ServerSettings(url=fake.url)) as server:
+async def test_invalid_http_response_fails_only_its_call(fake):
+    """An error status, invalid JSON, compression that was not requested, and messages above the limits."""
+    as_json, as_events = {"Content-Type": "application/json"}, {"Content-Type": "text/event-stream"}
+    values = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"content": [], "x": [0] * 200_000}})
+    async with running(ServerSettings(url=fake.url, max_message_bytes=1_000_000)) as server:
         for response, expected in (
             (StubResponse("broken", 500), "HTTP status 500"),
             (StubResponse("{nothing", headers=as_json), "parse"),
-            (StubResponse('"' + "x" * 200_000 + '"', headers=as_json), "more than 100000 bytes"),
+            (StubResponse("{}", headers=as_json | {"Content-Encoding": "gzip"}), "compressed its response"),
+            (StubResponse('"' + "x" * 2_000_000 + '"', headers=as_json), "more than 1,000,000 bytes"),
+            (StubResponse(values, headers=as_json), "more than 100,000 values"),
+            (StubResponse(f"event: message\r\ndata: {values}\r\n\r\n", headers=as_events), "100,000 values"),
         ):
             fake.responses["b"] = response
             assert expected in str(await call_error(server, "b"))
             assert await call(server, "a") == ""
-        assert fake.calls == 6
+        assert fake.calls == 12
 
 
 async def test_transport_errors_become_json_rpc_errors():
     """The code says whether the request was sent."""
     import httpx2
 
+    from onetool.sources.mcp_servers.transport.message_gate import MessageLimits
     from onetool.sources.mcp_servers.transport.streamable_http import (
         NOT_SENT,
         TRANSPORT_FAILED,
@@ -769,7 +797,8 @@ async def test_transport_errors_become_json_rpc_errors():
             )
         raise httpx2.ReadError("gone") if request.url.path == "/gone" else httpx2.ConnectError("refused")
 
-    async with httpx2.AsyncClient(transport=ErrorResponseTransport(httpx2.MockTransport(respond))) as client:
+    transport = ErrorResponseTransport(httpx2.MockTransport(respond), MessageLimits(1_000, 100))
+    async with httpx2.AsyncClient(transport=transport) as client:
         for path, code in (("gone", TRANSPORT_FAILED), ("refused", NOT_SENT)):
             assert (await client.post(f"http://x/{path}")).json()["error"]["code"] == code
         with pytest.raises(httpx2.StreamError, match="truncated"):

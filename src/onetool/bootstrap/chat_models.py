@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, KnownProvider
+from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, KnownProvider, provider_defaults
 from onetool.domain.errors import SettingsError
 from onetool.domain.http.urls import InvalidUrl, is_listed, parse_url
 from onetool.domain.text.suggestions import did_you_mean
@@ -69,18 +69,22 @@ class ConfiguredChatModels:
 
     def _create(self, name: str, model: str | None) -> ChatModel:
         from onetool.chat_models.endpoint import Endpoint
+        from onetool.chat_models.registry import load_adapter
 
         settings = self._settings.providers.get(name, ProviderSettings())
-        defaults = PROVIDERS.get(name, KnownProvider(base_url="", model=""))
+        defaults = provider_defaults(name, settings.protocol)
         if not (url := settings.base_url or defaults.base_url):
-            raise SettingsError(f"providers.{name} has no base_url. Set it to the URL of the provider's API.")
+            raise SettingsError(
+                f"providers.{name} has no base_url. Set it to the URL of the provider's API, or set protocol "
+                f"to one of {', '.join(PROVIDERS)} to use its public API."
+            )
         endpoint = Endpoint(
             name=name,
             model=model or settings.model or defaults.model,
             base_url=url,
             key=self._key(settings, defaults, url),
         )
-        return _adapter(name)(endpoint, self._threads, self._new_id)
+        return load_adapter(defaults.protocol)(endpoint, self._threads, self._new_id)
 
     def _key(self, settings: ProviderSettings, defaults: KnownProvider, url: str) -> str:
         """Return the API key to send to this URL, or an empty string."""
@@ -114,22 +118,3 @@ def _value_for(secret: Secret, url: str) -> str:
             f"The secret {secret.name!r} may not be sent to {host!r}. Add the host to the secret's hosts."
         )
     return secret.value
-
-
-def _adapter(name: str) -> Callable[..., ChatModel]:
-    """Return the adapter of a provider. Unknown providers use the OpenAI protocol."""
-    if name == "anthropic":
-        from onetool.chat_models.anthropic import AnthropicChat
-
-        return AnthropicChat
-    if name == "gemini":
-        from onetool.chat_models.gemini import GeminiChat
-
-        return GeminiChat
-    if name == "ollama":
-        from onetool.chat_models.ollama import OllamaChat
-
-        return OllamaChat
-    from onetool.chat_models.openai import OpenAIChat
-
-    return OpenAIChat

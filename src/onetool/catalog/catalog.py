@@ -55,6 +55,11 @@ class Catalog:
         """Packs that were not loaded, by name, and why."""
         return self._sources.skipped
 
+    @property
+    def skipped_tools(self) -> Sequence[str]:
+        """Tools that were not loaded: where each is defined, and why."""
+        return self._sources.skipped_tools
+
     async def resolve(self, name: str, caller: Caller) -> ResolvedTool:
         """Return the tool that a name, `name@version` or alias refers to, ready to be called.
 

@@ -29,6 +29,7 @@ class SourceChain:
         """Changes whenever a source has changed, failed or recovered."""
         self._sources = list(sources)
         self._generations: list[Hashable] = [UNREAD] * len(self._sources)
+        self._duplicates: list[Sequence[str]] = [()] * len(self._sources)
         self._retry_at: float | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._clock = clock
@@ -108,6 +109,12 @@ class SourceChain:
         """Packs that were not loaded, by name, and why."""
         return {name: reason for source in self._sources for name, reason in source.status().skipped.items()}
 
+    @property
+    def skipped_tools(self) -> list[str]:
+        """Tools that were not loaded: where each is defined, and why."""
+        invalid = [message for source in self._sources for message in source.status().skipped_tools]
+        return [*invalid, *(message for messages in self._duplicates for message in messages)]
+
     def unavailable_reason(self, name: str) -> str:
         """Return why the pack or source with this name has no tools; empty if unknown."""
         matching = [source for source in self._sources if source.name == name]
@@ -164,19 +171,23 @@ class SourceChain:
         if generation is not FAILED:
             self.failures.pop(source.name, None)
             await self._query(source, lambda source: source.refresh(), None)
-            await self._log_duplicates(index)
+            self._duplicates[index] = await self._find_duplicates(index)
+            for message in self._duplicates[index]:
+                log.error("%s", message)
         self._generations[index] = generation
         self.generation += 1
 
-    async def _log_duplicates(self, index: int) -> None:
-        """Log the tools of a source that are skipped because an earlier source has their names."""
+    async def _find_duplicates(self, index: int) -> Sequence[str]:
+        """Return a message for each tool that is skipped because an earlier source has its name."""
         source, earlier = self._sources[index], self._sources[:index]
         if source.capabilities.overridable:
-            return
-        for pack in await self._packs(earlier) & await self._packs([source]):
-            for tool in await self._pack_of(source, pack):
-                if await self._find(earlier, tool.spec.name, None):
-                    log.error("skipped duplicate tool %r from source %s", tool.spec.name, source.name)
+            return ()
+        return [
+            f"skipped duplicate tool {tool.spec.name!r} from source {source.name}"
+            for pack in await self._packs(earlier) & await self._packs([source])
+            for tool in await self._pack_of(source, pack)
+            if await self._find(earlier, tool.spec.name, None)
+        ]
 
     def _generation(self, source: ToolSource) -> Hashable:
         try:

@@ -29,6 +29,8 @@ class SourceStatus:
     """Why the source cannot be used; empty if it can."""
     skipped: Mapping[str, str] = field(default_factory=dict)
     """Packs that were not loaded, by name, and why."""
+    skipped_tools: Sequence[str] = ()
+    """Tools that were not loaded: where each is defined, and why."""
 
 
 LOCAL = SourceCapabilities()

@@ -42,6 +42,8 @@ class ConfiguredTool:
 
     location: str
     value: Any
+    deny: Sequence[str] = ()
+    """The patterns of `approval.deny` in the same files, if they changed since the last reload."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +70,8 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
         SettingsError: A file is invalid. The message has one line per problem, with file, line and key.
     """
     trust = _load_trust(paths)
-    documents = _settings_documents(paths, trust)
+    read_project = trust.read if trust else None
+    documents = _settings_documents(paths, read_project)
     settings = _merge_documents(Settings, documents)
     pack_dirs = _pack_dirs(paths, trust, documents)
     if trust is not None:
@@ -78,7 +81,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
         paths=paths,
         settings=settings,
         secrets=load_secrets(paths.config / SECRETS_FILE, env),
-        prompts=_merge_documents(PromptSettings, _documents(paths, trust, PROMPTS_FILE, PromptSettings)),
+        prompts=_load_prompts(paths, read_project),
         configured_tools=_configured_tools(documents),
         pack_dirs=pack_dirs,
         roots=_roots(settings, paths),
@@ -88,12 +91,24 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
 
 
 def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
-    """Read only the tool definitions.
+    """Read only the tool definitions. A tool and the pattern that denies it take effect together.
 
     Raises:
         SettingsError: A file is invalid.
     """
-    return _configured_tools(_settings_documents(paths, _load_trust(paths)))
+    trust = _load_trust(paths)
+    documents = _settings_documents(paths, trust.read if trust else None)
+    return _configured_tools(documents, _merge_documents(Settings, documents).approval.deny)
+
+
+def merge_settings(paths: Paths, read_project: Read | None) -> tuple[Settings, PromptSettings]:
+    """Return the user's settings and prompts, merged with the project's files that `read_project` returns.
+
+    Raises:
+        SettingsError: A file is invalid.
+    """
+    settings = _merge_documents(Settings, _settings_documents(paths, read_project))
+    return settings, _load_prompts(paths, read_project)
 
 
 def parse_settings(kind: type[T], value: Mapping[str, Any], locate: Callable[[KeyPath], str]) -> T:
@@ -118,16 +133,20 @@ def _load_trust(paths: Paths) -> Trust | None:
     return load_trust(paths.state, paths.project) if paths.project else None
 
 
-def _settings_documents(paths: Paths, trust: Trust | None) -> list[YamlDocument]:
-    documents = _documents(paths, trust, SETTINGS_FILE, Settings)
+def _load_prompts(paths: Paths, read_project: Read | None) -> PromptSettings:
+    return _merge_documents(PromptSettings, _documents(paths, read_project, PROMPTS_FILE, PromptSettings))
+
+
+def _settings_documents(paths: Paths, read_project: Read | None) -> list[YamlDocument]:
+    documents = _documents(paths, read_project, SETTINGS_FILE, Settings)
     for document in documents:
         _resolve_paths(document, paths)
     return documents
 
 
-def _documents(paths: Paths, trust: Trust | None, name: str, kind: type) -> list[YamlDocument]:
-    readers: list[Read] = [_read_file, *([trust.read] if trust else [])]
-    files = zip(settings_files(paths, name), readers, strict=True)
+def _documents(paths: Paths, read_project: Read | None, name: str, kind: type) -> list[YamlDocument]:
+    readers: list[Read] = [_read_file, *([read_project] if read_project else [])]
+    files = zip(settings_files(paths, name), readers, strict=False)  # without a reader, no project file
     contents = ((file, read(file)) for file, read in files)
     return [_load_document(file, content, kind) for file, content in contents if content is not None]
 
@@ -204,11 +223,13 @@ def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, An
     return merged
 
 
-def _configured_tools(documents: Sequence[YamlDocument]) -> tuple[ConfiguredTool, ...]:
+def _configured_tools(
+    documents: Sequence[YamlDocument], deny: Sequence[str] = ()
+) -> tuple[ConfiguredTool, ...]:
     for document in reversed(documents):
         if "tools" in document.value:
             return tuple(
-                ConfiguredTool(document.location(("tools", index)), value)
+                ConfiguredTool(document.location(("tools", index)), value, deny)
                 for index, value in enumerate(document.value["tools"])
             )
     return ()

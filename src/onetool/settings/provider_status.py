@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, KnownProvider
+from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, provider_defaults
 
 from .configuration import Configuration
 
@@ -29,9 +29,9 @@ def provider_statuses(configuration: Configuration, env: Mapping[str, str]) -> l
 
 def _status(configuration: Configuration, env: Mapping[str, str], name: str) -> ProviderStatus:
     settings = configuration.settings.providers.get(name)
-    defaults = PROVIDERS.get(name, KnownProvider(base_url="", model="a script" if name == SCRIPTED else ""))
+    defaults = provider_defaults(name, settings.protocol if settings else None)
     keys = (settings.key_secret,) if settings and settings.key_secret else defaults.keys
-    model = (settings and settings.model) or defaults.model
+    model = (settings and settings.model) or ("a script" if name == SCRIPTED else defaults.model)
     for key in keys:
         if key in configuration.secrets:
             return ProviderStatus(name, model, "secrets.yaml", key)

@@ -3,6 +3,8 @@
 from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
+from onetool.domain.chat.providers import ChatProtocol
+
 from .validation import IDENTIFIER, TOOL_NAME, setting
 
 Names = tuple[str, ...]
@@ -66,8 +68,9 @@ class ApprovalSettings:
 
     mcp: Literal["allow", "ask", "deny"] = setting(
         "allow",
-        "How calls from MCP clients are approved: `allow` approves all of them, `ask` asks the user through "
-        "the client (elicitation), `deny` rejects them.",
+        "How calls from MCP clients are approved: `allow` approves all of them, so that only the client asks "
+        "its user; `ask` asks the user through the client (elicitation), and rejects them if the client "
+        "cannot ask; `deny` rejects them.",
     )
     allow: Names = setting((), "Name patterns of tools that run without approval, such as `fs.*`.")
     deny: Names = setting((), "Name patterns of tools that never run. Takes precedence over `allow`.")
@@ -164,9 +167,18 @@ class TopicSettings:
 class ProviderSettings:
     """A chat model provider."""
 
-    model: str | None = setting(None, "Model name. Required for providers that OneTool does not know.")
+    model: str | None = setting(
+        None, "Model name. Required for providers that OneTool does not know, unless `protocol` is set."
+    )
     base_url: str | None = setting(
-        None, "Base URL of the API. Required for providers that OneTool does not know."
+        None,
+        "Base URL of the API. Required for providers that OneTool does not know, unless `protocol` is set.",
+    )
+    protocol: ChatProtocol | None = setting(
+        None,
+        "API of the provider: `openai`, `anthropic`, `gemini` or `ollama`. Default: that of a provider that "
+        "OneTool knows by name, `openai` for any other name. If it is set, `base_url` and `model` default to "
+        "those of the provider with this name.",
     )
     key_secret: str | None = setting(
         None,
@@ -203,6 +215,14 @@ class ServerSettings:
         False,
         "Treat tools that the server declares as read-only as such. If false, only those whose definition "
         "you approved.",
+    )
+    max_message_bytes: int = setting(
+        16 * 2**20,
+        "Maximum size of a message from the server in bytes. A call with a larger result fails.",
+        ge=1_000,
+    )
+    max_message_values: int = setting(
+        100_000, "Maximum number of JSON values in a message from the server.", ge=100
     )
     new_tools: Literal["quarantine", "allow"] = setting(
         "quarantine", "What happens to tools that the server adds after its first listing."

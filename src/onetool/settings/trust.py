@@ -75,11 +75,29 @@ def load_trust(state: Path, project: Path) -> Trust:
 
 def save_trust(state: Path, project: Path, contents: Iterable[tuple[Path, bytes]]) -> None:
     """Trust exactly these contents, which the user has reviewed. Nothing else remains trusted."""
-    files = {path.relative_to(project).as_posix(): digest(content) for path, content in contents}
-    record = {"project": str(project.resolve()), "files": files}
-    write_atomic(_record_file(state, project), orjson.dumps(record, option=orjson.OPT_INDENT_2))
+    files: dict[str, str] = {}
+    record_file = _record_file(state, project)
+    directory = record_file.with_suffix("")
+    for path, content in contents:
+        name, hash_ = path.relative_to(project).as_posix(), digest(content)
+        write_atomic(directory / hash_, content)
+        files[name] = hash_
+    record = {"project": os.fsencode(project.resolve()).decode(errors="backslashreplace"), "files": files}
+    write_atomic(record_file, orjson.dumps(record, option=orjson.OPT_INDENT_2))
+    for copy in directory.glob("*"):
+        if copy.name not in files.values():
+            copy.unlink(missing_ok=True)
+
+
+def read_trusted_copy(state: Path, project: Path, hash_: str) -> bytes | None:
+    """Return the copy of trusted content, or None if it is missing or damaged.
+
+    It shows what has changed since. Files are compared with their hash, never with a copy.
+    """
+    content = read_regular(_record_file(state, project).with_suffix("") / hash_)
+    return content if content is not None and digest(content) == hash_ else None
 
 
 def _record_file(state: Path, project: Path) -> Path:
-    name = digest(str(project.resolve()).encode())[:32]
+    name = digest(os.fsencode(project.resolve()))[:32]
     return state / "trust" / f"{name}.json"

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from onetool.domain.text.json_text import is_json
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.json_schema import compile_schema
 from onetool.domain.tools.registry import Registry
-from onetool.domain.tools.tool import Tool, ToolSpec
+from onetool.domain.tools.tool import Tool, ToolSpec, any_matches
 from onetool.files.fingerprint import fingerprint
 from onetool.settings.configuration import ConfiguredTool
 from onetool.threads import Threads
@@ -20,6 +21,7 @@ from onetool.threads import Threads
 log = logging.getLogger(__name__)
 
 HTTP_UNSUPPORTED = "HTTP tools not yet supported (coming in v2)"
+DENIED = "denied by approval.deny in the settings"
 KEYS = ("name", "description", "type", "handler", "parameters", "implementation")
 MAX_NAME_LENGTH = 128
 
@@ -45,6 +47,7 @@ class ConfigToolReader:
         self._files, self._reload = [str(file) for file in files], read
         self._handlers, self._threads = handlers, threads
         self._registry = Registry()
+        self._start_generation = self.generation()
 
     def generation(self) -> Hashable:
         """Return a value that changes when a settings file changes."""
@@ -54,7 +57,7 @@ class ConfigToolReader:
         """Register every valid definition. If a file became invalid, return the previous tools."""
         definitions, self._definitions = self._definitions, None
         try:
-            if definitions is None:
+            if definitions is None or self.generation() != self._start_generation:
                 definitions = await self._threads.run(self._reload)
         except SettingsError as error:
             log.error("settings are invalid; previous configured tools stay active: %s", error)
@@ -64,16 +67,18 @@ class ConfigToolReader:
 
 
 def register(definitions: Sequence[ConfiguredTool], handlers: Handlers) -> Registry:
-    """Validate and register definitions in order. Log and skip the invalid ones."""
+    """Validate and register definitions in order. Log, skip and list the invalid ones."""
     registry = Registry()
     for definition in definitions:
         try:
             tool = make_tool(definition.value, handlers)
-            registry.register(tool)
+            registry.register(_denied(tool) if _is_denied(tool.spec, definition.deny) else tool)
         except InvalidTool as error:
             name = definition.value.get("name") if isinstance(definition.value, dict) else None
             kind = "duplicate tool" if isinstance(error, DuplicateTool) else "tool"
-            log.error("%s: skipped %s %r: %s", definition.location, kind, name, error)
+            message = f"{definition.location}: skipped {kind} {name!r}: {error}"
+            log.error("%s", message)
+            registry.skipped_tools.append(message)
             if str(error) == HTTP_UNSUPPORTED:
                 log.error("%s: store HTTP tool %r in a bundle instead", definition.location, name)
     return registry
@@ -100,6 +105,14 @@ def make_tool(definition: Any, handlers: Handlers) -> Tool:
     if kind not in handlers:
         raise InvalidTool(f"unknown implementation type {kind!r}. Valid: mock, {', '.join(handlers)}.")
     return _handler_tool(definition, kind, implementation, handlers[kind])
+
+
+def _is_denied(spec: ToolSpec, deny: Sequence[str]) -> bool:
+    return any_matches(deny, (*spec.names, spec.handler))
+
+
+def _denied(tool: Tool) -> Tool:
+    return Tool(replace(tool.spec, enabled=False, disabled_reason=DENIED), tool.runner)
 
 
 def _check_fields(definition: Mapping[str, Any]) -> None:

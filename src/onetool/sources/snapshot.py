@@ -37,8 +37,8 @@ class SnapshotSource:
         self.generation = reader.generation
 
     def status(self) -> SourceStatus:
-        """Return which packs were skipped."""
-        return SourceStatus(skipped=self._registry.skipped)
+        """Return which packs and tools were skipped."""
+        return SourceStatus(skipped=self._registry.skipped, skipped_tools=self._registry.skipped_tools)
 
     async def refresh(self) -> None:
         """Read all tools again. Tools that were already returned stay usable."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from onetool.domain.servers.client_config import CLIENTS
 from onetool.interfaces.cli.mcp_clients import known_clients
 from onetool.interfaces.cli.serve import host_header
 from support.ask_process import Terminal
@@ -175,6 +176,47 @@ def test_config_show_prints_the_active_settings(home):
 
 def test_validation_without_files_reports_defaults(home):
     assert "using defaults" in onetool("config", "validate").stdout
+
+
+def test_validation_reports_what_a_start_would_skip(home):
+    """Tools of the settings, pack files and functions are named, with their place. The exit code is 1."""
+    tool = {"type": "function", "handler": "h", "description": "d", "parameters": {"type": "object"}}
+    mock = {"type": "mock", "mock_response": 1}
+    tools = [
+        {**tool, "name": "good", "implementation": mock},
+        {**tool, "name": "good", "implementation": mock},
+        {**tool, "name": "typo", "implementation": {"type": "mook"}},
+        5,
+    ]
+    home.write("onetool.yaml", "tools:\n" + "".join(f"- {json.dumps(tool)}\n" for tool in tools))
+    home.write("tools/broken.py", "def f(:\n")
+    home.write("tools/clock.py", 'pack = "time"\ndef now(): ...\ndef late(a, /): ...\ndef fine(): ...\n')
+    done = onetool("config", "validate")
+    assert (done.returncode, done.stdout) == (1, "")
+    headline, *lines = done.stderr.splitlines()
+    assert headline == "Error: A start would skip 6 definitions:"
+    assert len(lines) == 6
+    for expected in (
+        f"{home.config / 'onetool.yaml'}:3: skipped duplicate tool 'good'",
+        f"{home.config / 'onetool.yaml'}:4: skipped tool 'typo': unknown implementation type 'mook'",
+        f"{home.config / 'onetool.yaml'}:5: skipped tool None: a tool must be a mapping",
+        "pack broken: broken.py was skipped: SyntaxError",
+        f"skipped function in pack file {home.config / 'tools' / 'clock.py'}: time.late: ",
+        "skipped duplicate tool 'time.now' from source packs in",
+    ):
+        assert [line for line in lines if line.startswith(expected)] != [], expected
+
+
+def test_validation_names_only_the_files_that_are_used(home):
+    """An untrusted file of a project is not valid or invalid: it is ignored."""
+    file = home.write("onetool.yaml", "log: {}\n")
+    project = home.cwd / ".onetool" / "onetool.yaml"
+    project.parent.mkdir()
+    project.write_text("nonsense: 1\n")
+    assert onetool("config", "validate").stdout == f"OK: {file}\n"
+    project.write_text("stats: {}\n")
+    assert onetool("trust", "--yes").returncode == 0
+    assert onetool("config", "validate").stdout == f"OK: {file}, {project}\n"
 
 
 def test_export_filters_tools_in_catalog_order(home):
@@ -425,7 +467,7 @@ def f() -> str:
 """
 
 
-@pytest.mark.parametrize("client", ["claude", "cursor", "vscode", "codex"])
+@pytest.mark.parametrize("client", CLIENTS)
 def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     """The change is confirmed, other settings are unchanged, and a backup is created."""
     env = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
@@ -444,13 +486,9 @@ def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     assert done.returncode == 0, done.stderr
     assert set(target.servers()) == {"other", "onetool"}
     assert target.servers()["onetool"]["args"] == ["mcp"]
+    assert f"Restart {target.title} to apply the change." in done.stdout
     assert target.file.with_name(f"{target.file.name}.before-onetool").read_text() == other
     assert "already" in onetool("mcp", "install", client, "--yes", env=env).stdout
     target.file.write_text("{ not valid")
     broken = onetool("mcp", "install", client, "--yes", env=env)
     assert (broken.returncode, target.file.read_text()) == (1, "{ not valid")
-
-
-def test_client_settings_paths_on_each_platform():
-    for platform, part in (("linux", ".config"), ("darwin", "Application Support"), ("win32", "Roaming")):
-        assert part in str(known_clients({"HOME": "/home/me"}, platform)["claude"].file)

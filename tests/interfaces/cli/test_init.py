@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from support.ask_process import Terminal
+from support.cli_process import onetool
 
 KEY, TOKEN, LOGIN = "BSA-1234567890", "tok-abcdefgh123", "pw-0123456789"
 CURSOR = {
@@ -17,7 +18,7 @@ CURSOR = {
     "broken": {"url": "http://[::1"},
     "onetool": {"command": "onetool", "args": ["mcp"]},
 }
-PROMPT = r"(?s)(?:\[(?:y/N|Y/n)\].*){{{}}}"
+PROMPT = r"(?s)(?:\[(?:y/N|Y/n|ask)\]: .*){{{}}}"
 
 
 @pytest.fixture
@@ -68,17 +69,58 @@ def test_init_lists_the_servers_of_other_clients_and_imports_them_on_confirmatio
     assert written["aliases"] == {"now": "time.now"}
     assert KEY in (at_home.config / "secrets.yaml").read_text()
     again = run_init()
-    assert (again.count("exists"), "[y/N]" in again) == (3, False)
+    assert (again.count("exists"), "]: " in again) == (3, False)
 
 
 @pytest.mark.linux
 def test_by_default_nothing_is_imported_and_approval_is_required(at_home):
     """`--yes` skips the prompts. Existing files are unchanged."""
     mine = at_home.write("tools/hello.py", "# mine\n")
-    seen = run_init("\n", "\n")
-    assert {"servers", "approval"} & set(settings(at_home)) == set()
+    seen = run_init("\n", "\n", "\n")
+    assert "servers" not in settings(at_home)
+    assert settings(at_home)["approval"] == {"mcp": "ask"}
     assert mine.read_text() == "# mine\n"
     assert re.search(rf"(?m)^exists +{re.escape(str(mine))}$", seen)
     without_prompts = run_init(args=("init", "--yes"))
     assert without_prompts.count("exists") == 3
     assert "MCP servers" not in without_prompts
+
+
+@pytest.mark.linux
+def test_the_policy_for_mcp_clients_is_asked_once(at_home):
+    """By whichever of `init` and `mcp install` runs first. Each policy has its consequence beside it."""
+    seen = run_init("y\n", "allow\n", args=("mcp", "install", "zed"))
+    lines = dict(re.findall(r"(?m)^  (allow|ask|deny) +(\S.*)$", seen))
+    assert list(lines) == ["allow", "ask", "deny"]
+    assert all(lines.values())
+    assert "one tool that reaches all others" in seen
+    assert f"Set approval.mcp to allow in {at_home.config / 'onetool.yaml'}." in seen
+    assert settings(at_home) == {"approval": {"mcp": "allow"}}
+    assert "Policy for MCP clients" not in run_init("y\n", args=("mcp", "install", "windsurf"))
+    assert "Policy for MCP clients" not in run_init("\n", "\n")
+    assert settings(at_home)["approval"] == {"mcp": "allow"}
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("answer", ["ask", "deny"])
+def test_the_answer_is_the_policy(at_home, answer):
+    """Also beside other rules of approval, and after a wrong answer."""
+    at_home.write("onetool.yaml", "expose: all\napproval:\n  deny: [shell.*]  # mine\n")
+    seen = run_init("y\n", "sometimes\n", f"{answer}\n", args=("mcp", "install", "zed"))
+    assert settings(at_home) == {"expose": "all", "approval": {"deny": ["shell.*"], "mcp": answer}}
+    assert "# mine" in (at_home.config / "onetool.yaml").read_text()
+    assert "one tool that reaches all others" not in seen
+
+
+@pytest.mark.parametrize("args", [("init",), ("init", "--yes"), ("mcp", "install", "zed", "--yes")])
+def test_without_a_terminal_the_default_is_stated(at_home, args):
+    """Nothing is asked or written. A policy in the settings is no default."""
+    done = onetool(*args)
+    assert done.returncode == 0
+    assert "approval.mcp is allow, the default" in done.stdout
+    file = at_home.config / "onetool.yaml"
+    assert not file.exists() or "approval" not in settings(at_home)
+    at_home.write("onetool.yaml", "approval: {mcp: deny}\n")
+    assert "the default" not in onetool(*args).stdout
+    at_home.write("onetool.yaml", "approval: {mcp: allow}\n")
+    assert "the default" not in onetool(*args).stdout

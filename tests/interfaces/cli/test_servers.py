@@ -108,7 +108,7 @@ def test_a_server_with_unsupported_options_is_not_moved(home, cursor):
     done = onetool("servers", "import", "cursor", "--move", "--yes", env=cursor.env)
     assert done.returncode == 1
     assert "skipped  here: OneTool has no setting for its 'cwd'" in done.stderr
-    assert list(json.loads(file.read_text())["mcpServers"]) == ["here", "onetool"]
+    assert set(json.loads(file.read_text())["mcpServers"]) == {"here", "onetool"}
     assert yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"]["good"]["exclude"] == [
         "fail"
     ]

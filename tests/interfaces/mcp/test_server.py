@@ -18,6 +18,7 @@ from onetool.domain.calls.caller import Caller
 from onetool.interfaces.mcp.exposure import EXPOSURES
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
+from onetool.sdk import tool
 from onetool.testing import memory_runtime
 from support import rest_in_process as rest_app
 from support.waiting import HANG_S
@@ -155,6 +156,35 @@ async def test_every_exposure_calls_the_same_tools():
             assert (await call(client, "demo__ad", a=2))[0]
         async with over_http(ot.runtime) as client:
             assert await call(client, "run", command="demo.add(a=1)") == (False, "2")
+
+
+async def test_annotations_say_what_a_call_may_do():
+    """A client may decide by them whether to ask. `run` and `call_tool` can do what any tool can do."""
+
+    def look() -> str:
+        """Look."""
+        return ""
+
+    @tool(read_only=False)
+    def change() -> str:
+        """Change."""
+        return ""
+
+    worst = {"readOnlyHint": False, "destructiveHint": True, "openWorldHint": True}
+    closed = {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False}
+    expected = {
+        "run": {"run": worst},
+        "search": {"find_tools": closed, "call_tool": worst},
+        "all": {"demo__look": {**closed, "openWorldHint": True}, "demo__change": worst},
+    }
+    async with memory_runtime({"demo": [look, change]}) as ot:
+        for expose, annotations in expected.items():
+            async with over_http(ot.runtime, expose) as client:
+                listed = {
+                    entry.name: entry.annotations.model_dump(by_alias=True, exclude_none=True)
+                    for entry in (await client.list_tools()).tools
+                }
+            assert annotations.items() <= listed.items()
 
 
 async def test_a_large_result_is_returned_as_a_handle():

@@ -74,6 +74,7 @@ HANDLERS = {
     "fail": lambda args, meta: texts("x" * 10_000) | {"isError": True},
     "huge": lambda args, meta: texts("x" * 50_000_000),
     "too-huge": lambda args, meta: texts("x" * 70_000_000),
+    "values": lambda args, meta: texts("{}") | {"structuredContent": {"values": [0] * 1_000_000}},
     "count": count,
     "parts": parts,
     "two": lambda args, meta: texts("one", "two"),

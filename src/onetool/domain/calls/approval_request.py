@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from onetool.domain.text.json_text import encode, jsonable
+from onetool.domain.text.strings import INVISIBLE
 
 MAX_TOTAL_LENGTH = 4_000
 """Characters of all values together. Each value gets an equal share of them."""
@@ -21,8 +22,6 @@ SCRIPTS_WITH_LOOKALIKES = frozenset(
     {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH", "MATHEMATICAL"}
 )
 """Scripts with letters that look alike, by the first word of the letters' Unicode names."""
-BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
-"""Printable characters without ink."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,9 @@ def _escape(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     words = WORD.sub(lambda word: _escape_word(word.group()), text)
-    return "".join(_escape_char(char) if _is_invisible(char) else char for char in words)
+    return "".join(
+        char if char.isprintable() and not INVISIBLE.match(char) else _escape_char(char) for char in words
+    )
 
 
 def _escape_word(word: str) -> str:
@@ -121,11 +122,6 @@ def _escape_word(word: str) -> str:
 
 def _script(char: str) -> str:
     return unicodedata.name(char, "").partition(" ")[0]
-
-
-def _is_invisible(char: str) -> bool:
-    is_variation_selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
-    return not char.isprintable() or is_variation_selector or char in BLANK_LETTERS
 
 
 def _escape_char(char: str) -> str:

@@ -9,7 +9,10 @@ from onetool.domain.secrets.detection import USERINFO, is_probably_secret, secre
 
 from .manifest import safe_name
 
-CLIENTS = ("claude", "cursor", "vscode", "codex")
+CLIENTS = (
+    *("claude-desktop", "cursor", "vscode", "codex"),
+    *("windsurf", "zed", "gemini", "cline", "opencode"),
+)
 """MCP clients whose settings can be imported."""
 URL_KEYS, HEADER_KEYS = ("url", "serverUrl", "httpUrl"), ("headers", "http_headers")
 COMMAND_KEYS = ("command", "args", "env")

@@ -1,8 +1,13 @@
 """String helpers: truncation, plurals, terminal-safe text, camel case."""
 
+import re
 from functools import cache
 
 ELLIPSIS = " ..."
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Characters that Python counts as printable although a terminal shows nothing or a blank."""
 
 
 def truncate_middle(text: str, limit: int) -> str:
@@ -42,6 +47,35 @@ def pluralize(count: int, noun: str) -> str:
 def printable(text: str) -> str:
     """Replace control characters, which could move the cursor or hide text in a terminal."""
     return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def escape_invisible(text: str) -> str:
+    """Replace every character that a terminal does not show, except a space, by its escape.
+
+    >>> escape_invisible("a\\x1b[2Kb")
+    'a\\\\x1b[2Kb'
+    """
+    if text.isprintable() and not INVISIBLE.search(text):
+        return text
+    return "".join(
+        char if char.isprintable() and not INVISIBLE.match(char) else _escape_char(char) for char in text
+    )
+
+
+def _escape_char(char: str) -> str:
+    return char.encode("unicode_escape").decode()
+
+
+def shorten(text: str, limit: int) -> str:
+    """Shorten a long text in the middle and state how much is hidden.
+
+    >>> shorten("abcdefgh", 4)
+    'abc[... 4 characters hidden ...]h'
+    """
+    if len(text) <= limit:
+        return text
+    head = limit - limit // 4
+    return f"{text[:head]}[... {len(text) - limit:,} characters hidden ...]{text[len(text) - limit // 4 :]}"
 
 
 @cache  # called for every field of every stored tool, with few different fields

@@ -16,6 +16,8 @@ class Registry:
         self._packs: dict[str, list[Tool]] = {}
         self.skipped: dict[str, str] = {}
         """Packs that could not be loaded, with the reason."""
+        self.skipped_tools: list[str] = []
+        """Tools that could not be loaded: where each is defined, and the reason."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.

@@ -60,6 +60,11 @@ def _reserve_stdout() -> None:
         os.dup2(2, 1)
 
 
+def has_terminal() -> bool:
+    """Return whether the user can be asked: input and output are a terminal."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
+
+
 def confirm(question: str) -> None:
     """Ask for confirmation and abort the command if the user declines.
 
@@ -97,12 +102,15 @@ def load_current_configuration() -> Configuration:
     return configuration
 
 
-def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
-    """Open a runtime, run an action with it and close it."""
+def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]], *, log_level: str | None = None) -> T:
+    """Open a runtime, run an action with it and close it.
+
+    log_level: minimum level of messages on stderr, unless the user passed --log-level.
+    """
     configuration = load_current_configuration()
     _reserve_stdout()
     context = click.get_current_context(silent=True)
-    level = (context.find_root().obj or {}).get("log_level") if context else None
+    level = ((context.find_root().obj or {}).get("log_level") if context else None) or log_level
 
     already_loaded = iter([configuration])
 

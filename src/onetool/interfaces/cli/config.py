@@ -3,9 +3,20 @@
 import click
 
 from onetool.domain.text.json_text import jsonable
-from onetool.settings.configuration import SECRETS_FILE, settings_files
+from onetool.domain.text.strings import pluralize
+from onetool.runtime.runtime import Runtime
+from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE, Configuration, settings_files
 
-from .command import current_paths, json_option, load_current_configuration, print_json, use_json
+from .command import (
+    current_paths,
+    json_option,
+    load_current_configuration,
+    mask,
+    print_json,
+    stdout,
+    use_json,
+    with_runtime,
+)
 
 
 @click.group()
@@ -36,15 +47,32 @@ def show(as_json: bool) -> None:
 
 @config.command()
 def validate() -> None:
-    """Validate all settings files. Exits with code 2 if one is invalid.
+    """Validate all settings files and packs, as a start does.
+
+    Exits with code 2 if a settings file is invalid, and with code 1 if a start would skip a tool or a pack.
 
     \b
     Example:
       onetool config validate
     """
-    configuration = load_current_configuration()
-    files = [file for file in settings_files(configuration.paths) if file.exists()]
-    click.echo(f"OK: {', '.join(map(str, files)) or 'no settings file, using defaults'}")
+    configuration, skipped = with_runtime(_load_everything, log_level="critical")
+    if skipped:
+        click.echo(f"Error: A start would skip {pluralize(len(skipped), 'definition')}:", err=True)
+        click.echo(mask("\n".join(skipped)), err=True)
+        raise SystemExit(1)
+    user_file, *project_files = settings_files(configuration.paths)
+    trusted = [] if SETTINGS_FILE in configuration.untrusted_files else project_files
+    files = [file for file in (user_file, *trusted) if file.exists()]
+    click.echo(f"OK: {', '.join(map(str, files)) or 'no settings file, using defaults'}", file=stdout())
+
+
+async def _load_everything(runtime: Runtime) -> tuple[Configuration, list[str]]:
+    """Read all sources. Return the configuration, and a message for everything that was skipped."""
+    catalog = runtime.state.catalog
+    await catalog.count_local()  # reads the sources
+    sources = [f"source {name} failed: {reason}" for name, reason in catalog.failures.items()]
+    packs = [f"pack {name}: {reason}" for name, reason in catalog.skipped.items()]
+    return runtime.state.configuration, [*sources, *packs, *catalog.skipped_tools]
 
 
 @config.command()

@@ -1,13 +1,12 @@
 """`onetool init`: create a commented configuration."""
 
-import sys
-
 import click
 
 from onetool.files.atomic import write_new
 from onetool.settings.configuration import PACKS_DIR, SECRETS_FILE, SETTINGS_FILE
 
-from .command import current_paths, load_current_configuration, stdout
+from .approval_policy import choose_mcp_policy
+from .command import current_paths, has_terminal, load_current_configuration, stdout
 
 SETTINGS = """\
 # OneTool settings. Everything here is optional; `onetool config show` prints the active settings.
@@ -72,7 +71,7 @@ def init(yes: bool) -> None:
     """Create the settings files. Existing files are not changed.
 
     In a terminal, it offers to import servers from MCP clients and lets you choose which tools require
-    approval.
+    approval, also for calls from MCP clients.
 
     \b
     Examples:
@@ -85,7 +84,7 @@ def init(yes: bool) -> None:
         paths.config / SECRETS_FILE: (SECRETS, "keys and tokens, readable only by you"),
         paths.config / PACKS_DIR / "hello.py": (PACK.format(name="hello"), "an example tool"),
     }
-    is_interactive = not yes and sys.stdin.isatty() and sys.stdout.isatty()
+    is_interactive = not yes and has_terminal()
     if is_interactive:
         click.echo(f"OneTool stores its settings in {paths.config}.")
         click.echo("These files are created unless they exist:")
@@ -95,10 +94,12 @@ def init(yes: bool) -> None:
     for file, (text, _) in files.items():
         is_new = write_new(file, text.encode())
         click.echo(f"{'wrote' if is_new else 'exists':<6} {file}")
+    settings = load_current_configuration().settings
     if is_interactive:
         from .init_prompts import prompt_for_approval, prompt_for_servers
 
-        settings = load_current_configuration().settings
         prompt_for_servers(settings)
         prompt_for_approval(settings)
+        settings = load_current_configuration().settings
+    choose_mcp_policy(settings, is_interactive=is_interactive)
     click.echo('\nTry it:  onetool tools invoke hello.greet --args \'{"name": "Ada"}\'', file=stdout())

@@ -45,8 +45,7 @@ def prompt_for_approval(settings: Settings) -> None:
         return
     click.echo(
         "\nTools that are not read-only write files or send messages, for example. In `onetool ask` and in"
-        "\nthe chat, a model needs your approval to call them. Calls that you make yourself need none, and"
-        "\nMCP clients ask in their own way.",
+        "\nthe chat, a model needs your approval to call them. Calls that you make yourself need none.",
         file=stdout(),
     )
     if not click.confirm("Require approval for tools that are not read-only?", default=True):

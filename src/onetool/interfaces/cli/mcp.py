@@ -15,7 +15,7 @@ from onetool.domain.secrets.detection import is_probably_secret, secret_argument
 from onetool.domain.servers.client_config import CLIENTS, HEADER_KEYS, URL_KEYS
 from onetool.runtime.runtime import Runtime
 
-from .command import confirm, stdout, with_runtime
+from .command import confirm, has_terminal, load_current_configuration, stdout, with_runtime
 
 EXPOSE = ("run", "search", "all")
 
@@ -34,7 +34,7 @@ def mcp(context: click.Context, expose: str | None) -> None:
 
     \b
     Example:
-      onetool mcp install claude
+      onetool mcp install claude-desktop
 
     \b
     Configuration for any other client:
@@ -65,11 +65,14 @@ def mcp(context: click.Context, expose: str | None) -> None:
 def install(client: str, yes: bool) -> None:
     """Add OneTool to an MCP client's settings. Shows the change first and creates a backup.
 
+    In a terminal, it also asks once how calls from MCP clients are approved.
+
     \b
     Examples:
-      onetool mcp install claude
+      onetool mcp install claude-desktop
       onetool mcp install cursor --yes
     """
+    from .approval_policy import choose_mcp_policy
     from .mcp_clients import UnreadableClientConfig, known_clients
 
     target = known_clients()[client]
@@ -88,7 +91,8 @@ def install(client: str, yes: bool) -> None:
         confirm("Write this change?")
     backup = target.write(after)
     click.echo(f"Wrote {target.file}." + (f" Backup: {backup}" if backup else ""))
-    click.echo(f"Restart {client} to apply the change.")
+    choose_mcp_policy(load_current_configuration().settings, is_interactive=not yes and has_terminal())
+    click.echo(f"Restart {target.title} to apply the change.")
 
 
 def _possible_secrets(servers: Mapping[str, Any]) -> set[str]:
@@ -111,5 +115,5 @@ def _mask_values(values: Collection[str], text: str) -> str:
 
 def _diff(before: str, after: str, name: str) -> list[str]:
     return list(
-        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=2)
+        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=0)
     )

@@ -35,7 +35,7 @@ def servers() -> None:
 
     \b
     Examples:
-      onetool servers import claude
+      onetool servers import claude-desktop
       onetool servers add github -- npx -y @modelcontextprotocol/server-github
       onetool servers add docs --url https://example.com/mcp
       onetool servers test
@@ -65,7 +65,7 @@ def list_servers(as_json: bool) -> None:
         print_json(descriptions)
         return
     if not descriptions:
-        click.echo("No servers configured. Add one: onetool servers import claude", file=stdout())
+        click.echo("No servers configured. Add one: onetool servers import claude-desktop", file=stdout())
         return
     from .tables import table
 
@@ -95,7 +95,7 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
     """
     selected = _select(names)
     if not selected:
-        click.echo("No servers to test. Add one: onetool servers import claude", err=True)
+        click.echo("No servers to test. Add one: onetool servers import claude-desktop", err=True)
         return
     click.echo(f"Testing {pluralize(len(selected), 'server')} ...", err=True)
 

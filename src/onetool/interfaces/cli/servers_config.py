@@ -107,7 +107,7 @@ def import_servers(client: str, move: bool, yes: bool) -> None:
 
     \b
     Examples:
-      onetool servers import claude
+      onetool servers import claude-desktop
       onetool servers import cursor --move
     """
     if not import_into_settings(known_clients()[client], move=move, yes=yes):
@@ -221,4 +221,4 @@ def _replace_in_client(client: McpClient, names: set[str]) -> None:
         raise click.ClickException(f"{error}. The client's file is unchanged.") from None
     backup = client.write(text)
     _print(f"Replaced {pluralize(len(names), 'server')} with OneTool in {client.file}. Backup: {backup}")
-    _print(f"Restart {client.name} to apply the change.")
+    _print(f"Restart {client.title} to apply the change.")

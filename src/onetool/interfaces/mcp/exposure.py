@@ -27,7 +27,9 @@ class ListedTool(NamedTuple):
     name: str
     description: str
     input_schema: Mapping[str, Any]
-    read_only: bool | None = None
+    read_only: bool = False
+    open_world: bool = True
+    """Whether it may reach things outside OneTool."""
 
 
 class CallReply(NamedTuple):
@@ -85,6 +87,7 @@ class ExposeSearch:
                 FIND,
                 _object_schema(("query",), query={"type": "string"}, limit=limit),
                 read_only=True,
+                open_world=False,
             ),
             ListedTool(
                 "call_tool", CALL, _object_schema(("name",), name={"type": "string"}, args={"type": "object"})

@@ -43,9 +43,11 @@ def create_server(runtime: Runtime, expose: str) -> Server[Any]:
                 name=tool.name,
                 description=tool.description,
                 input_schema=dict(tool.input_schema),
-                annotations=None
-                if tool.read_only is None
-                else types.ToolAnnotations(read_only_hint=tool.read_only),
+                annotations=types.ToolAnnotations(
+                    read_only_hint=tool.read_only,
+                    destructive_hint=not tool.read_only,
+                    open_world_hint=tool.open_world,
+                ),
             )
             for tool in page
         ]

@@ -24,6 +24,7 @@ from onetool.version import __version__
 from .errors import RequestNotSent, ServerUnavailable, describe
 from .lenient_listing import LenientDispatcher
 from .results import MAX_ERROR_LENGTH, to_data
+from .transport.message_gate import MESSAGE_TOO_LARGE
 from .transport.streamable_http import NOT_SENT
 from .transport.streams import Incoming, Outgoing, TransportStreams
 
@@ -162,6 +163,8 @@ class ServerSession:
     def _map_error(self, error: MCPError, deadline: float) -> Exception:
         if error.code == NOT_SENT:
             return RequestNotSent(error.message)
+        if error.code == MESSAGE_TOO_LARGE:
+            return ExecutionError(Reason.TOO_LARGE_OUT, error.message)
         if error.code == REQUEST_TIMEOUT and time.monotonic() >= deadline:
             return ExecutionError(Reason.TIMEOUT, "The server did not respond in time.")
         if error.code == CONNECTION_CLOSED and self._stop.is_set():

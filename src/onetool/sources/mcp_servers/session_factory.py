@@ -11,6 +11,7 @@ from onetool.settings.secrets import Secrets
 from .errors import ServerUnavailable, as_fragment
 from .oauth.config import OAuthConfig
 from .session import ServerSession
+from .transport.message_gate import MessageLimits
 from .transport.process import start
 from .transport.secret_values import resolve_env, resolve_headers
 from .transport.stdio import open_stdio
@@ -30,17 +31,18 @@ def open_session(
     Raises:
         ServerUnavailable: The URL is invalid or a secret is missing.
     """
+    limits = MessageLimits(settings.max_message_bytes, settings.max_message_values)
     if settings.url is not None:
         try:
             url = parse_url(settings.url)
         except InvalidUrl as error:
             raise ServerUnavailable(f"invalid url: {as_fragment(error)}") from None
         headers = resolve_headers(settings.headers, secrets, url.host)
-        return ServerSession(lambda on_end: open_http(str(url), headers, oauth), log, on_change)
+        return ServerSession(lambda on_end: open_http(str(url), headers, limits, oauth), log, on_change)
     command, args = settings.command or "", settings.args
     env = resolve_env(settings.env, secrets)
 
     def open_streams(on_end: Callable[[str], None]) -> AbstractAsyncContextManager[TransportStreams]:
-        return open_stdio(lambda: start(command, args, env), log, on_end)
+        return open_stdio(lambda: start(command, args, env), log, on_end, limits)
 
     return ServerSession(open_streams, log, on_change)

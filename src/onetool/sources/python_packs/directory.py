@@ -69,18 +69,23 @@ class PackDirectoryReader:
             return
         description = PackDescription(**result["description"])
         for reason in description.invalid:
-            log.error("skipped function in pack file %s: %s", file, reason)
+            _skip_tool(registry, f"skipped function in pack file {file}: {reason}")
         pack = PackFile(execute(file, content, digest))
         for tool in make_tools(pack, description, self._threads, "pack"):
             try:
                 registry.register(tool)
             except DuplicateTool as error:
-                log.error("skipped duplicate tool in pack file %s: %s", file, error)
+                _skip_tool(registry, f"skipped duplicate tool in pack file {file}: {error}")
 
 
 def _skip(registry: Registry, file: Path, reason: str) -> None:
     log.error("skipped pack file %r: %s", str(file), reason)
     registry.skipped[file.stem] = f"{file.name} was skipped: {reason}"
+
+
+def _skip_tool(registry: Registry, message: str) -> None:
+    log.error("%s", message)
+    registry.skipped_tools.append(message)
 
 
 def describe_shipped(package: str, path: Path, *, index: PackIndex, threads: Threads) -> Registry:

@@ -12,11 +12,10 @@ from mcp_types import jsonrpc_message_adapter
 
 from onetool.sources.mcp_servers.errors import ServerUnavailable
 
-from .line_buffer import LineBuffer, MessageTooLong
+from .message_gate import MessageGate, MessageLimits, MessageTooLong
 from .process import EXIT_TIMEOUT_S, exit_reason, has_exited, log_stderr, shorten_line, stop
 from .streams import SessionMessage, TransportStreams
 
-MAX_MESSAGE_BYTES = 64 * 2**20
 MAX_MALFORMED_BYTES = 16 * 2**20
 """Size of malformed output after which the server is stopped."""
 CHUNK_BYTES = 2**18
@@ -28,7 +27,7 @@ OnEnd = Callable[[str], None]
 
 @asynccontextmanager
 async def open_stdio(
-    start: Callable[[], Awaitable[Process]], log: logging.Logger, on_end: OnEnd
+    start: Callable[[], Awaitable[Process]], log: logging.Logger, on_end: OnEnd, limits: MessageLimits
 ) -> AsyncIterator[TransportStreams]:
     """Start a process and connect to it. The process is stopped when the block exits.
 
@@ -39,7 +38,7 @@ async def open_stdio(
     to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
-        asyncio.create_task(_MessageReader(process, to_session, log).read(on_end)),
+        asyncio.create_task(_MessageReader(process, to_session, log, limits).read(on_end)),
         asyncio.create_task(_write_messages(process, from_session)),
         asyncio.create_task(log_stderr(process, log)),
     ]
@@ -60,9 +59,11 @@ async def open_stdio(
 class _MessageReader:
     """Forwards messages from stdout to the session and skips malformed lines."""
 
-    def __init__(self, process: Process, to_session: ToSession, log: logging.Logger) -> None:
+    def __init__(
+        self, process: Process, to_session: ToSession, log: logging.Logger, limits: MessageLimits
+    ) -> None:
         self._process, self._to_session, self._log = process, to_session, log
-        self._lines = LineBuffer(MAX_MESSAGE_BYTES)
+        self._gate = MessageGate(limits)
         self._malformed_bytes = 0
 
     async def read(self, on_end: OnEnd) -> None:
@@ -82,9 +83,12 @@ class _MessageReader:
     async def _forward(self) -> None:
         stdout = self._process.stdout
         while stdout is not None and (chunk := await stdout.read(CHUNK_BYTES)):
-            for line in self._lines.feed(chunk):
-                if (message := self._parse(line)) is not None:
+            *ends, rest = chunk.split(b"\n")
+            for part in ends:
+                self._gate.feed(part)
+                if (message := self._parse(self._gate.finish())) is not None:
                     await self._to_session.send(message)
+            self._gate.feed(rest)
 
     def _parse(self, line: bytes) -> SessionMessage | None:
         if line.lstrip().startswith(b"{"):

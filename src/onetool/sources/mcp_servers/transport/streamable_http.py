@@ -2,8 +2,10 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
+import orjson
 from mcp.client.streamable_http import streamable_http_client
 
 from onetool.domain.text.json_text import encode
@@ -11,7 +13,8 @@ from onetool.sources.mcp_servers.errors import RequestNotSent, describe
 from onetool.sources.mcp_servers.oauth.bearer_transport import BearerTransport
 from onetool.sources.mcp_servers.oauth.config import OAuthConfig
 
-from .stdio import MAX_MESSAGE_BYTES
+from .limited_streams import LimitedEvents, LimitedJson
+from .message_gate import MessageLimits
 from .streams import TransportStreams
 
 NOT_SENT, TRANSPORT_FAILED = -32098, -32097
@@ -24,15 +27,17 @@ BAD_REQUEST, NOT_FOUND = 400, 404
 
 @asynccontextmanager
 async def open_http(
-    url: str, headers: Mapping[str, str], oauth: OAuthConfig | None = None
+    url: str, headers: Mapping[str, str], limits: MessageLimits, oauth: OAuthConfig | None = None
 ) -> AsyncIterator[TransportStreams]:
     """Connect to a URL, with the user's tokens if `oauth` is given."""
     timeout = httpx2.Timeout(CONNECT_TIMEOUT_S, read=None)  # calls have deadlines, event streams have none
     base: httpx2.AsyncBaseTransport = httpx2.AsyncHTTPTransport()
-    transport = ErrorResponseTransport(base if oauth is None else BearerTransport(base, oauth))
+    transport = ErrorResponseTransport(base if oauth is None else BearerTransport(base, oauth), limits)
     async with (
-        httpx2.AsyncClient(headers=dict(headers), timeout=timeout, transport=transport) as client,
-        streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
+        httpx2.AsyncClient(
+            headers={**headers, "Accept-Encoding": "identity"}, timeout=timeout, transport=transport
+        ) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=2 * limits.max_bytes) as streams,
     ):
         yield streams
 
@@ -40,8 +45,8 @@ async def open_http(
 class ErrorResponseTransport(httpx2.AsyncBaseTransport):
     """Turns transport errors into JSON-RPC error responses: an exception would end the whole session."""
 
-    def __init__(self, transport: httpx2.AsyncBaseTransport) -> None:
-        self._transport = transport
+    def __init__(self, transport: httpx2.AsyncBaseTransport, limits: MessageLimits) -> None:
+        self._transport, self._limits = transport, limits
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the server's response, limited in size, or a JSON-RPC error."""
@@ -51,42 +56,42 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
             return _error_response(NOT_SENT, describe(error))
         except httpx2.TransportError as error:
             return _error_response(TRANSPORT_FAILED, describe(error))
-        if response.status_code == NOT_FOUND and SESSION_HEADER in request.headers:
+        if problem := _problem(request, response):
             await response.aclose()
-            return _error_response(NOT_SENT, "the server no longer knows the session")
-        content_type = response.headers.get("content-type", "")
-        if request.method == "POST" and response.status_code >= BAD_REQUEST and "json" not in content_type:
-            await response.aclose()
-            reason = f"the server returned HTTP status {response.status_code}"
-            return _error_response(TRANSPORT_FAILED, reason)
-        if "json" in content_type and isinstance(response.stream, httpx2.AsyncByteStream):
-            response.stream = _CappedStream(response.stream)
+            return _error_response(*problem)
+        self._limit(request, response)
         return response
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
 
+    def _limit(self, request: httpx2.Request, response: httpx2.Response) -> None:
+        content_type = response.headers.get("content-type", "")
+        if not isinstance(response.stream, httpx2.AsyncByteStream):
+            return
+        if "json" in content_type:
+            response.stream = LimitedJson(response.stream, self._limits, _request_id(request))
+        elif "event-stream" in content_type:
+            response.stream = LimitedEvents(response.stream, self._limits)
 
-class _CappedStream(httpx2.AsyncByteStream):
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        try:
-            async for chunk in self._stream:
-                size += len(chunk)
-                if size > MAX_MESSAGE_BYTES:
-                    raise httpx2.StreamError(
-                        f"the server sent a message of more than {MAX_MESSAGE_BYTES} bytes"
-                    )
-                yield chunk
-        except httpx2.TransportError as error:
-            raise httpx2.StreamError(describe(error)) from error
+def _problem(request: httpx2.Request, response: httpx2.Response) -> tuple[int, str] | None:
+    """Return the JSON-RPC error of a response that cannot be used."""
+    if response.status_code == NOT_FOUND and SESSION_HEADER in request.headers:
+        return NOT_SENT, "the server no longer knows the session"
+    is_json = "json" in response.headers.get("content-type", "")
+    if request.method == "POST" and response.status_code >= BAD_REQUEST and not is_json:
+        return TRANSPORT_FAILED, f"the server returned HTTP status {response.status_code}"
+    if response.headers.get("content-encoding", "identity") != "identity":
+        return TRANSPORT_FAILED, "the server compressed its response unasked"
+    return None
 
-    async def aclose(self) -> None:
-        await self._stream.aclose()
+
+def _request_id(request: httpx2.Request) -> Any:
+    """Return the id of the JSON-RPC request, or None for other requests."""
+    message = orjson.loads(request.content) if request.content else None
+    return message.get("id") if isinstance(message, dict) else None
 
 
 def _error_response(code: int, message: str) -> httpx2.Response:

@@ -1,0 +1,87 @@
+"""Limits of messages from servers: counted while they arrive, whatever the pieces."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from onetool.sources.mcp_servers.transport.message_gate import (
+    MAX_FACTOR,
+    MESSAGE_TOO_LARGE,
+    MessageGate,
+    MessageLimits,
+    MessageTooLong,
+)
+from support.hypothesis_schemas import json_values
+
+
+def through_gate(message: bytes, *, size: int = 7, max_bytes: int = 10_000, max_values: int = 100) -> bytes:
+    gate = MessageGate(MessageLimits(max_bytes, max_values))
+    for start in range(0, len(message), size):
+        gate.feed(message[start : start + size])
+    return gate.finish()
+
+
+def response(result: object, **fields: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 5, "result": result} | fields).encode()
+
+
+def count_values(value: object) -> int:
+    """Return the number of values in a JSON value."""
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(count_values, children))
+
+
+@given(value=json_values(), size=st.integers(1, 50), ascii_only=st.booleans())
+def test_count_lies_between_the_values_and_twice_their_number(value, size, ascii_only):
+    """So a message within the limit always passes, and one of twice the limit never does."""
+    message = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    values = count_values(value)
+    assert through_gate(message, size=size, max_bytes=10**6, max_values=2 * values) == message
+    if values > 2:
+        rejected = through_gate(message, size=size, max_bytes=10**6, max_values=(values - 1) // 2)
+        assert rejected != message
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+@pytest.mark.parametrize("text", ["a,b" * 500, "[{," * 500, '\\"[' * 500, "\\" * 999, '"' * 500])
+def test_separators_in_strings_are_not_counted(text, size):
+    message = response([text, text])
+    assert through_gate(message, size=size, max_bytes=10**6) == message
+
+
+@pytest.mark.parametrize("id_", [5, "five"])
+@pytest.mark.parametrize("id_first", [True, False])
+def test_large_message_becomes_an_error_response_with_its_id(id_, id_first):
+    """An id inside of the result is not taken for it."""
+    result = {"id": 77, "values": [1] * 5_000, "other": {"id": 78}}
+    fields = {"jsonrpc": "2.0", "id": id_, "result": result}
+    message = fields if id_first else {"result": result, "jsonrpc": "2.0", "id": id_}
+    error = json.loads(through_gate(json.dumps(message).encode(), max_bytes=10**6))
+    assert (error["id"], error["error"]["code"]) == (id_, MESSAGE_TOO_LARGE)
+    assert "more than 100 values. Raise max_message_values" in error["error"]["message"]
+    error = json.loads(through_gate(json.dumps(message).encode(), max_values=10**6))
+    assert "more than 10,000 bytes. Raise max_message_bytes" in error["error"]["message"]
+
+
+def test_message_after_a_large_one_passes():
+    gate = MessageGate(MessageLimits(1_000, 10))
+    gate.feed(response([1] * 100))
+    assert b"error" in gate.finish()
+    gate.feed(b'"open')
+    assert gate.finish() == b'"open'
+    gate.feed(response([1]))
+    assert gate.finish() == response([1])
+
+
+def test_large_message_without_an_id_is_replaced_as_well():
+    assert json.loads(through_gate(json.dumps([1] * 1_000).encode()))["id"] is None
+
+
+def test_message_that_never_ends_is_an_error():
+    gate = MessageGate(MessageLimits(1_000, 10))
+    for _ in range(MAX_FACTOR):
+        gate.feed(b"x" * 1_000)
+    with pytest.raises(MessageTooLong, match="a message of more than 16000 bytes"):
+        gate.feed(b"x")
