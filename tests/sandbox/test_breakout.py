@@ -409,14 +409,23 @@ async def test_killed_worker_fails_only_its_run():
         assert (await ot.run("1 + 1")).data == 2
 
 
-@pytest.mark.parametrize(
-    "flood",
-    [
-        "while True:\n    demo.count()",
-        "import asyncio\nawait asyncio.gather(*[demo.count() for _ in range(9999)])",
-    ],
-)
-async def test_calls_stop_at_run_max_calls(flood):
+CALLS = {
+    "in order": "for _ in range({}):\n    demo.count()",
+    "gathered": "import asyncio\nawait asyncio.gather(*[demo.count() for _ in range({})])",
+    "awaited in order": "for _ in range({}):\n    await demo.count()",
+    "with errors caught": """
+for _ in range({}):
+    try:
+        demo.count()
+    except BaseException:
+        pass
+""",
+}
+
+
+@pytest.mark.parametrize("code", CALLS.values(), ids=CALLS)
+async def test_run_makes_exactly_run_max_calls(code):
+    """The code cannot catch the error of the next call, and its worker is free for the next run."""
     calls = []
 
     def count() -> int:
@@ -424,11 +433,22 @@ async def test_calls_stop_at_run_max_calls(flood):
         calls.append(1)
         return len(calls)
 
-    async with memory_runtime({"demo": [count]}, settings={"execution": LIMITS}) as ot:
-        result = await ot.run(flood)
-    assert not result.ok
-    assert "50" in result.error.message
-    assert len(calls) <= 50
+    settings = {"execution": LIMITS | {"max_concurrent_runs": 1}}
+    async with memory_runtime({"demo": [count]}, settings=settings) as ot:
+        assert (await ot.run(code.format(50))).ok
+        assert len(calls) == 50
+        result = await ot.run(code.format(51))
+        assert not result.ok
+        assert "more than 50 tool calls" in result.error.message
+        assert "execution.run_max_calls" in result.error.message
+        assert len(calls) <= 100  # gathered calls may be cancelled before they start
+        assert (await ot.run("1 + 1")).data == 2
+
+
+async def test_error_of_too_many_calls_names_the_line():
+    async with memory_runtime(settings={"execution": {"run_max_calls": 1}}) as ot:
+        result = await ot.run("x = 'ä'\nshell.pwd()\nx = 1\nshell.pwd()")
+    assert result.error.message.startswith("line 4:")
 
 
 @pytest.mark.parametrize("flood", ["print('x' * 10**7)", "for i in range(200_000):\n    print(i)"])
