@@ -151,6 +151,25 @@ def test_summary_is_used_if_the_events_are_missing(tmp_path):
     assert store.summarize(None).total().calls == 1
 
 
+def test_events_of_two_days_are_stored_together_or_not_at_all(tmp_path):
+    """The caller writes a failed batch again, so a day that was stored would count twice."""
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call(age=DAY)])
+    (first,) = tmp_path.iterdir()
+    content = first.read_bytes()
+    store.add([call()])
+    (second,) = set(tmp_path.iterdir()) - {first}
+    second.unlink()
+    second.mkdir()
+    batch = [call(), call(age=DAY)]
+    with pytest.raises(IsADirectoryError):
+        store.add(batch)
+    assert first.read_bytes() == content
+    second.rmdir()
+    store.add(batch)
+    assert store.summarize(None).total().calls == 3
+
+
 def test_counters_accumulate_per_tool_id(counters):
     """Calls of unknown tools are not counted."""
     assert counters.find(["id"]) == {}

@@ -1,10 +1,11 @@
 """Durable appends of whole lines to a file that several processes write."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from .atomic import PRIVATE, PRIVATE_DIR, sync_directory
+from .atomic import PRIVATE, make_private_dir, sync_directory
 from .lock import locked
 
 CHUNK_BYTES = 64 * 1024
@@ -17,18 +18,37 @@ def append_lines(path: Path, lines: bytes, *, is_torn: Callable[[bytes], bool]) 
     that line, it is incomplete and is removed; its writer never got an acknowledgment. Otherwise it gets the
     missing newline.
     """
-    path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-    is_new = not path.exists()
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags, PRIVATE)
+    append_files({path: lines}, is_torn=is_torn)
+
+
+def append_files(lines: Mapping[Path, bytes], *, is_torn: Callable[[bytes], bool]) -> None:
+    """Append lines to several files like `append_lines`. If one of them fails, none is changed."""
+    new = [path for path in lines if not path.exists()]
+    sizes: dict[int, int] = {}
+    with ExitStack() as files:
+        try:
+            for path in sorted(lines):  # in the same order in every process, so that locks cannot deadlock
+                descriptor = files.enter_context(_open_locked(path))
+                missing_newline = _repair(descriptor, is_torn)
+                sizes[descriptor] = os.fstat(descriptor).st_size
+                _write(descriptor, missing_newline + lines[path])
+        except OSError:  # probably a full disk
+            for descriptor, size in sizes.items():
+                os.ftruncate(descriptor, size)
+            raise
+    for directory in {path.parent for path in new}:
+        sync_directory(directory)
+
+
+@contextmanager
+def _open_locked(path: Path) -> Iterator[int]:
+    make_private_dir(path.parent)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), PRIVATE)
     try:
         with locked(descriptor):
-            lines = _repair(descriptor, is_torn) + lines
-            _write(descriptor, lines)
+            yield descriptor
     finally:
         os.close(descriptor)
-    if is_new:
-        sync_directory(path.parent)
 
 
 def _repair(descriptor: int, is_torn: Callable[[bytes], bool]) -> bytes:
@@ -55,11 +75,6 @@ def _unterminated_line(descriptor: int, size: int) -> bytes:
 
 
 def _write(descriptor: int, lines: bytes) -> None:
-    size_before = os.fstat(descriptor).st_size
-    try:
-        while lines:
-            lines = lines[os.write(descriptor, lines) :]
-        os.fsync(descriptor)
-    except OSError:  # probably a full disk: leave no partial line
-        os.ftruncate(descriptor, size_before)
-        raise
+    while lines:
+        lines = lines[os.write(descriptor, lines) :]
+    os.fsync(descriptor)

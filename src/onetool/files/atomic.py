@@ -8,6 +8,15 @@ PRIVATE = 0o600
 PRIVATE_DIR = 0o700
 
 
+def make_private_dir(path: Path) -> None:
+    """Create a directory and its missing parents, all of them accessible only to the user."""
+    try:
+        path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+    except FileNotFoundError:
+        make_private_dir(path.parent)
+        path.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+
+
 def write_atomic(
     path: Path, content: bytes, *, mode: int = PRIVATE, make_parents: bool = True, durable: bool = True
 ) -> None:
@@ -16,7 +25,7 @@ def write_atomic(
     durable: wait until the content is on disk. Not needed for what can be rebuilt from other files.
     """
     if make_parents:
-        path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        make_private_dir(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _create(temporary, content, mode, durable)
@@ -30,7 +39,7 @@ def write_atomic(
 
 def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     """Create a file with this content, atomically. Return False if the file exists."""
-    path.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+    make_private_dir(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         _create(temporary, content, mode)

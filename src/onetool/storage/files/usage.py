@@ -3,17 +3,17 @@
 import logging
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from onetool.domain.usage.events import DAY, CallEvent, Event, TokenSaving, UsageSummary
-from onetool.files.append import append_lines
+from onetool.files.append import append_files
 from onetool.files.atomic import write_atomic
 
 log = logging.getLogger(__name__)
@@ -33,12 +33,12 @@ class FileUsage:
         self._folder, self._now = folder, now
 
     def add(self, events: Sequence[Event]) -> None:
-        """Append events to the files of their days. Durable on return."""
-        for day, day_events in groupby(
-            sorted(events, key=lambda event: event.at), lambda event: _day(event.at)
-        ):
-            lines = b"".join(map(_to_line, day_events))
-            append_lines(self._events_file(day), lines, is_torn=lambda last: _parse_event(last) is None)
+        """Append events to the files of their days: all of them, or none if a file cannot be written."""
+        days: defaultdict[Path, list[bytes]] = defaultdict(list)
+        for event in events:
+            days[self._events_file(_day(event.at))].append(_to_line(event))
+        lines = {file: b"".join(day_lines) for file, day_lines in days.items()}
+        append_files(lines, is_torn=lambda last: _parse_event(last) is None)
 
     def summarize(self, since: float | None) -> UsageSummary:
         """Summarize the events since `since`, or all events."""
