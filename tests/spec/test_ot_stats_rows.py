@@ -376,6 +376,31 @@ async def test_report_is_not_written_to_a_forbidden_path(output, tmp_path):
     assert snapshot(tmp_path) == before
 
 
+@pytest.mark.spec("OT-43", "OT-44")
+@pytest.mark.parametrize("cwd", ["/", "~"])
+def test_report_goes_to_the_reports_directory_if_the_working_directory_is_not_allowed(cwd, home, monkeypatch):
+    """MCP clients often start OneTool there. Only reports are replaced."""
+    user = home.root / "user"
+    user.mkdir()
+    monkeypatch.setenv("HOME", str(user))
+    reports = home.root / "data" / "reports"
+    folder = user if cwd == "~" else Path(cwd)
+    for _ in range(2):
+        done = onetool("tools", "invoke", "ot.stats", "--args", '{"output": "stats.html"}', cwd=folder)
+        assert done.returncode == 0, done
+        shown = json.loads(done.stdout)["data"]
+        assert Path(shown["html_report"]).resolve() == (reports / "stats.html").resolve()
+        assert "<html" in (reports / "stats.html").read_text(encoding="utf-8")
+    (reports / "mine.html").write_text("<html>mine</html>")
+    before = snapshot(home.root / "data" / "reports")
+    for output in ("mine.html", "../out.html", "sub/stats.html", "..", "/new.html", "a\0.html", "stats.txt"):
+        done = onetool("tools", "invoke", "ot.stats", "--args", json.dumps({"output": output}), cwd=folder)
+        assert done.returncode == 1, done
+        assert f"Error: Cannot write to '{output}': " in json.loads(done.stdout)["data"]
+    assert snapshot(reports) == before
+    assert list(user.iterdir()) == []
+
+
 @pytest.mark.spec("OT-45")
 async def test_disabled_stats_return_an_error_and_count_nothing(tmp_path):
     usage = MemoryUsage()

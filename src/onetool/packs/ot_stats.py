@@ -5,7 +5,7 @@ from typing import Any
 
 from onetool.domain.usage.events import PERIODS, UsageSummary, summarize
 from onetool.domain.usage.html_report import REPORT_MARKER, HtmlReport
-from onetool.sdk import ErrorText, YamlMap, get_config, usage, write_allowed
+from onetool.sdk import ErrorText, YamlMap, get_config, usage, write_report
 
 pack = "ot"
 
@@ -19,7 +19,8 @@ def stats(period: str = "all", tool: str | None = None, output: str | None = Non
     Args:
         period: `day`, `week`, `month` (the last 24 hours, 7 days, 30 days) or `all`.
         tool: Include only this tool.
-        output: Path of an HTML report to write; must end in .html.
+        output: Path of an HTML report to write; must end in .html. If the working directory is not allowed, a
+            file name is written to OneTool's reports directory.
 
     Returns:
         total_calls, success_rate (0 to 100), context_saved (tokens), time_saved_ms, tools; html_report.
@@ -56,4 +57,4 @@ def _write_report(output: str, summary: UsageSummary, period: str, tool: str | N
         round_trip_ms=get_config("stats.round_trip_ms"),
     )
     content = report.html().encode("utf-8", "replace")
-    return str(write_allowed(output, content, may_replace=lambda head: REPORT_MARKER.encode() in head))
+    return str(write_report(output, content, may_replace=lambda head: REPORT_MARKER.encode() in head))

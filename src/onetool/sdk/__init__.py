@@ -16,7 +16,7 @@ from .markdown import html_to_markdown
 from .models import ask_model
 from .notifications import publish
 from .packs import get_pack
-from .paths import allowed_path, open_allowed, working_directory, write_allowed
+from .paths import allowed_path, open_allowed, working_directory, write_allowed, write_report
 from .progress import report_progress
 from .secrets import api_headers, get_secret, lazy_client
 from .span import LogSpan
@@ -62,4 +62,5 @@ __all__ = [
     "version",
     "working_directory",
     "write_allowed",
+    "write_report",
 ]

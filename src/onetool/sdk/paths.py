@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from onetool.files.atomic import PRIVATE, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.runtime.active_call import current_call
 from onetool.settings.paths import PROJECT_DIR
 
@@ -66,8 +66,7 @@ def write_allowed(
     old_mode = None
     if real.parent.is_dir() and real.exists():
         with open_allowed(path) as file:
-            if not may_replace(file.read(HEAD_BYTES)):
-                raise FileExistsError(errno.EEXIST, "the file exists and was not written by OneTool")
+            _check_replaceable(file, may_replace)
             old_mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
         if not os.access(real, os.W_OK):
             raise PermissionError(f"{path!r} is read-only.")
@@ -77,9 +76,46 @@ def write_allowed(
     return real
 
 
+def write_report(path: str, content: bytes, *, may_replace: Callable[[bytes], bool]) -> Path:
+    """Write a file like `write_allowed`, and return its path.
+
+    If the working directory is not allowed, a plain file name is written to the reports directory instead.
+
+    Raises:
+        PermissionError: The path is not allowed.
+        FileExistsError: `may_replace` returned False.
+        OSError: The file cannot be written.
+    """
+    if Path(path).name != path or _is_allowed("."):
+        return write_allowed(path, content, may_replace=may_replace)
+    reports = current_call().runtime.state.configuration.paths.reports
+    make_private_dir(reports)
+    file = _resolve(str(reports / path))
+    if file.parent != reports.resolve():
+        raise PermissionError(f"{path!r} is outside {reports}.")
+    if file.exists():
+        with file.open("rb") as old:
+            _check_replaceable(old, may_replace)
+    write_atomic(file, content)
+    return file
+
+
 def working_directory() -> Path:
     """Return the directory that relative paths are resolved against."""
     return current_call().runtime.state.configuration.paths.cwd
+
+
+def _is_allowed(path: str) -> bool:
+    try:
+        allowed_path(path)
+    except PermissionError:
+        return False
+    return True
+
+
+def _check_replaceable(file: BinaryIO, may_replace: Callable[[bytes], bool]) -> None:
+    if not may_replace(file.read(HEAD_BYTES)):
+        raise FileExistsError(errno.EEXIST, "the file exists and was not written by OneTool")
 
 
 def _check_opened(path: str, opened: os.stat_result) -> None:

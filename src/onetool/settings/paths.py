@@ -40,6 +40,11 @@ class Paths:
         """The file with the name of the default chat model provider."""
         return self.data / "provider"
 
+    @property
+    def reports(self) -> Path:
+        """The directory of reports that cannot be written to the working directory."""
+        return self.data / "reports"
+
     def model_dir(self, configured: str | None) -> Path:
         """Return the directory of the embedding model: the configured one, or `model` in `data`."""
         return self.cwd / Path(configured).expanduser() if configured else self.data / "model"
