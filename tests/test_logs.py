@@ -1,5 +1,6 @@
 """Logging: redacted JSON lines, written by a background thread."""
 
+import errno
 import json
 import logging
 import os
@@ -66,6 +67,32 @@ def test_full_log_file_is_rotated(tmp_path, log):
         file.append(f"{number} {'x' * 400}\n".encode())
     assert path.stat().st_size < 1000
     assert (tmp_path / "log.1.jsonl").exists()
+
+
+def test_split_write_is_completed(tmp_path, monkeypatch):
+    """The system may write less than requested, for instance on a nearly full disk."""
+    write, file = os.write, RotatingFile(tmp_path / "log.jsonl", 1000)
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:10]))
+    file.append(b'{"message": "longer than ten bytes"}\n')
+    assert read_records(tmp_path / "log.jsonl") == [{"message": "longer than ten bytes"}]
+
+
+def test_line_after_an_incomplete_one_is_valid(tmp_path, monkeypatch):
+    """The disk is full in the middle of a line."""
+    write, sizes, file = os.write, [10, 0], RotatingFile(tmp_path / "log.jsonl", 1000)
+
+    def write_or_fail(descriptor, content):
+        size = sizes.pop(0)
+        if not size:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, content[:size])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", write_or_fail)
+        with pytest.raises(OSError, match="No space"):
+            file.append(b'{"message": "lost"}\n')
+    file.append(b'{"message": "stored"}\n')
+    assert (tmp_path / "log.jsonl").read_bytes() == b'{"message"\n{"message": "stored"}\n'
 
 
 def test_concurrent_processes_write_whole_lines(tmp_path):

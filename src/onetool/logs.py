@@ -31,13 +31,22 @@ class RotatingFile:
 
     def __init__(self, path: Path, max_bytes: int) -> None:
         self._path, self._max_bytes = path, max_bytes
+        self._is_torn = False
 
     def append(self, lines: bytes) -> None:
-        """Append whole lines with one write, so that lines of other processes do not mix with them."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        """Append whole lines with one write, so that lines of other processes do not mix with them.
+
+        Only a nearly full disk splits the write. If the rest fails too, the next lines start on a new line.
+        """
+        missing = [folder for folder in self._path.parents if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(descriptor, lines)
+            lines = b"\n" + lines if self._is_torn else lines
+            while lines:
+                lines = lines[os.write(descriptor, lines) :]
+                self._is_torn = bool(lines)
             status = os.fstat(descriptor)
         finally:
             os.close(descriptor)

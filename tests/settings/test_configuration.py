@@ -227,3 +227,31 @@ def test_any_content_loads_or_raises_a_settings_error(tmp_path_factory, text):
     except SettingsError as error:
         unlocated = [line for line in str(error).splitlines() if not line.startswith(f"{file}:")]
         assert not unlocated
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("name", ["onetool.yaml", "prompts.yaml"])
+def test_file_that_other_users_can_change_is_rejected(home, name):
+    """It could start programs and open hosts."""
+    file = home.write(name, "", mode=0o666)
+    with pytest.raises(SettingsError, match=f"{file}: other users can change this file"):
+        load(home)
+    file.chmod(0o644)
+    load(home)
+    if os.getuid() == 0:
+        os.chown(file, 12345, 0)
+        with pytest.raises(SettingsError, match=f"{file}: the file belongs to another user"):
+            load(home)
+
+
+@pytest.mark.linux
+def test_trust_record_that_other_users_can_change_is_rejected(home):
+    project = home.cwd / ".onetool"
+    project.mkdir()
+    (project / "onetool.yaml").write_text("aliases: {a: b.c}\n")
+    trust(home)
+    assert load(home).settings.aliases == {"a": "b.c"}
+    (record,) = (home.state / "trust").iterdir()
+    record.chmod(0o666)
+    with pytest.raises(SettingsError, match=f"{record}: other users can change this file"):
+        load(home)

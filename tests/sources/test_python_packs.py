@@ -152,6 +152,22 @@ async def test_reason_of_a_skipped_pack_is_reported(home):
     assert "SyntaxError" in health.skipped["bad"]
 
 
+@pytest.mark.linux
+async def test_pack_that_other_users_can_change_is_skipped(home):
+    """The other packs are loaded, and health reports what to do."""
+    file = home.write("tools/bad.py", "def f() -> int:\n    return 1\n", mode=0o666)
+    home.write("tools/good.py", GOOD)
+    paths = find_paths(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        caller = Caller(interface="python")
+        missing = await runtime.call_tool("bad.f", {}, caller, "python")
+        assert (await runtime.call_tool("good.later", {"n": 1}, caller, "python")).data == 2
+        health = await check_health(runtime.state, runtime.threads)
+    assert not missing.ok
+    assert f"chmod go-w {file}" in missing.error.message
+    assert f"chmod go-w {file}" in health.skipped["bad"]
+
+
 async def test_binary_file_is_rejected(tmp_path):
     assert "UTF-8" in (await PackInspector().inspect(tmp_path / "x.py", b"\xff\xfe"))["error"]
 

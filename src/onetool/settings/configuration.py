@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.files.own_files import read_own_file
 from onetool.files.yaml_document import KeyPath, YamlDocument
 
 from .paths import Paths
@@ -33,7 +34,8 @@ class PackDirectory:
 
     path: Path
     read: Read
-    """Reads a pack file. Returns None for a file that is missing or not trusted."""
+    """Reads a pack file. Returns None for a file that is missing or not trusted. Raises SettingsError for one
+    that cannot be read or that other users can change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
     """Read the user's files and merge the project's over them: maps merge by key, lists replace.
 
     Raises:
-        SettingsError: A file is invalid. The message has one line per problem, with file, line and key.
+        SettingsError: A file is invalid, or other users can change it. The message has one line per problem,
+            with file, line and key.
     """
     trust = _load_trust(paths)
     read_project = trust.read if trust else None
@@ -160,7 +163,7 @@ def _merge_documents(kind: type[T], documents: Sequence[YamlDocument]) -> T:
 
 def _read_file(file: Path) -> bytes | None:
     try:
-        return file.read_bytes()
+        return read_own_file(file)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -10,6 +10,7 @@ from typing import Any
 from onetool.domain.chat.providers import PROVIDERS
 from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.redaction import Redactor
+from onetool.files.own_files import check_owner
 
 FORMAT = "Write NAME: value, or NAME: {value: ..., hosts: [...]}."
 
@@ -81,8 +82,7 @@ def _check_private(file: Path, status: os.stat_result) -> None:
         raise SettingsError(
             f"{file}: other users can read this file (mode {mode:04o}). Run: chmod 600 {file}"
         )
-    if status.st_uid not in (os.getuid(), 0):
-        raise SettingsError(f"{file}: the file belongs to another user. Change its owner to yourself.")
+    check_owner(file, status)
 
 
 def _secret(location: str, name: Any, raw: Any, env: Mapping[str, str]) -> Secret:

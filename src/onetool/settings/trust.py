@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 
 from onetool.files.atomic import write_atomic
+from onetool.files.own_files import read_own_file
 
 MAX_BYTES = 1_000_000
 PROJECT_FILES = ("onetool.yaml", "prompts.yaml", "tools/*.py")
@@ -64,9 +65,13 @@ def project_files(project: Path) -> list[Path]:
 
 
 def load_trust(state: Path, project: Path) -> Trust:
-    """Load the trust record of a project. A missing or corrupt record trusts nothing."""
+    """Load the trust record of a project. A missing or corrupt record trusts nothing.
+
+    Raises:
+        SettingsError: Other users can change the record.
+    """
     try:
-        record = orjson.loads(_record_file(state, project).read_bytes())
+        record = orjson.loads(read_own_file(_record_file(state, project)))
         hashes = {str(name): str(hash) for name, hash in record["files"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         hashes = {}

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from onetool.domain.errors import SettingsError
-from onetool.files.atomic import PRIVATE, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.files.lock import locked
 from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE, check_settings
 from onetool.settings.yaml_editor import set_secret
@@ -82,7 +82,7 @@ def _exclusive() -> Iterator[None]:
         TimeoutError: Another command holds the lock.
     """
     lock = current_paths().state / "settings.lock"
-    lock.parent.mkdir(parents=True, exist_ok=True)
+    make_private_dir(lock.parent)
     with ExitStack() as stack:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, PRIVATE)
         stack.callback(os.close, descriptor)

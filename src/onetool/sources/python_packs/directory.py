@@ -7,7 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from onetool.domain.errors import DuplicateTool
+from onetool.domain.errors import DuplicateTool, SettingsError
 from onetool.domain.tools.registry import Registry
 from onetool.files.fingerprint import fingerprint
 from onetool.threads import Threads
@@ -42,9 +42,13 @@ class PackDirectoryReader:
         registry = Registry()
         inspector = PackInspector()
         try:
-            for file, content in await self._threads.run(self._read_files):
+            for file in await self._threads.run(self._files):
                 try:
-                    await self._add(registry, inspector, file, content)
+                    content = await self._threads.run(self._read, file)
+                    if content is not None:
+                        await self._add(registry, inspector, file, content)
+                except SettingsError as error:
+                    _skip(registry, file, str(error))
                 except Exception as error:  # noqa: BLE001 - an invalid file must not affect the others
                     _skip(registry, file, f"{type(error).__name__}: {error}")
         finally:
@@ -52,11 +56,9 @@ class PackDirectoryReader:
         await self._threads.run(self._index.save)
         return registry
 
-    def _read_files(self) -> list[tuple[Path, bytes]]:
+    def _files(self) -> list[Path]:
         candidates = self._path.glob("*.py")
-        files = sorted(file for file in candidates if not file.name.startswith("_") and file.is_file())
-        contents = ((file, self._read(file)) for file in files)
-        return [(file, content) for file, content in contents if content is not None]
+        return sorted(file for file in candidates if not file.name.startswith("_") and file.is_file())
 
     async def _add(self, registry: Registry, inspector: PackInspector, file: Path, content: bytes) -> None:
         digest = sha256(content).hexdigest()

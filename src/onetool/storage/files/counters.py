@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from onetool.domain.usage.events import CallCounter, CallEvent, count_calls
-from onetool.files.atomic import PRIVATE_DIR
 from onetool.files.corrupt_files import move_corrupt_file
+from onetool.files.sqlite_files import connect_private
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -70,8 +70,7 @@ class FileCounters:
             return self._open(use)
 
     def _open(self, use: Callable[[sqlite3.Connection], T]) -> T:
-        self._file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self._file, timeout=TIMEOUT_S)) as connection:
+        with closing(connect_private(self._file, TIMEOUT_S)) as connection:
             connection.execute("pragma journal_mode = wal")
             connection.execute(TABLE)
             return use(connection)

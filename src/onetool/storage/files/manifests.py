@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from onetool.domain.servers.manifest import ServerManifest
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.fingerprint import fingerprint
 from onetool.files.lock import locked
@@ -41,7 +41,7 @@ class FileManifests:
     ) -> ServerManifest:
         """Replace the manifest with what `change` returns. Durable on return."""
         file = self._file(server)
-        file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        make_private_dir(file.parent)
         descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
         try:
             with locked(descriptor):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import orjson
 
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.files.fingerprint import fingerprint
 from onetool.files.lock import locked
 
@@ -37,7 +37,7 @@ class FileToggles:
 
     def set(self, id: str, is_enabled: bool) -> None:
         """Set a flag. Durable on return."""
-        self._file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        make_private_dir(self._file.parent)
         descriptor = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
         try:
             with locked(descriptor):

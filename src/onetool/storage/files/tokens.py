@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR, sync_directory, write_atomic
+from onetool.files.atomic import PRIVATE, PRIVATE_DIR, make_private_dir, sync_directory, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.lock import locked
 
@@ -37,7 +37,7 @@ class FileTokens:
 
     def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
         """Replace the stored tokens with what `change` returns; None deletes them. Durable on return."""
-        self._folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+        make_private_dir(self._folder)
         self._folder.chmod(PRIVATE_DIR)  # an existing directory may have other permissions
         file = self._file(server)
         descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)

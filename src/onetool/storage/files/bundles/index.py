@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from onetool.files.atomic import PRIVATE_DIR
 from onetool.files.corrupt_files import move_corrupt_file
+from onetool.files.sqlite_files import connect_private
 
 from .queries import IndexQueries
 
@@ -65,7 +65,6 @@ class BundleIndex:
 
     def ensure(self) -> bool:
         """Create missing tables. Return whether the index is new and must be filled."""
-        self._file.parent.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
         try:
             return self._create_tables()
         except sqlite3.OperationalError:  # locked, or the disk is full: the file is intact
@@ -96,13 +95,13 @@ class BundleIndex:
     def _open_idle(self) -> None:
         with self._idle_lock:
             if self._close_idle is _no_connection:
-                idle = sqlite3.connect(self._file, timeout=TIMEOUT_S, check_same_thread=False)
+                idle = connect_private(self._file, TIMEOUT_S, check_same_thread=False)
                 self._close_idle = weakref.finalize(self, idle.close)
                 idle.execute("select 1 from sqlite_master").fetchone()  # SQLite opens the log on first use
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
-        with closing(sqlite3.connect(self._file, timeout=TIMEOUT_S)) as connection:
+        with closing(connect_private(self._file, TIMEOUT_S)) as connection:
             connection.execute("pragma synchronous = normal")
             yield connection
 

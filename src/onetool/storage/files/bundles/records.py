@@ -22,7 +22,7 @@ from typing import Any
 import orjson
 
 from onetool.domain.bundles.bundle import SCHEMA_VERSION, Bundle, ToolKey, ToolVersion
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.fingerprint import fingerprint
 from onetool.files.lock import locked
@@ -51,7 +51,7 @@ class BundleRecords:
     def remove_bundle(self, bundle_id: str) -> None:
         """Delete a bundle and everything in its directory. Atomic: it is renamed first, then deleted."""
         trash = self.folder / TRASH
-        trash.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        make_private_dir(trash)
         self.bundle_dir(bundle_id).rename(trash / f"{bundle_id}-{secrets.token_hex(4)}")
         self.empty_trash()
 
@@ -121,7 +121,7 @@ class BundleRecords:
         """
         folder = self.bundle_dir(bundle_id)
         while True:
-            folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+            make_private_dir(folder)
             try:
                 descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, PRIVATE)
             except FileNotFoundError:  # the directory was deleted in the meantime

@@ -23,7 +23,7 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.page import Page
 from onetool.domain.search.matching import closest_words, split_words
-from onetool.files.atomic import PRIVATE, PRIVATE_DIR
+from onetool.files.atomic import PRIVATE, make_private_dir
 from onetool.files.fingerprint import fingerprint
 
 from .index import BundleIndex
@@ -230,7 +230,7 @@ class FileBundles:
     def _transaction(self, bundle_id: str) -> Iterator[IndexQueries]:
         """Change the files and rows of a locked bundle."""
         marker = self._sync.pending_marker(bundle_id)
-        marker.parent.mkdir(mode=PRIVATE_DIR, exist_ok=True)
+        make_private_dir(marker.parent)
         marker.touch(mode=PRIVATE)
         try:
             with self._index.open(writing=True) as rows:
@@ -253,7 +253,7 @@ class FileBundles:
             return
         with self._open_lock:
             if not self._is_open or not self._index.exists():
-                self._folder.mkdir(mode=PRIVATE_DIR, parents=True, exist_ok=True)
+                make_private_dir(self._folder)
                 self._index.ensure()
                 self._sync.sync()
                 self._is_open = True

@@ -1,0 +1,77 @@
+"""Everything that OneTool writes is private to the user, whatever the umask."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from onetool.domain.servers.manifest import ServerManifest
+from onetool.files.atomic import make_private_dir, write_atomic, write_new
+from onetool.storage.files.manifests import FileManifests
+from onetool.storage.files.toggles import FileToggles
+from onetool.storage.files.tokens import FileTokens
+from support.cli_process import TIMEOUT_S
+
+pytestmark = pytest.mark.linux
+
+COMMANDS = (
+    ["init", "--yes"],
+    ["auth", "login", "openai"],
+    ["servers", "add", "gh", "--url", "https://example.com/mcp"],
+    ["bundles", "import", "openapi", "api.json"],
+    ["run", "'x' * 60_000"],
+    ["ask", "--provider", "scripted", "--session", "s", "What time is it?"],
+    ["stats", "--output", "report.html"],
+)
+EMPTY = ServerManifest(listed_at=0.0, tools=(), pins={})
+API = """{"openapi": "3.1.0", "info": {"title": "Weather", "version": "1"}, "servers": [{"url": "https://a.example"}],
+"paths": {"/now": {"get": {"operationId": "now", "responses": {"200": {"description": "ok"}}}}}}"""
+
+
+def public_paths(root: Path) -> dict[str, str]:
+    """Return every path below a directory that other users can access, with its mode."""
+    modes = {path: stat.S_IMODE(path.lstat().st_mode) for path in root.rglob("*")}
+    return {str(path): f"{mode:04o}" for path, mode in modes.items() if mode & 0o077}
+
+
+def test_every_file_and_directory_is_private(tmp_path):
+    """New parents of the user's directories and the files of SQLite included."""
+    home, work = tmp_path / "home", tmp_path / "home" / "work"
+    work.mkdir(parents=True, mode=0o700)
+    (work / "api.json").write_text(API)
+    (work / "api.json").chmod(0o600)
+    env = {key: value for key, value in os.environ.items() if not key.startswith(("ONETOOL_", "XDG_"))}
+    env |= {f"XDG_{kind}_HOME": str(home / "new" / kind.lower()) for kind in ("CONFIG", "DATA", "STATE")}
+    for command in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "onetool", *command],
+            umask=0,
+            env=env,
+            cwd=work,
+            input="sk-test\n",
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+        )
+        assert done.returncode == 0, done
+    written = {path.name for path in home.rglob("*")}
+    assert written >= {"onetool.yaml", "secrets.yaml", "onetool.jsonl", "packs.json", "report.html"}
+    assert written >= {"counters.sqlite3", "index.sqlite3", "s.jsonl", "usage", "results", "bundles"}
+    assert public_paths(home) == {}
+
+
+def test_stores_of_servers_and_toggles_are_private(tmp_path):
+    before = os.umask(0)
+    try:
+        FileManifests(tmp_path / "a" / "servers").change("gh", lambda _: EMPTY)
+        FileTokens(tmp_path / "b" / "logins").change("gh", lambda _: "{}")
+        FileToggles(tmp_path / "c" / "bundles" / "toggles.json").set("id", False)
+        write_atomic(tmp_path / "d" / "e" / "f", b"")
+        write_new(tmp_path / "g" / "h" / "i", b"")
+        make_private_dir(tmp_path / "j" / "k")
+    finally:
+        os.umask(before)
+    assert public_paths(tmp_path) == {}
