@@ -151,7 +151,7 @@ class Operations:
         await self._runtime.state.bundles.list_tools(self._all, None, 25)
 
     async def _search(self) -> None:
-        await self._runtime.state.bundles.search(next(self._queries), self._all)
+        await self._runtime.state.bundles.search(next(self._queries), self._all, None, 25)
 
     async def _find(self) -> None:
         await self._succeeds("ot.find", query=next(self._queries))

@@ -1,5 +1,7 @@
 """Operations on bundles, as every interface uses them."""
 
+from dataclasses import replace
+
 import pytest
 from uuid_utils.compat import uuid7
 
@@ -10,6 +12,7 @@ from onetool.domain.bundles.bundle import (
     BundleNotFound,
     InvalidBundle,
     ReadOnlyBundle,
+    StoredTool,
 )
 from onetool.domain.bundles.page_tokens import MAX_LENGTH, read_token, write_token
 from onetool.testing import memory_runtime
@@ -179,8 +182,61 @@ async def test_stored_tool_with_a_registered_function_is_found():
         await bundles.put_tool((mine.id, "a", "v1"), PYTHON)
         stored = await bundles.tool((mine.id, "a", "v1"))
         assert await bundles.disabled_reason(stored) == ""
-        assert [tool.name for tool in await bundles.search("a", BundleFilter())][:1] == ["mine.a"]
-        assert await bundles.search("...", BundleFilter()) == []
+        assert [tool.name for tool in await search(bundles, "a")][:1] == ["mine.a"]
+        assert await search(bundles, "...") == []
+
+
+async def search(bundles, query: str, page_size: int = 256) -> list[StoredTool]:
+    """Return all matches, read page by page."""
+    page = await bundles.search(query, BundleFilter(), None, page_size)
+    found = list(page.items)
+    while page.next:
+        assert len(page.items) == page_size
+        page = await bundles.search(query, BundleFilter(), page.next, page_size)
+        assert page.items
+        found += page.items
+    return found
+
+
+def wombat_count() -> int:
+    """Count the animals."""
+    return 1
+
+
+def seen() -> int:
+    """Count marsupials such as a wombat."""
+    return 1
+
+
+@pytest.mark.parametrize("page_size", [1, 3, 7, 256])
+async def test_pages_of_a_search_merge_packs_and_stored_tools(page_size):
+    """Tools whose function is missing count as disabled and leave no gap."""
+    async with memory_runtime({"zoo": [wombat_count, seen]}) as ot:
+        bundles = ot.runtime.state.bundles
+        mine = await new_bundle(bundles)
+        for number in range(12):
+            await bundles.put_tool((mine.id, f"wombat-{number}", "v1"), PYTHON)
+            tool = (await bundles.tool((mine.id, f"wombat-{number}", "v1"))).tool
+            missing = {"id": str(uuid7()), "version": "missing", "python_impl": {"func": "gone.away"}}
+            await bundles.add_tool(replace(tool, **missing), lambda bundle: None)
+        names = [tool.name for tool in await search(bundles, "wombat", page_size)]
+    assert names == [
+        *(f"mine.wombat_{number}" for number in range(11, -1, -1)),
+        "zoo.wombat_count",
+        "zoo.seen",
+    ]
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 256])
+async def test_matches_by_meaning_follow_few_matches_by_words(page_size):
+    """On any page. None is repeated."""
+    async with memory_runtime({"zoo": [wombat_count, seen]}) as ot:
+        bundles = ot.runtime.state.bundles
+        names = [tool.name for tool in await search(bundles, "counting wombats", page_size)]
+        one_page = [tool.name for tool in await search(bundles, "counting wombats")]
+    assert names == one_page
+    assert {"zoo.wombat_count", "zoo.seen"} <= set(names)
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,14 @@ def book(hotel: str) -> str:
     return hotel
 
 
+async def search(ot, query: str):
+    return (await ot.runtime.state.bundles.search(query, BundleFilter(), None, 100)).items
+
+
 async def test_search_finds_a_tool_by_its_description():
     """No word of the query is in the tool's name."""
     async with memory_runtime(packs={"travel": [book]}) as ot:
-        matches = await ot.runtime.state.bundles.search("I need rooms tonight", BundleFilter())
+        matches = await search(ot, "I need rooms tonight")
         assert matches[0].name == "travel.book"
         assert len({match.tool.id for match in matches}) == len(matches)
         assert "travel.book" in (await ot.call("ot.find", query="I need rooms tonight")).data
@@ -20,10 +24,10 @@ async def test_search_finds_a_tool_by_its_description():
 
 async def test_search_without_a_match_is_empty():
     async with memory_runtime() as ot:
-        assert await ot.runtime.state.bundles.search("qqqq zzzz", BundleFilter()) == []
+        assert await search(ot, "qqqq zzzz") == []
 
 
 async def test_very_large_catalog_is_not_indexed_for_a_search(monkeypatch):
     monkeypatch.setattr("onetool.catalog.tool_search.MAX_INDEXED", 0)
     async with memory_runtime(packs={"travel": [book]}) as ot:
-        assert await ot.runtime.state.bundles.search("I need rooms tonight", BundleFilter()) == []
+        assert await search(ot, "I need rooms tonight") == []

@@ -18,6 +18,7 @@ import httpx2
 import pytest
 
 import onetool
+from onetool.domain.bundles.page_tokens import write_token
 from support.rest_process import (
     BLOCK_NETWORK,
     PROBES,
@@ -843,6 +844,9 @@ def test_search_requires_a_query_and_returns_pages(search_server: RestProcess, p
     for size in range(1, len(found) + 1):
         pages = search_server.list_pages(path, q=word, pageSize=str(size))
         assert pages == [found[start : start + size] for start in range(0, len(found), size)]
+    for after in ("nonsense", "9|a|b"):
+        token = write_token({"kind": "search", "q": word, "off": False, "after": after, "size": 5})
+        problem_of(search_server.client.get(path, params={"q": word, "pageToken": token}), 400)
     for q in ('"', "a OR b", "*", "NEAR(", "slug:x", "'; --", "+readfile", "%"):
         assert search_server.client.get(path, params={"q": q}).status_code == 200, q
 

@@ -4,11 +4,13 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from random import Random
 
 import pytest
 from uuid_utils.compat import uuid7
 
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
+from onetool.domain.bundles.ranking import MAX_SIMILAR_SLUGS, SearchQuery, find_hits
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.memory.bundles import MemoryBundles
 
@@ -147,22 +149,106 @@ def test_versions_are_ordered_newest_first(store):
     assert [stored.tool.version for stored in store.find("weather.get_rain")] == ["1.0", "2.0"]
 
 
+def search(store, query, filter=EVERYTHING, page_size=100) -> list[str]:
+    """Return the slugs of all matches in order, read page by page."""
+    slugs, after = [], None
+    while hits := store.search(SearchQuery.parse(query), filter, after, page_size):
+        slugs += [hit.stored.tool.slug for hit in hits]
+        after = hits[-1].position
+    return slugs
+
+
 def test_search_matches_words_prefixes_and_similar_slugs(store):
-    """Words of slug, display name, description and tags."""
+    """Words of slug, display name, description and tags, in the order of the tiers."""
     bundle = new_bundle(store)
-    add(store, bundle, "readfile", description="Open something")
-    add(store, bundle, "file-read", tags=("disk",), display_name="A Reader")
     add(store, bundle, "raed", is_enabled=False)
+    add(store, bundle, "file-read", tags=("disk",), display_name="A Reader")
+    add(store, bundle, "readfile", description="Open something")
+    assert search(store, "read") == search(store, "+READ") == ["readfile", "file-read", "raed"]
+    assert search(store, "read", BundleFilter()) == ["readfile", "file-read"]
+    assert search(store, "DISK") == ["file-read"]
+    assert search(store, "some open") == ["readfile"]
+    assert search(store, "fiel raed", BundleFilter()) == ["file-read"]
+    assert search(store, '"') == search(store, "nothing has this") == search(store, "%") == []
 
-    def search(query, filter=EVERYTHING):
-        return {stored.tool.slug for stored in store.search(query, filter, 10)}
 
-    assert search("read") == {"readfile", "file-read", "raed"}
-    assert search("read", BundleFilter()) == {"readfile", "file-read"}
-    assert search("DISK") == {"file-read"}
-    assert search("some open") >= {"readfile"}
-    assert search('"') == search("nothing has this") == set()
-    assert 1 <= len(store.search("read", EVERYTHING, 1)) <= 3
+def test_search_is_filtered(store):
+    """Deleted bundles, disabled tools and bundles, other bundles, tags, and old versions."""
+    first, second = new_bundle(store, "first"), new_bundle(store, "second")
+    gone, off = new_bundle(store, "gone"), new_bundle(store, "off", is_enabled=False)
+    add(store, first, "read-a", tags=("x", "y"))
+    add(store, first, "read-b", is_enabled=False)
+    add(store, second, "read-c", tags=("y",))
+    add(store, second, "read-c", "v2", created_at=rfc3339(9))
+    add(store, off, "read-d")
+    add(store, gone, "read-e")
+    store.change_bundle(gone.id, lambda old: replace(old, soft_deleted_at=rfc3339(1)))
+    for query in ("read", "reda"):
+        assert sorted(search(store, query)) == ["read-a", "read-b", "read-c", "read-c", "read-d"]
+        assert sorted(search(store, query, BundleFilter())) == ["read-a", "read-c", "read-c"]
+        assert sorted(search(store, query, BundleFilter(active_only=True))) == ["read-a", "read-c"]
+        assert search(store, query, BundleFilter(bundle_ids=frozenset([first.id]))) == ["read-a"]
+        assert sorted(search(store, query, BundleFilter(tags=frozenset("y")))) == ["read-a", "read-c"]
+
+
+def test_search_finds_all_of_many_matches(store):
+    """Also the oldest one, and one whose display name starts with the query, before those with the word."""
+    bundle = new_bundle(store)
+    tools = [new_tool(bundle, "oldest", display_name="Wombat counter", modified_at=rfc3339(0))]
+    tools += [
+        new_tool(bundle, f"t{number}", description="Counts wombat tracks", modified_at=rfc3339(number))
+        for number in range(1, 262)
+    ]
+    imported = replace(bundle, id=str(uuid7()), slug="many")
+    store.import_bundle(imported, [replace(tool, bundle_id=imported.id) for tool in tools])
+    expected = ["oldest", *(f"t{number}" for number in range(261, 0, -1))]
+    assert search(store, "wombat", page_size=25) == search(store, "wombat", page_size=1000) == expected
+
+
+def test_disabled_tools_do_not_displace_similar_slugs(store):
+    """Only the most similar slugs match, of those that the filter selects."""
+    bundle = new_bundle(store)
+    for number in range(MAX_SIMILAR_SLUGS):
+        add(store, bundle, f"weathr{number}", is_enabled=False)
+    add(store, bundle, "wether-forecasts")
+    assert search(store, "weather forecast", BundleFilter()) == ["wether-forecasts"]
+
+
+WORDS = ("read", "reader", "file", "Files", "write", "wirte", "Ünder", "under", "读取", "a1")
+
+
+def test_search_of_every_store_has_the_same_results(store):
+    """The tiers are defined by `find_hits`. Pages of any size together have the same results."""
+    random = Random(7)
+    bundle = new_bundle(store)
+    for number in range(60):
+        add(
+            store,
+            bundle,
+            "-".join(random.sample(WORDS, 2)),
+            f"v{number}",
+            display_name=" ".join(random.sample(WORDS, random.randint(0, 2))),
+            description="_".join(random.sample(WORDS, random.randint(0, 3))),
+            tags=tuple(random.sample(WORDS, random.randint(0, 1))),
+            modified_at=rfc3339(random.randint(1, 5)),
+        )
+    everything = store.tools(EVERYTHING, None, 1000).items
+    for text in (
+        *WORDS,
+        "re",
+        "read fi",
+        "file-read",
+        "FileRead",
+        "wriet",
+        "fiel reader",
+        "x",
+        "取",
+        "un de",
+    ):
+        query = SearchQuery.parse(text)
+        expected = find_hits(query, everything, query.similar_slugs(tool.tool.slug for tool in everything))
+        assert list(store.search(query, EVERYTHING, None, 1000)) == expected, text
+        assert search(store, text, page_size=7) == [hit.stored.tool.slug for hit in expected], text
 
 
 def test_only_empty_bundles_deleted_long_ago_are_reaped(store, tmp_path):

@@ -19,7 +19,6 @@ from onetool.domain.bundles.bundle import (
     rfc3339,
 )
 from onetool.domain.bundles.identifiers import check_id, check_key
-from onetool.domain.bundles.ranking import rank_tools
 from onetool.domain.page import Page
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.usage.events import DAY, CallCounter
@@ -27,15 +26,12 @@ from onetool.ports import BundleStore, CounterStore
 from onetool.threads import Threads
 
 from .policy import BundlePolicy
+from .search import BundleSearch
 from .virtual import VirtualBundles, tool_not_found
 
 T = TypeVar("T")
 REAP_AFTER = 2 * DAY
 MAX_CACHED_NAMES = 4096
-MAX_CANDIDATES = 200
-"""Maximum number of candidates of each kind that a search gets from the store."""
-ENOUGH_MATCHES = 10
-"""Number of matches by words from which on a search skips matches by meaning."""
 
 
 class Bundles:
@@ -58,6 +54,7 @@ class Bundles:
         self._store, self._virtual, self._counters = store, virtual, counters
         self._policy, self._threads = policy, threads
         self._new_id, self._now = new_id, now
+        self._search = BundleSearch(store, virtual, policy, threads=threads, is_usable=self._is_usable)
         self._names: tuple[Hashable, dict[ToolKey, str]] = (None, {})
 
     @property
@@ -217,32 +214,14 @@ class Bundles:
         if len(virtual) > limit:
             return Page(virtual[:limit], virtual[limit - 1].tool.id)
         stored = await self._in_thread(self._store.tools, filter, after, limit - len(virtual) or 1)
-        usable = Page(await self._drop_unusable(stored.items, filter), stored.next)
+        usable = Page([tool for tool in stored.items if await self._is_usable(tool, filter)], stored.next)
         return _concatenate(virtual, usable, limit, lambda tool: tool.tool.id)
 
-    async def search(self, query: str, filter: BundleFilter) -> list[StoredTool]:
-        """Return the tools that match a query, best first."""
-        stored = await self._in_thread(self._store.search, query, filter, MAX_CANDIDATES)
-        virtual = [tool for tool in await self._virtual.tools() if filter.matches(tool)]
-        candidates = [*virtual, *await self._drop_unusable(stored, filter)]
-        matches = await self._in_thread(rank_tools, query, candidates)
-        if len(matches) >= ENOUGH_MATCHES:
-            return matches
-        ids = {match.tool.id for match in matches}
-        return matches + [
-            tool for tool in await self._matches_by_meaning(query, virtual) if tool.tool.id not in ids
-        ]
-
-    async def _matches_by_meaning(self, query: str, virtual: Sequence[StoredTool]) -> list[StoredTool]:
-        """Return tools whose descriptions may use other words than the query."""
-        virtual_by_name = {tool.name: tool for tool in virtual}
-        matches: list[StoredTool] = []
-        for name in await self._policy.find_names(query):
-            if name in virtual_by_name:
-                matches.append(virtual_by_name[name])
-            else:
-                matches += (await self._in_thread(self._store.find, name))[:1]
-        return matches
+    async def search(
+        self, query: str, filter: BundleFilter, cursor: str | None, limit: int
+    ) -> Page[StoredTool]:
+        """Return tools that match a query, best first."""
+        return await self._search.find(query, filter, cursor, limit)
 
     async def counters(self, tools: Sequence[StoredTool]) -> Mapping[str, CallCounter]:
         """Return the call counters of tools, by tool id."""
@@ -255,11 +234,9 @@ class Bundles:
             return ""
         return "function not registered"
 
-    async def _drop_unusable(self, tools: Sequence[StoredTool], filter: BundleFilter) -> list[StoredTool]:
-        """Drop tools whose function is not registered, because they count as disabled."""
-        if filter.include_disabled:
-            return list(tools)
-        return [tool for tool in tools if not await self.disabled_reason(tool)]
+    async def _is_usable(self, stored: StoredTool, filter: BundleFilter) -> bool:
+        """Return whether a tool counts as enabled, or whether the filter includes disabled ones."""
+        return filter.include_disabled or not await self.disabled_reason(stored)
 
     async def reap(self) -> Sequence[str]:
         """Remove empty bundles that were deleted at least two days ago. Return their ids."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.bundles.bundle import Bundle, BundleFilter, StoredTool, ToolKey, ToolVersion
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
 
 
@@ -88,11 +89,12 @@ class BundleStore(Protocol):
         """Return the active version of each tool in the bundle with this name in code."""
         ...
 
-    def search(self, query: str, filter: BundleFilter, limit: int) -> Sequence[StoredTool]:
-        """Return candidates for a query in no particular order; the caller ranks them.
+    def search(
+        self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
+    ) -> Sequence[SearchHit]:
+        """Return the first `limit` tools that match a query, or that come after a position, best first.
 
-        Returns up to `limit` tools of each kind: names that start with the query, texts that contain its
-        words, and slugs that are similar to it.
+        Every match of the tiers `PREFIX`, `WORD` and `SIMILAR` is reached by asking again after the last one.
         """
         ...
 

@@ -374,6 +374,17 @@ def test_search_prints_the_best_match_first(home):
     assert onetool("search", "pwd", "--include-disabled").returncode == 0
 
 
+@pytest.mark.linux
+def test_search_says_if_more_tools_match(home):
+    """A table has the best matches, JSON has all of them."""
+    functions = "".join(f"def wombat{number}() -> int:\n    return 1\n" for number in range(300))
+    home.write("tools/zoo.py", functions)
+    shown = plain("search", "wombat")
+    assert shown.count("zoo.wombat") == 20
+    assert "More tools match." in shown
+    assert len(json.loads(onetool("search", "wombat").stdout)) == 300
+
+
 @contextmanager
 def serving(*args):
     """Run `onetool serve`. Yield the process and its first line of output."""

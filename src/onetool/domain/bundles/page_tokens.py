@@ -25,7 +25,6 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "after": lambda value: value is None or isinstance(value, str),
     "q": lambda value: isinstance(value, str),
     "size": lambda value: isinstance(value, int) and 1 <= value <= MAX_PAGE_SIZE,
-    "from": lambda value: isinstance(value, int) and value >= 0,
 }
 """Fields that a token may contain, each with a check of its value."""
 

@@ -129,11 +129,15 @@ def split_words(text: str) -> list[str]:
 
 
 def closest_words(query: str, words: Sequence[str], limit: int) -> list[str]:
-    """Return the words most similar to the query, best first."""
-    from rapidfuzz import fuzz, process
+    """Return the words most similar to the query, best first, whatever the order of their parts."""
+    from rapidfuzz import fuzz, process, utils
 
-    lowered = [word.lower() for word in words]
     matches = process.extract(
-        query.lower(), lowered, scorer=fuzz.ratio, limit=limit, score_cutoff=MIN_SIMILARITY
+        query,
+        words,
+        scorer=fuzz.token_sort_ratio,
+        processor=utils.default_process,
+        limit=limit,
+        score_cutoff=MIN_SIMILARITY,
     )
-    return [words[index] for _word, _score, index in matches]
+    return [word for word, _score, _index in matches]

@@ -6,8 +6,10 @@ from typing import Any
 
 import click
 
-from onetool.domain.bundles.bundle import BundleError, BundleFilter
+from onetool.domain.bundles.bundle import BundleError, BundleFilter, StoredTool
+from onetool.domain.bundles.page_tokens import MAX_PAGE_SIZE
 from onetool.domain.text.strings import first_line
+from onetool.runtime.runtime import Runtime
 
 from .command import json_option, load_current_configuration, print_json, stdout, use_json, with_runtime
 
@@ -75,13 +77,10 @@ def search(words: tuple[str, ...], include_disabled: bool, as_json: bool) -> Non
     To download the model for semantic search:
       onetool search install-model
     """
-    query = " ".join(words)
+    query, filter = " ".join(words), BundleFilter(include_disabled=include_disabled)
+    max_tools = None if use_json(as_json) else MAX_ROWS + 1
     try:
-        matches = with_runtime(
-            lambda runtime: runtime.state.bundles.search(
-                query, BundleFilter(include_disabled=include_disabled)
-            )
-        )
+        matches = with_runtime(lambda runtime: _find(runtime, query, filter, max_tools))
     except BundleError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(1) from None
@@ -100,3 +99,20 @@ def search(words: tuple[str, ...], include_disabled: bool, as_json: bool) -> Non
             for stored in matches[:MAX_ROWS]
         ],
     )
+    if len(matches) > MAX_ROWS:
+        click.echo("More tools match. Add words to the query, or list all of them with --json.", err=True)
+
+
+async def _find(
+    runtime: Runtime, query: str, filter: BundleFilter, max_tools: int | None
+) -> list[StoredTool]:
+    """Return all matches, best first, or only the first `max_tools`."""
+    matches: list[StoredTool] = []
+    cursor: str | None = None
+    while max_tools is None or len(matches) < max_tools:
+        page = await runtime.state.bundles.search(query, filter, cursor, max_tools or MAX_PAGE_SIZE)
+        matches += page.items
+        cursor = page.next
+        if cursor is None:
+            break
+    return matches

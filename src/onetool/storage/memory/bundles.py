@@ -14,10 +14,8 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.identifiers import python_name
 from onetool.domain.bundles.names import function_name, pack_names
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, find_hits
 from onetool.domain.page import Page
-from onetool.domain.search.matching import closest_words, split_words
-
-MAX_SIMILAR_SLUGS = 50
 
 
 class MemoryBundles:
@@ -100,14 +98,14 @@ class MemoryBundles:
 
     def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of versions, starting at an opaque cursor."""
-        matches = sorted(
-            (stored for stored in self._all() if filter.matches(stored)), key=lambda stored: stored.tool.id
+        tools = sorted(
+            (
+                stored
+                for stored in self._all()
+                if stored.tool.id > (cursor or "") and self._matches(stored, filter)
+            ),
+            key=lambda stored: stored.tool.id,
         )
-        tools = [
-            stored
-            for stored in matches
-            if stored.tool.id > (cursor or "") and (not filter.active_only or self._is_active(stored.tool))
-        ]
         return Page(tools[:limit], tools[limit - 1].tool.id if len(tools) > limit else None)
 
     def packs(self) -> Sequence[str]:
@@ -122,16 +120,14 @@ class MemoryBundles:
             if stored.name.partition(".")[0] == name and self._is_active(stored.tool)
         ]
 
-    def search(self, query: str, filter: BundleFilter, limit: int) -> Sequence[StoredTool]:
-        """Return up to `limit` candidate versions by words and by similar slugs."""
-        words = split_words(query)
-        similar = set(closest_words(query, [tool.slug for tool in self._tools.values()], MAX_SIMILAR_SLUGS))
-        matches = [
-            stored
-            for stored in self._all()
-            if filter.matches(stored) and _is_candidate(stored.tool, words, similar)
-        ]
-        return matches[:limit] if words else []
+    def search(
+        self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
+    ) -> Sequence[SearchHit]:
+        """Return the best matches, or those after a position."""
+        tools = [stored for stored in self._all() if self._matches(stored, filter)]
+        similar = query.similar_slugs(stored.tool.slug for stored in tools)
+        hits = find_hits(query, tools, similar)
+        return [hit for hit in hits if after is None or hit.position.is_after(after)][:limit]
 
     def count(self) -> int:
         """Return the number of tool versions."""
@@ -164,6 +160,9 @@ class MemoryBundles:
         tools = [self._stored_tool(tool) for tool in list(self._tools.values())]
         return [stored for stored in tools if not stored.bundle.soft_deleted_at]
 
+    def _matches(self, stored: StoredTool, filter: BundleFilter) -> bool:
+        return filter.matches(stored) and (not filter.active_only or self._is_active(stored.tool))
+
     def _is_active(self, tool: ToolVersion) -> bool:
         versions = [other for other in self._tools.values() if other.key[:2] == tool.key[:2]]
         return active_version(versions) == tool
@@ -184,8 +183,3 @@ class MemoryBundles:
         ]
         oldest = min(same_name, key=lambda other: (other.created_at, other.id))
         return StoredTool(tool, bundle, f"{pack}.{function_name(tool.slug, oldest.slug)}")
-
-
-def _is_candidate(tool: ToolVersion, words: Sequence[str], similar: set[str]) -> bool:
-    text = " ".join((tool.slug, tool.display_name, tool.description, *tool.tags)).lower()
-    return tool.slug in similar or any(word in text for word in words)

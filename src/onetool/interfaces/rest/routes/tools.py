@@ -100,15 +100,13 @@ def tool_routes(runtime: Runtime) -> APIRouter:
 
         Within each group, newest first.
         """
-        filters = {"kind": "search", "q": q, "off": includeDisabled, "from": 0}
+        filters = {"kind": "search", "q": q, "off": includeDisabled, "after": None}
         state = page_state(pageToken, pageSize, **filters)
         if not state["q"].strip():
             raise InvalidBundle("q is empty. Example: /tools/tools/search?q=read")
-        found = await runtime.state.bundles.search(state["q"], BundleFilter(include_disabled=state["off"]))
-        end = state["from"] + state["size"]
-        return await view.page(
-            found[state["from"] : end], {**state, "from": end} if end < len(found) else None
-        )
+        criteria = BundleFilter(include_disabled=state["off"])
+        page = await runtime.state.bundles.search(state["q"], criteria, state["after"], state["size"])
+        return await view.page(page.items, {**state, "after": page.next} if page.next else None)
 
     return routes
 

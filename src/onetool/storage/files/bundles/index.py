@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
 """How long a writer waits for another process."""
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 TABLES = """
 create table bundles (
     id text primary key, base text not null, pack text not null, enabled integer not null,
@@ -28,14 +28,16 @@ create index bundles_pack on bundles (pack);
 create table tools (
     number integer primary key, id text not null unique, bundle_id text not null, slug text not null,
     version text not null, func text not null, enabled integer not null, active integer not null,
-    created_at text not null,
-    stamp text not null, body blob not null, unique (bundle_id, slug, version)
+    created_at text not null, modified_at text not null, slug_key text not null, name_key text not null,
+    word_list text not null, stamp text not null, body blob not null, unique (bundle_id, slug, version)
 );
 create index tools_func on tools (bundle_id, func);
 create index tools_slug on tools (slug);
+create index tools_slug_key on tools (slug_key);
+create index tools_name_key on tools (name_key);
 create table tags (tag text not null, tool_id text not null, primary key (tag, tool_id)) without rowid;
 """
-FULL_TEXT_TABLE = "create virtual table words using fts5 (text, tokenize='unicode61')"
+FULL_TEXT_TABLE = "create virtual table words using fts5 (text, tokenize='unicode61 remove_diacritics 0')"
 
 
 class BundleIndex:

@@ -1,7 +1,7 @@
 """Queries and updates of the bundle index."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -16,12 +16,20 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.identifiers import python_name
 from onetool.domain.bundles.names import function_name, pack_names
+from onetool.domain.bundles.ranking import (
+    SearchHit,
+    SearchPosition,
+    SearchQuery,
+    Tier,
+    normalize_name,
+    searchable_words,
+)
 from onetool.domain.page import Page
 
-SELECT_TOOLS = (
-    "select tools.body, bundles.body, bundles.pack, tools.func"
-    " from tools join bundles on bundles.id = bundle_id"
-)
+from .conditions import Condition, is_after, is_in_tier, matches_bundle, matches_tool
+
+TOOLS_AND_BUNDLES = "tools join bundles on bundles.id = bundle_id"
+SELECT_TOOLS = f"select tools.body, bundles.body, bundles.pack, tools.func from {TOOLS_AND_BUNDLES}"
 SELECT_LISTED = f"{SELECT_TOOLS} where not deleted"
 
 
@@ -75,27 +83,31 @@ class IndexQueries:
             base,
             tool.slug,
         )
+        words = " ".join(sorted(searchable_words(tool)))
+        row = {
+            "id": tool.id,
+            "bundle_id": tool.bundle_id,
+            "slug": tool.slug,
+            "version": tool.version,
+            "func": function_name(tool.slug, other[0] if other else None),
+            "enabled": tool.is_enabled,
+            "active": False,
+            "created_at": tool.created_at,
+            "modified_at": tool.modified_at,
+            "slug_key": normalize_name(tool.slug),
+            "name_key": normalize_name(tool.display_name),
+            "word_list": f" {words} ",
+            "stamp": stamp,
+            "body": _to_body(tool),
+        }
         number = self._connection.execute(
-            "insert into tools (id, bundle_id, slug, version, func, enabled, active, created_at, stamp, body)"
-            " values (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
-            (
-                tool.id,
-                tool.bundle_id,
-                tool.slug,
-                tool.version,
-                function_name(tool.slug, other[0] if other else None),
-                tool.is_enabled,
-                tool.created_at,
-                stamp,
-                _to_body(tool),
-            ),
+            f"insert into tools ({', '.join(row)}) values ({_marks(row)})", tuple(row.values())
         ).lastrowid
         tags = [(tag, tool.id) for tag in set(tool.tags)]
         self._connection.executemany("insert or ignore into tags values (?, ?)", tags)
         self._mark_active(tool.bundle_id, tool.slug)
         if self._has_full_text:
-            text = " ".join((tool.slug, tool.display_name, tool.description, *tool.tags))
-            self._connection.execute("insert into words (rowid, text) values (?, ?)", (number, text))
+            self._connection.execute("insert into words (rowid, text) values (?, ?)", (number, words))
 
     def drop_tool(self, tool_id: str) -> None:
         """Delete the rows of a tool."""
@@ -156,21 +168,17 @@ class IndexQueries:
 
     def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
         """Return a page of bundles, ordered by id."""
-        where, values = _where(filter, "bundles.id")
-        query = f"select body from bundles where not deleted and id > ? {where} order by id limit ?"
-        rows = self._fetch_all(query, cursor or "", *values, limit + 1)
+        condition = matches_bundle(filter) & Condition("id > ?", (cursor or "",))
+        query = f"select body from bundles where {condition.sql} order by id limit ?"
+        rows = self._fetch_all(query, *condition.values, limit + 1)
         bundles = [Bundle.from_json(orjson.loads(body)) for (body,) in rows[:limit]]
         return Page(bundles, bundles[-1].id if len(rows) > limit else None)
 
     def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of tools, ordered by id."""
-        where, values = _where(filter, "bundle_id", "and tools.enabled and bundles.enabled")
-        where += " and active" if filter.active_only else ""
-        if filter.tags is not None:
-            where += f" and tools.id in (select tool_id from tags where tag in ({_marks(filter.tags)}))"
-            values = [*values, *filter.tags]
-        query = f"{SELECT_LISTED} and tools.id > ? {where} order by tools.id limit ?"
-        rows = self._fetch_all(query, cursor or "", *values, limit + 1)
+        condition = matches_tool(filter) & Condition("tools.id > ?", (cursor or "",))
+        query = f"{SELECT_TOOLS} where {condition.sql} order by tools.id limit ?"
+        rows = self._fetch_all(query, *condition.values, limit + 1)
         tools = [_stored_tool(row) for row in rows[:limit]]
         return Page(tools, tools[-1].tool.id if len(rows) > limit else None)
 
@@ -184,40 +192,44 @@ class IndexQueries:
         query = f"{SELECT_LISTED} and active and pack = ? order by tools.id"
         return [_stored_tool(row) for row in self._fetch_all(query, name)]
 
-    def full_text_matches(self, words: Sequence[str], limit: int) -> list[StoredTool]:
-        """Return tools with words that start with all of these words; if there is none, with any of them."""
-        if not self._has_full_text:
-            return self._substring_matches(words, limit)
-        newest = "select rowid from words where words match ? order by rowid desc limit ?"
-        query = f"{SELECT_LISTED} and number in ({newest})"
-        for operator in (" ", " OR "):
-            match = operator.join(f'"{word}"*' for word in words)
-            if rows := self._fetch_all(query, match, limit):
-                return [_stored_tool(row) for row in rows]
-        return []
+    def search(
+        self,
+        query: SearchQuery,
+        filter: BundleFilter,
+        similar: Callable[[], Sequence[str]],
+        after: SearchPosition | None,
+        limit: int,
+    ) -> list[SearchHit]:
+        """Return the best matches, or those after a position. A tier is read only if it is reached.
 
-    def prefix_matches(self, slug: str, limit: int) -> list[StoredTool]:
-        """Return tools whose slugs start with `slug`, newest first."""
-        query = f"{SELECT_LISTED} and slug >= ? and slug < ? order by number desc limit ?"
-        return [_stored_tool(row) for row in self._fetch_all(query, slug, f"{slug}\U0010ffff", limit)]
+        similar: returns the slugs that resemble the query.
+        """
+        hits: list[SearchHit] = []
+        for tier in (Tier.PREFIX, Tier.WORD, Tier.SIMILAR):
+            if len(hits) == limit or (after is not None and tier < after.tier):
+                continue
+            slugs = similar() if tier is Tier.SIMILAR else ()
+            condition = matches_tool(filter) & is_in_tier(tier, query, slugs, self._has_full_text)
+            if after is not None and tier == after.tier:
+                condition &= is_after(after)
+            tools = self._newest(condition, limit - len(hits))
+            hits += [SearchHit(tier, tool) for tool in tools]
+        return hits
 
-    def slug_matches(self, slugs: Sequence[str], limit: int) -> list[StoredTool]:
-        """Return tools with one of these slugs."""
-        query = f"{SELECT_LISTED} and slug in ({_marks(slugs)}) limit ?"
-        return [_stored_tool(row) for row in self._fetch_all(query, *slugs, limit)]
+    def slugs(self, filter: BundleFilter) -> list[str]:
+        """Return the distinct slugs of the tools that a filter selects."""
+        condition = matches_tool(filter)
+        query = f"select distinct slug from {TOOLS_AND_BUNDLES} where {condition.sql}"
+        return [slug for (slug,) in self._fetch_all(query, *condition.values)]
 
-    def slugs(self) -> list[str]:
-        """Return all distinct slugs."""
-        return [slug for (slug,) in self._fetch_all("select distinct slug from tools")]
-
-    def _substring_matches(self, words: Sequence[str], limit: int) -> list[StoredTool]:
-        """Search without the full-text extension of SQLite, by scanning every row."""
-        conditions = " and ".join("lower(cast(tools.body as text)) like ? escape '\\'" for _ in words)
-        values = [
-            "%" + word.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%" for word in words
-        ]
-        query = f"{SELECT_LISTED} and {conditions} limit ?"
-        return [_stored_tool(row) for row in self._fetch_all(query, *values, limit)]
+    def _newest(self, condition: Condition, limit: int) -> list[StoredTool]:
+        """Return the newest tools that match. Only these are read whole; the others are only sorted."""
+        order = "order by tools.modified_at desc, tools.id desc"
+        numbers = f"select number from {TOOLS_AND_BUNDLES} where {condition.sql} {order} limit ?"
+        rows = self._fetch_all(
+            f"{SELECT_TOOLS} where number in ({numbers}) {order}", *condition.values, limit
+        )
+        return [_stored_tool(row) for row in rows]
 
     def _mark_active(self, bundle_id: str, slug: str) -> None:
         """Mark the version that the unversioned name refers to."""
@@ -242,14 +254,6 @@ class IndexQueries:
 
     def _fetch_all(self, query: str, *values: object) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
-
-
-def _where(filter: BundleFilter, column: str, enabled: str = "and enabled") -> tuple[str, list[str]]:
-    where, values = "" if filter.include_disabled else enabled, list[str]()
-    if filter.bundle_ids is not None:
-        where += f" and {column} in ({_marks(filter.bundle_ids)})"
-        values += filter.bundle_ids
-    return where, values
 
 
 def _marks(values: Iterable[object]) -> str:

@@ -21,8 +21,8 @@ from onetool.domain.bundles.bundle import (
     ToolKey,
     ToolVersion,
 )
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
-from onetool.domain.search.matching import closest_words, split_words
 from onetool.files.atomic import PRIVATE, make_private_dir
 from onetool.files.fingerprint import fingerprint
 
@@ -32,9 +32,6 @@ from .records import BundleRecords
 from .sync import IndexSync, file_stamp
 
 log = logging.getLogger(__name__)
-
-MAX_SIMILAR_SLUGS = 50
-"""How many slugs that only resemble the query are looked up."""
 
 
 class FileBundles:
@@ -151,17 +148,16 @@ class FileBundles:
         with self._query() as rows:
             return rows.pack(name)
 
-    def search(self, query: str, filter: BundleFilter, limit: int) -> Sequence[StoredTool]:
-        """Return candidate versions by prefix, by words and by similar slugs, up to `limit` of each."""
-        words = split_words(query)
-        if not words:
+    def search(
+        self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
+    ) -> Sequence[SearchHit]:
+        """Return the best matches, or those after a position."""
+        if not query.words:
             return []
         with self._query() as rows:
-            matches = rows.prefix_matches(query.strip(), limit) + rows.full_text_matches(words, limit)
-            matches += rows.slug_matches(
-                closest_words(query, self._all_slugs(rows), MAX_SIMILAR_SLUGS), limit
+            return rows.search(
+                query, filter, lambda: query.similar_slugs(self._slugs_of(rows, filter)), after, limit
             )
-        return list({stored.tool.id: stored for stored in matches if filter.matches(stored)}.values())
 
     def count(self) -> int:
         """Return the number of tool versions."""
@@ -258,8 +254,9 @@ class FileBundles:
                 self._sync.sync()
                 self._is_open = True
 
-    def _all_slugs(self, rows: IndexQueries) -> list[str]:
-        generation = self.generation()
-        if self._slugs[0] != generation or generation is None:
-            self._slugs = (generation, rows.slugs())
+    def _slugs_of(self, rows: IndexQueries, filter: BundleFilter) -> list[str]:
+        """Return the slugs that a filter selects. They are read again only after a change."""
+        key = self.generation(), filter
+        if self._slugs[0] != key or key[0] is None:
+            self._slugs = key, rows.slugs(filter)
         return self._slugs[1]
