@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from onetool.storage.files.results import METADATA_RETENTION_S, SWEEP_INTERVAL_S, FileResults
+from onetool.storage.files.results import METADATA_RETENTION_S, SWEEP_INTERVAL_S, SWEEP_SIZE, FileResults
 from onetool.storage.memory.results import MemoryResults
+from support.file_access import counted_access
 
 
 class Clock:
@@ -73,6 +74,34 @@ def test_expired_texts_are_swept(tmp_path, clock):
     assert store.find(first.handle) is None
     assert store.text(second.handle) is None
     assert (tmp_path / "notes.json").exists()
+
+
+def test_expired_results_are_swept_in_pieces(tmp_path, clock):
+    """Storing one result never waits for thousands of others. In the end all of them are deleted."""
+    store, count = FileResults(tmp_path, 10, clock), 20 * SWEEP_SIZE
+    for _ in range(count):
+        store.put("old", "a.b")
+    clock.time += SWEEP_INTERVAL_S + METADATA_RETENTION_S + 11
+    opened = []
+    for _ in range(20):
+        with counted_access(tmp_path) as access:
+            store.put("new", "a.b")
+        opened.append(access["open"])
+    own_files = 2 * 2  # text and metadata, and the directory after each
+    assert max(opened) <= SWEEP_SIZE + own_files
+    assert len(list(tmp_path.iterdir())) == 2 * 20
+
+
+def test_processes_that_store_one_result_sweep_too(tmp_path, clock):
+    """Each one starts with other results, so that all of them are deleted sooner or later."""
+    for _ in range(4 * SWEEP_SIZE):
+        FileResults(tmp_path, 10, clock).put("old", "a.b")
+    clock.time += SWEEP_INTERVAL_S + 11
+    for _ in range(100):
+        if sum(file.stat().st_size == len("old") for file in tmp_path.glob("*.txt")) == 0:
+            break
+        FileResults(tmp_path, 10, clock).put("newer", "a.b")
+    assert [file.read_text() for file in tmp_path.glob("*.txt") if file.read_text() == "old"] == []
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"handle": 1}', "null"])

@@ -6,9 +6,17 @@ import time
 import pytest
 
 from onetool.domain.chat.messages import Message, TokenCount, ToolCallRequest
-from onetool.domain.chat.transcript import INTERRUPTED, InvalidSession, call_key, message_record, replay
-from onetool.storage.files.sessions import FileSessions
+from onetool.domain.chat.transcript import (
+    INTERRUPTED,
+    InvalidSession,
+    call_key,
+    message_record,
+    replay,
+    to_line,
+)
+from onetool.storage.files.sessions import INDEX, FileSessions
 from onetool.storage.memory.sessions import MemorySessions
+from support.file_access import counted_access
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -65,6 +73,80 @@ def test_sessions_are_deleted_and_reaped(store):
     assert store.reap(time.time() - 60) == 0
     assert store.reap(time.time() + 60) == 1
     assert store.page(None, 10).items == []
+
+
+def names(store, limit=100) -> list[str]:
+    return [summary.id for summary in store.page(None, limit).items]
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "x|y", "1|2|3"])
+def test_invalid_cursor_is_a_value_error(store, cursor):
+    store.append("s", [user("one")])
+    with pytest.raises(ValueError, match=r"."):
+        store.page(cursor, 10)
+
+
+def test_page_of_many_sessions_reads_only_changed_files(tmp_path, size):
+    """The first listing indexes the directory. Later ones do not list it, and read what changed."""
+    folder, count = tmp_path / "sessions", size(500, 10_000)
+    store = FileSessions(folder)
+    folder.mkdir()
+    for number in range(count):
+        (folder / f"s{number}.jsonl").write_bytes(to_line(user(f"Question {number}")))
+        os.utime(folder / f"s{number}.jsonl", (number, number))
+    assert names(store, 25) == [f"s{number}" for number in range(count - 1, count - 26, -1)]
+    store.append("s3", [user("again")])
+    wait_for_later_file_time(tmp_path)
+    store.append("new", [user("first")])
+    assert store.delete("s4")
+    for reader in (store, FileSessions(folder)):
+        with counted_access(folder) as access:
+            page = reader.page(None, 25)
+        changed = 2 if reader is store else 0
+        assert (access["list"], access["open"]) == (0, changed)
+        assert [summary.id for summary in page.items[:3]] == ["new", "s3", f"s{count - 1}"]
+        assert [summary.messages for summary in page.items[:3]] == [1, 2, 1]
+    with counted_access(folder) as access:
+        second = store.page(page.next, 25)
+    assert (access["list"], access["open"]) == (0, 23)  # two were read for the first page
+    assert second.items[0].id == f"s{count - 24}"
+    assert second.items[0].title == f"Question {count - 24}"
+
+
+def test_files_that_were_copied_edited_or_removed_by_hand_are_listed(tmp_path):
+    store = FileSessions(tmp_path)
+    for name in ("one", "two", "three"):
+        store.append(name, [user(name)])
+    assert sorted(names(store)) == ["one", "three", "two"]
+    (tmp_path / "copy.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
+    (tmp_path / "two.jsonl").unlink()
+    (tmp_path / "three.jsonl").write_bytes(to_line(user("edited")))
+    listed = {summary.id: summary.title for summary in store.page(None, 10).items}
+    assert listed == {"copy": "one", "one": "one", "three": "edited"}
+
+
+@pytest.mark.parametrize("content", [None, b"this is not a database, only text that is long enough" * 50])
+def test_lost_or_corrupt_index_is_rebuilt(tmp_path, content):
+    store = FileSessions(tmp_path)
+    store.append("s", [user("one")])
+    assert names(store) == ["s"]
+    for file in (tmp_path / ".index").iterdir():
+        file.unlink()
+    if content:
+        (tmp_path / INDEX).write_bytes(content)
+    assert names(store) == ["s"]
+    store.append("t", [user("two")])
+    assert sorted(names(FileSessions(tmp_path))) == ["s", "t"]
+
+
+def test_session_is_stored_if_the_index_cannot_be_written(tmp_path, caplog):
+    store = FileSessions(tmp_path)
+    (tmp_path / ".index").write_text("a file where the directory should be")
+    store.append("s", [user("one")])
+    assert [record["text"] for record in store.read("s")] == ["one"]
+    assert "cannot update the index of sessions" in caplog.text
+    (tmp_path / ".index").unlink()
+    assert names(store) == ["s"]
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a" * 101, "x\n", "a b"])

@@ -1,6 +1,9 @@
 """Stored results in files: the text, and a metadata file that outlives it."""
 
+import os
+import random
 import re
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,6 +18,9 @@ HANDLE = re.compile(r"[0-9a-f]{12}")
 METADATA_RETENTION_S = 7 * 86_400.0
 """How long after expiry a handle is still reported as expired instead of unknown."""
 SWEEP_INTERVAL_S = 60.0
+"""Minimum time between two listings of the directory."""
+SWEEP_SIZE = 50
+"""How many results one `put` checks for expiry, so that none waits for thousands of files."""
 
 
 class FileResults:
@@ -22,7 +28,9 @@ class FileResults:
 
     def __init__(self, folder: Path, ttl_s: float, now: Callable[[], float] = time.time) -> None:
         self._folder, self._ttl_s, self._now = folder, ttl_s, now
-        self._swept_at = 0.0
+        self._listed_at = 0.0
+        self._unchecked: list[str] = []
+        self._sweep_lock = threading.Lock()
 
     def put(self, text: str, tool: str) -> StoredResult:
         """Store a text. Durable on return."""
@@ -55,19 +63,35 @@ class FileResults:
             return None
 
     def _sweep(self) -> None:
-        """Delete expired texts, and their metadata after METADATA_RETENTION_S."""
-        now = self._now()
-        if now - self._swept_at < SWEEP_INTERVAL_S:
+        """Delete expired texts, and their metadata after METADATA_RETENTION_S, some at a time."""
+        with self._sweep_lock:
+            if not self._unchecked and self._now() - self._listed_at >= SWEEP_INTERVAL_S:
+                self._listed_at = self._now()
+                self._unchecked = self._handles()
+            batch = self._unchecked[-SWEEP_SIZE:]
+            del self._unchecked[-SWEEP_SIZE:]
+        for handle in batch:
+            self._remove_expired(handle)
+
+    def _handles(self) -> list[str]:
+        """Return all handles in random order, because a process may store only one result."""
+        try:
+            with os.scandir(self._folder) as entries:
+                stems = [entry.name.removesuffix(".json") for entry in entries]
+        except FileNotFoundError:
+            return []
+        handles = [stem for stem in stems if HANDLE.fullmatch(stem)]
+        random.shuffle(handles)
+        return handles
+
+    def _remove_expired(self, handle: str) -> None:
+        stored, now = self.find(handle), self._now()
+        if stored is None or stored.expires_at > now:
             return
-        self._swept_at = now
-        for file in self._folder.glob("*.json"):
-            stored = self.find(file.stem)
-            if stored is None or stored.expires_at > now:
-                continue
-            self._text_file(stored.handle).unlink(missing_ok=True)
-            if stored.expires_at + METADATA_RETENTION_S < now:
-                with suppress(OSError):
-                    file.unlink()
+        self._text_file(handle).unlink(missing_ok=True)
+        if stored.expires_at + METADATA_RETENTION_S < now:
+            with suppress(OSError):
+                self._metadata_file(handle).unlink()
 
     def _text_file(self, handle: str) -> Path:
         return self._folder / f"{handle}.txt"

@@ -1,7 +1,8 @@
-"""Sessions in files, one JSON Lines file per session."""
+"""Sessions in files, one JSON Lines file per session, with a SQLite index."""
 
 import logging
 import os
+import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,9 +18,16 @@ from onetool.domain.chat.transcript import (
 )
 from onetool.domain.page import Page
 from onetool.files.append import append_lines
+from onetool.files.atomic import make_private_dir
+from onetool.files.fingerprint import fingerprint
+
+from .session_index import UNREAD, SessionIndex, SessionRow
 
 log = logging.getLogger(__name__)
 SUFFIX = ".jsonl"
+INDEX = ".index/sessions.sqlite3"
+"""In a directory of its own, because its files come and go and the sessions' directory is watched."""
+LAST_PLACE = (float("inf"), "")
 
 
 class FileSessions:
@@ -27,50 +35,97 @@ class FileSessions:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._index = SessionIndex(folder / INDEX)
 
     def append(self, session: str, records: Sequence[Record]) -> None:
         """Append records to a session. Durable on return."""
+        file, before = self._file(session), self._stamp()
         lines = b"".join(map(to_line, records))
-        append_lines(self._file(session), lines, is_torn=lambda last: _parse_record(last) is None)
+        append_lines(file, lines, is_torn=lambda last: _parse_record(last) is None)
+        row = SessionRow(session, file.stat().st_mtime, UNREAD)
+        self._update_index(row, (), before)
 
     def read(self, session: str) -> Sequence[Record]:
         """Return all records of a session."""
         return list(self._records(self._file(session)))
 
     def page(self, cursor: str | None, limit: int) -> Page[SessionSummary]:
-        """Return sessions, most recently changed first."""
-        files = sorted(self._files(), reverse=True)
-        start = int(cursor or 0)
-        summaries = [self._summary(Path(path), at) for at, path in files[start : start + limit]]
-        return Page(summaries, str(start + limit) if start + limit < len(files) else None)
+        """Return sessions, most recently changed first. Reads only those that changed since the last time."""
+        if not self._folder.exists():
+            return Page([])
+        self._sync()
+        rows = self._index.page(_parse_cursor(cursor) if cursor else LAST_PLACE, limit + 1)
+        current = {row: self._refresh(row) for row in rows[:limit]}
+        if changed := [new for old, new in current.items() if new is not None and new != old]:
+            self._index.put(changed)
+        summaries = [
+            SessionSummary(row.name, row.title, row.changed_at, row.messages)
+            for row in current.values()
+            if row
+        ]
+        return Page(summaries, _to_cursor(rows[limit - 1]) if len(rows) > limit else None)
 
     def delete(self, session: str) -> bool:
         """Delete a session. Return False if there is none."""
+        file, before = self._file(session), self._stamp()
         try:
-            self._file(session).unlink()
+            file.unlink()
         except FileNotFoundError:
             return False
+        self._update_index(None, [session], before)
         return True
 
     def reap(self, before: float, keep: str | None = None) -> int:
         """Delete sessions last changed before `before`, except `keep`. Return how many were deleted."""
-        old = [_name(path) for at, path in self._files() if at < before]
+        old = [row.name for row in self._files().values() if row.changed_at < before]
         return sum(self.delete(name) for name in old if name != keep)
 
     def _file(self, session: str) -> Path:
         return self._folder / f"{check_session_name(session)}{SUFFIX}"
 
-    def _files(self) -> list[tuple[float, str]]:
-        """Return modification time and path of every session file. Other files are ignored."""
+    def _stamp(self) -> str:
+        """Return the state of the directory, which changes when a file is added or removed."""
+        return str(fingerprint(str(self._folder)))
+
+    def _sync(self) -> None:
+        """Index sessions that were added or removed without the index, such as by copying files."""
+        make_private_dir((self._folder / INDEX).parent)  # first, because it changes the directory
+        stamp = self._stamp()
+        if self._index.stamp() != stamp:
+            self._index.sync(self._files(), stamp)
+
+    def _update_index(self, row: SessionRow | None, gone: Sequence[str], before: str) -> None:
+        try:
+            make_private_dir((self._folder / INDEX).parent)
+            self._index.change(row, gone, before, self._stamp())
+        except (
+            OSError,
+            sqlite3.Error,
+        ) as error:  # the records are stored, and the next listing repairs the row
+            log.warning("cannot update the index of sessions: %s", error)
+
+    def _files(self) -> dict[str, SessionRow]:
+        """Return a row for every session file, without its title. Other files are ignored."""
         try:
             with os.scandir(self._folder) as entries:
-                return [file for entry in entries if (file := _session_file(entry)) is not None]
+                rows = [row for entry in entries if (row := _session_file(entry)) is not None]
         except FileNotFoundError:
-            return []
+            return {}
+        return {row.name: row for row in rows}
 
-    def _summary(self, file: Path, at: float) -> SessionSummary:
+    def _refresh(self, row: SessionRow) -> SessionRow | None:
+        """Return a row that is up to date with its file, or None if there is no file."""
+        file = self._file(row.name)
+        try:
+            status = file.stat()
+        except FileNotFoundError:
+            return None
+        if (status.st_mtime, status.st_size) == (row.changed_at, row.size):
+            return row
         transcript = replay(self._records(file))
-        return SessionSummary(_name(str(file)), transcript.title, at, len(transcript.messages))
+        return SessionRow(
+            row.name, status.st_mtime, status.st_size, transcript.title, len(transcript.messages)
+        )
 
     def _records(self, file: Path) -> Iterator[Record]:
         try:
@@ -84,15 +139,26 @@ class FileSessions:
             return
 
 
-def _name(path: str) -> str:
-    return Path(path).name.removesuffix(SUFFIX)
+def _summary(row: SessionRow) -> SessionSummary:
+    return SessionSummary(row.name, row.title, row.changed_at, row.messages)
 
 
-def _session_file(entry: "os.DirEntry[str]") -> tuple[float, str] | None:
-    if not entry.name.endswith(SUFFIX) or not SESSION_NAME.fullmatch(_name(entry.name)):
+def _to_cursor(row: SessionRow) -> str:
+    return f"{row.changed_at!r}|{row.name}"
+
+
+def _parse_cursor(cursor: str) -> tuple[float, str]:
+    """Read the output of `_to_cursor`. Another text raises ValueError."""
+    changed_at, name = cursor.split("|")
+    return float(changed_at), name
+
+
+def _session_file(entry: "os.DirEntry[str]") -> SessionRow | None:
+    name = entry.name.removesuffix(SUFFIX)
+    if name == entry.name or not SESSION_NAME.fullmatch(name):
         return None
     try:
-        return entry.stat().st_mtime, entry.path
+        return SessionRow(name, entry.stat().st_mtime, UNREAD)
     except OSError:  # removed by another process, or a dangling link
         return None
 
