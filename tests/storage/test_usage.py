@@ -1,5 +1,7 @@
 """Contract suites of the usage stores and the counter stores; toggles and rate limits."""
 
+from datetime import UTC, datetime
+
 import orjson
 import pytest
 
@@ -18,9 +20,12 @@ from onetool.domain.usage.events import (
 from onetool.storage.files.counters import FileCounters
 from onetool.storage.files.toggles import FileToggles
 from onetool.storage.files.usage import FileUsage
+from onetool.storage.files.usage_days import to_line
 from onetool.storage.memory.counters import MemoryCounters
 from onetool.storage.memory.rate_limits import MemoryRateLimiter
 from onetool.storage.memory.usage import MemoryUsage
+from support.cpu_time import measure
+from support.file_access import counted_access
 
 NOW = 1_794_700_000.0
 
@@ -93,26 +98,127 @@ def test_definition_savings_count_once_per_session(usage):
     assert estimate_tokens(4001) == 1000
 
 
-def test_past_days_are_summarized_in_a_file(tmp_path):
-    """The summary replaces the events after 35 days; until then it is rebuilt when events are added."""
+def test_past_days_are_summarized_in_files(tmp_path):
+    """After 35 days, one file has the daily figures of all days."""
     store = FileUsage(tmp_path, lambda: NOW)
     store.add(
         [
+            call(age=50 * DAY),
             call(age=40 * DAY),
+            call(age=40 * DAY + HOUR, ok=False),
             call(age=5 * DAY, duration_ms=5),
             TokenSaving("definitions", NOW - 40 * DAY, "s", tokens=8),
         ]
     )
     before = store.summarize(None)
-    names = sorted(file.name[10:] for file in tmp_path.iterdir())
-    assert names == [".json", ".json", ".jsonl"]
-    assert (
-        store.summarize(None)
-        == before
-        == UsageSummary.from_json(orjson.loads(orjson.dumps(before.to_json())))
-    )
+    (recent,) = tmp_path.glob("*.jsonl")
+    assert {file.name for file in tmp_path.iterdir()} == {
+        recent.name,
+        recent.with_suffix(".json").name,
+        "archive.json",
+        "archive.lock",
+    }
+    assert before.total().calls == 4
+    assert before.total().saved_tokens == 8
+    assert sorted(before.tools["x.y"].hours.values()) == [(1, 0), (1, 0), (2, 1)]
+    assert FileUsage(tmp_path, lambda: NOW).summarize(None) == store.summarize(None) == before
+    assert UsageSummary.from_json(orjson.loads(orjson.dumps(before.to_json()))) == before
     store.add([call(age=5 * DAY)])
-    assert store.summarize(None).total().calls == 3
+    store.add([call(age=40 * DAY)])
+    assert store.summarize(None).total().calls == 6
+    assert store.summarize(NOW - 30 * DAY).total().calls == 2
+    assert store.summarize(NOW - 60 * DAY).total().calls == 6
+
+
+def fill_year(folder, calls_per_day=20) -> None:
+    """Write the events of the last 365 days."""
+    folder.mkdir(exist_ok=True)
+    for day in range(365):
+        event = call(f"tool.n{day % 7}", age=day * DAY)
+        file = folder / f"{datetime.fromtimestamp(event.at, UTC).date()}.jsonl"
+        file.write_bytes(to_line(event) * calls_per_day)
+
+
+def test_year_of_statistics_is_read_once(tmp_path):
+    """Later, one process reads nothing but new events, and a new process one file for each recent day."""
+    fill_year(tmp_path)
+    store = FileUsage(tmp_path, lambda: NOW)
+    first = store.summarize(None)
+    assert first.total().calls == 365 * 20
+    with counted_access(tmp_path) as access:
+        assert store.summarize(None) == first
+    assert access["open"] == 0
+    store.add([call("tool.new")])
+    with counted_access(tmp_path) as access:
+        assert store.summarize(None).total().calls == 365 * 20 + 1
+    assert access["open"] == 1
+    with counted_access(tmp_path) as access:
+        assert FileUsage(tmp_path, lambda: NOW).summarize(None).total().calls == 365 * 20 + 1
+    assert access["open"] <= 1 + 36 + 2  # the archive, the summaries, the events of the last two days
+
+
+def test_events_of_today_are_read_once(tmp_path):
+    """A new process starts with a stored summary, and reads only the events after it."""
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call() for _ in range(5_000)])
+    cost = measure(lambda: store.summarize(None))
+    store.add([call()])
+    (events,) = tmp_path.glob("*.jsonl")
+    for reader in (store, FileUsage(tmp_path, lambda: NOW)):
+        later = measure(lambda reader=reader: reader.summarize(None))
+        assert later < cost / 4
+        assert reader.summarize(None).total().calls == 5_001
+    first, *_, last = events.read_bytes().splitlines(keepends=True)
+    events.write_bytes(first.replace(b"x.y", b"?.?") * 5_000 + last)
+    assert FileUsage(tmp_path, lambda: NOW).summarize(None).tools["x.y"].calls == 5_001
+
+
+def test_replaced_events_are_read_again(tmp_path):
+    """For instance, a backup was restored."""
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call()])
+    (events,) = tmp_path.glob("*.jsonl")
+    backup = events.read_bytes()
+    store.add([call("other.tool")])
+    assert store.summarize(None).total().calls == 2
+    events.write_bytes(backup)
+    assert store.summarize(None).total().calls == 1
+
+
+def test_day_is_archived_once_if_the_process_dies_while_archiving(tmp_path):
+    """It has written the archive and not yet deleted the files."""
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call(age=40 * DAY)])
+    (events,) = tmp_path.glob("*.jsonl")
+    content, archive = events.read_bytes(), tmp_path / "archive.json"
+    store.summarize(None)
+    archive.write_bytes(orjson.dumps(orjson.loads(archive.read_bytes()) | {"added": [events.stem]}))
+    events.write_bytes(content)
+    for _ in range(2):
+        assert FileUsage(tmp_path, lambda: NOW).summarize(None).total().calls == 1
+    assert not events.exists()
+    assert orjson.loads(archive.read_bytes())["added"] == []
+
+
+def test_days_are_counted_if_they_cannot_be_archived(tmp_path, caplog):
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call(age=40 * DAY), call()])
+    (tmp_path / "archive.lock").mkdir()
+    assert store.summarize(None).total().calls == 2
+    assert "cannot archive" in caplog.text
+    (tmp_path / "archive.lock").rmdir()
+    assert store.summarize(None).total().calls == 2
+    assert (tmp_path / "archive.json").exists()
+
+
+def test_corrupt_archive_is_moved(tmp_path):
+    """Counting starts again, and the file remains for inspection."""
+    store = FileUsage(tmp_path, lambda: NOW)
+    store.add([call(age=40 * DAY), call()])
+    store.summarize(None)
+    (tmp_path / "archive.json").write_text("damaged")
+    assert store.summarize(None).total().calls == 1
+    assert [file.read_text() for file in tmp_path.glob("archive.json.corrupt-*")] == ["damaged"]
 
 
 def test_corrupt_summary_is_rebuilt_from_events(tmp_path):
@@ -121,7 +227,7 @@ def test_corrupt_summary_is_rebuilt_from_events(tmp_path):
     assert store.summarize(None).total().calls == 1
     (summary,) = tmp_path.glob("*.json")
     summary.write_text('{"bytes": "x"')
-    assert store.summarize(None).total().calls == 1
+    assert FileUsage(tmp_path, lambda: NOW).summarize(None).total().calls == 1
     assert UsageSummary.from_json(orjson.loads(summary.read_bytes())).total().calls == 1
 
 
@@ -148,7 +254,7 @@ def test_summary_is_used_if_the_events_are_missing(tmp_path):
     assert store.summarize(None).total().calls == 2
     assert store.summarize(NOW - 5 * DAY).total().calls == 1
     next(tmp_path.glob("*.json")).write_text("damaged")
-    assert store.summarize(None).total().calls == 1
+    assert FileUsage(tmp_path, lambda: NOW).summarize(None).total().calls == 1
 
 
 def test_events_of_two_days_are_stored_together_or_not_at_all(tmp_path):

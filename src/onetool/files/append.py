@@ -40,6 +40,15 @@ def append_files(lines: Mapping[Path, bytes], *, is_torn: Callable[[bytes], bool
         sync_directory(directory)
 
 
+def committed_size(descriptor: int) -> int:
+    """Return the size of an open file without lines that are being appended and may be removed again.
+
+    The file must be open for writing, because some network file systems lock no other files.
+    """
+    with locked(descriptor):
+        return os.fstat(descriptor).st_size
+
+
 @contextmanager
 def _open_locked(path: Path) -> Iterator[int]:
     make_private_dir(path.parent)

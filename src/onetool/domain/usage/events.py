@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 from onetool.domain.errors import ErrorCode, Reason
 
 HOUR = 3_600
-DAY = 24 * HOUR
+HOURS_PER_DAY = 24
+DAY = HOURS_PER_DAY * HOUR
 PERIODS: Mapping[str, float | None] = {"day": DAY, "week": 7 * DAY, "month": 30 * DAY, "all": None}
 """Length of each period in seconds. None: all time."""
 UNKNOWN_TOOL = "(unknown)"
@@ -83,7 +84,8 @@ class ToolUsage:
     saved_tokens: int = 0
     round_trips: int = 0
     hours: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Calls and failures by the hour since the epoch in which they ended."""
+    """Calls and failures by the hour since the epoch in which they ended; those of past months by the first
+    hour of the day."""
 
     def add(self, other: "ToolUsage") -> None:
         """Add the usage of another period or process to this one."""
@@ -134,6 +136,17 @@ class UsageSummary:
         for session, saved in other.sessions.items():
             self._add_session(session, saved)
         return self
+
+    def by_day(self) -> "UsageSummary":
+        """Return a copy with calls and failures by day instead of by hour."""
+        daily = UsageSummary().merge(self)
+        for usage in daily.tools.values():
+            hours, usage.hours = usage.hours, {}
+            for hour, (calls, failed) in hours.items():
+                day = hour - hour % HOURS_PER_DAY
+                old_calls, old_failed = usage.hours.get(day, (0, 0))
+                usage.hours[day] = old_calls + calls, old_failed + failed
+        return daily
 
     def for_tool(self, tool: str) -> "UsageSummary":
         """Return the usage of one tool, without savings of sessions."""
