@@ -321,6 +321,17 @@ def test_tool_of_a_removed_function_is_disabled_and_its_file_unchanged(restarted
     assert server.tool_file(tool).read_bytes() == restarted.removed_content
 
 
+def test_tool_file_that_is_copied_into_a_running_server_is_available(server: RestProcess) -> None:
+    """Without a restart."""
+    bundle = server.create_bundle()
+    tool = server.create_tool(bundle, "original")
+    data = json.loads(server.tool_file(tool).read_text()) | {"id": new_id(), "slug": "copied"}
+    server.tool_file(tool).with_name(f"{data['id']}.json").write_text(json.dumps(data))
+    url = server.tool_url(bundle, "copied", tool["version"])
+    assert wait_for(lambda: server.client.get(url).status_code == 200)
+    assert server.invoke(server.client.get(url).json()).status_code == 200
+
+
 @pytest.mark.spec("BND-46")
 def test_disabled_built_ins_stay_disabled_after_a_restart(restarted: RestartedServer) -> None:
     """Nothing is written to the package."""

@@ -1,7 +1,10 @@
 """Contract suite of the bundle stores, and guarantees specific to files."""
 
 import json
+import os
+import shutil
 import sqlite3
+import time
 from contextlib import closing
 from dataclasses import replace
 from random import Random
@@ -12,7 +15,9 @@ from uuid_utils.compat import uuid7
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
 from onetool.domain.bundles.ranking import MAX_SIMILAR_SLUGS, SearchQuery, find_hits
 from onetool.storage.files.bundles.store import FileBundles
+from onetool.storage.files.bundles.sync import CHECK_INTERVAL_S
 from onetool.storage.memory.bundles import MemoryBundles
+from support.file_access import counted_access
 
 EVERYTHING = BundleFilter(include_disabled=True)
 
@@ -336,8 +341,6 @@ class TestFiles:
         with pytest.raises(AlreadyExists):
             add(fresh, bundle, "mine")
         add(fresh, bundle)
-        import shutil
-
         shutil.rmtree(folder / bundle.id)
         assert FileBundles(folder).count() == 0
 
@@ -470,6 +473,129 @@ class TestFiles:
             generations.add(store.generation())
         assert len(generations) == 8
         assert (folder / ".generation").stat().st_size <= 4
+
+
+class TestCopiedFiles:
+    """Files that are copied into the store of a running process."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        return tmp_path / "bundles"
+
+    @pytest.fixture
+    def clock(self):
+        """Return the clock of the checks, which a test sets."""
+        return [0.0]
+
+    @pytest.fixture
+    def store(self, folder, clock):
+        return FileBundles(folder, clock=lambda: clock[0])
+
+    def copy(self, folder, tool, text=None, age_s=60.0):
+        """Write a tool file like `cp -p`, which keeps the time of the original."""
+        file = folder / tool.bundle_id / f"{tool.id}.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps({"schemaVersion": 1, **tool.to_json()}) if text is None else text)
+        os.utime(file, (time.time() - age_s,) * 2)
+        return file
+
+    @pytest.mark.parametrize("lookup", ["find", "tool", "tools", "search", "pack", "delete_tool"])
+    def test_copied_tool_is_found(self, folder, clock, store, lookup):
+        """By the next query after the interval, whichever it is. Every process sees a new generation."""
+        bundle = new_bundle(store)
+        add(store, bundle)
+        tool = new_tool(bundle, "copied")
+        generation = store.generation()
+        self.copy(folder, tool)
+        clock[0] += CHECK_INTERVAL_S
+        found = {
+            "find": lambda: store.find("weather.copied"),
+            "tool": lambda: store.tool(tool.key),
+            "tools": lambda: len(store.tools(EVERYTHING, None, 10).items) == 2,
+            "search": lambda: search(store, "copied"),
+            "pack": lambda: len(store.pack("weather")) == 2,
+            "delete_tool": lambda: store.delete_tool(tool.key),
+        }[lookup]()
+        assert found
+        assert store.generation() != generation
+
+    def test_copied_bundle_is_found_and_a_removed_one_is_dropped(self, folder, clock, store, tmp_path):
+        other = FileBundles(tmp_path / "other")
+        bundle = new_bundle(other, "copied")
+        add(other, bundle)
+        assert store.packs() == []
+        shutil.copytree(tmp_path / "other" / bundle.id, folder / bundle.id)
+        for file in (folder / bundle.id).glob("*.json"):
+            os.utime(file, (1, 1))
+        clock[0] += CHECK_INTERVAL_S
+        assert store.packs() == ["copied"]
+        shutil.rmtree(folder / bundle.id)
+        generation = store.generation()
+        clock[0] += CHECK_INTERVAL_S
+        assert store.packs() == []
+        assert store.generation() != generation
+
+    def test_directories_are_not_checked_by_every_query(self, folder, clock, store):
+        bundle = new_bundle(store)
+        add(store, bundle)
+        store.find("weather.get_rain")
+        clock[0] += CHECK_INTERVAL_S
+        store.find("weather.get_rain")
+        with counted_access(folder) as access:
+            for _ in range(10):
+                store.find("weather.get_rain")
+        assert access["list"] == 0
+
+    def test_file_that_is_being_copied_is_indexed_later(self, folder, clock, store):
+        """Half a file is not corrupt, and nothing is renamed."""
+        bundle = new_bundle(store)
+        tool = new_tool(bundle, "copied")
+        whole = json.dumps({"schemaVersion": 1, **tool.to_json()})
+        self.copy(folder, tool, whole[:50], age_s=0.0)
+        clock[0] += CHECK_INTERVAL_S
+        assert store.find("weather.copied") == []
+        assert store.problems == []
+        self.copy(folder, tool, whole)
+        clock[0] += CHECK_INTERVAL_S
+        assert store.find("weather.copied")
+
+    def test_corrupt_copy_is_moved(self, folder, clock, store):
+        tool = new_tool(new_bundle(store), "copied")
+        self.copy(folder, tool, "nonsense")
+        clock[0] += CHECK_INTERVAL_S
+        assert store.find("weather.copied") == []
+        assert len(store.problems) == 1
+
+    def test_write_after_a_copy_does_not_hide_it(self, folder, clock, store):
+        """The writer changes the directory too."""
+        bundle = new_bundle(store)
+        self.copy(folder, new_tool(bundle, "copied"))
+        add(store, bundle, "written")
+        clock[0] += CHECK_INTERVAL_S
+        assert {tool.tool.slug for tool in store.pack("weather")} == {"copied", "written"}
+
+    def test_locked_bundle_is_checked_later(self, folder, clock, store):
+        """A query does not wait for a writer."""
+        bundle = new_bundle(store)
+        self.copy(folder, new_tool(bundle, "copied"))
+        clock[0] += CHECK_INTERVAL_S
+        with FileBundles(folder)._files.locked(bundle.id):
+            assert store.find("weather.copied") == []
+        assert store.problems == []
+        clock[0] += CHECK_INTERVAL_S
+        assert store.find("weather.copied")
+
+    def test_directory_without_a_bundle_is_scanned_once(self, folder, clock, store):
+        """Otherwise every check would change the generation for all processes."""
+        new_bundle(store)
+        (folder / str(uuid7())).mkdir()
+        for _ in range(2):
+            clock[0] += CHECK_INTERVAL_S
+            store.packs()
+        generation = store.generation()
+        clock[0] += CHECK_INTERVAL_S
+        store.packs()
+        assert store.generation() == generation
 
 
 def test_index_of_another_version_is_rebuilt_from_the_files(tmp_path):

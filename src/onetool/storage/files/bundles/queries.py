@@ -124,6 +124,11 @@ class IndexQueries:
         """Return the last indexed state of each bundle's directory, by bundle id."""
         return dict(self._fetch_all("select id, stamp from bundles"))
 
+    def bundle_stamp(self, bundle_id: str) -> str | None:
+        """Return the last indexed state of a bundle's directory; None if the bundle has no row."""
+        row = self._fetch_one("select stamp from bundles where id = ?", bundle_id)
+        return row[0] if row else None
+
     def tool_stamps(self, bundle_id: str) -> dict[str, tuple[str, ToolKey]]:
         """Return the last indexed state of each tool's file and the key of the tool, by tool id."""
         rows = self._fetch_all(

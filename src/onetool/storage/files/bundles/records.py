@@ -12,6 +12,7 @@ which counts as free and is overwritten by the next writer.
 import hashlib
 import logging
 import os
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,11 +26,12 @@ from onetool.domain.bundles.bundle import SCHEMA_VERSION, Bundle, ToolKey, ToolV
 from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.fingerprint import fingerprint
-from onetool.files.lock import locked
+from onetool.files.lock import TIMEOUT_S, locked
 
 log = logging.getLogger(__name__)
 
 RECORD, LOCK, CLAIMS, TRASH = "bundle.json", ".lock", ".claims", ".trash"
+BUNDLE_DIR = re.compile("[0-9a-f].*-")
 
 
 class BundleRecords:
@@ -86,6 +88,10 @@ class BundleRecords:
         """Record that this tool owns its slug and version."""
         write_atomic(self._claim_file(tool.key), tool.id.encode(), durable=durable)
 
+    def make_claims_dir(self, bundle_id: str) -> None:
+        """Create the directory of claims, so that later claims do not change the bundle's directory."""
+        make_private_dir(self.bundle_dir(bundle_id) / CLAIMS)
+
     def remove_tool(self, tool: ToolVersion) -> None:
         """Delete a tool, then its claim."""
         self.tool_file(tool.bundle_id, tool.id).unlink(missing_ok=True)
@@ -107,17 +113,25 @@ class BundleRecords:
 
     def bundle_ids(self) -> list[str]:
         """Return the ids of all bundles that have a directory."""
-        return sorted(path.name for path in self.folder.glob("[0-9a-f]*-*") if path.is_dir())
+        with os.scandir(self.folder) as entries:
+            return sorted(entry.name for entry in entries if BUNDLE_DIR.match(entry.name) and entry.is_dir())
 
     def tool_files(self, bundle_id: str) -> list[Path]:
         """Return the tool files of a bundle."""
-        return [file for file in self.bundle_dir(bundle_id).glob("*.json") if file.name != RECORD]
+        return [file for file in self.json_files(bundle_id) if file.name != RECORD]
+
+    def json_files(self, bundle_id: str) -> list[Path]:
+        """Return the record and the tool files of a bundle."""
+        return list(self.bundle_dir(bundle_id).glob("*.json"))
 
     @contextmanager
-    def locked(self, bundle_id: str) -> Iterator[None]:
+    def locked(self, bundle_id: str, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
         """Lock a bundle against other writers.
 
         Retries if the lock file was deleted with its bundle while waiting.
+
+        Raises:
+            TimeoutError: Another writer holds the lock.
         """
         folder = self.bundle_dir(bundle_id)
         while True:
@@ -127,7 +141,7 @@ class BundleRecords:
             except FileNotFoundError:  # the directory was deleted in the meantime
                 continue
             try:
-                with locked(descriptor):
+                with locked(descriptor, timeout_s):
                     if _is_same_file(descriptor, folder / LOCK):
                         yield
                         return

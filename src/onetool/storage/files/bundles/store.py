@@ -9,6 +9,7 @@ bundles/.moves                          grows by a byte with every change, so th
 import logging
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,11 +38,13 @@ log = logging.getLogger(__name__)
 class FileBundles:
     """Bundles in files. The index can always be rebuilt from them."""
 
-    def __init__(self, folder: Path, *, full_text: bool = True) -> None:
+    def __init__(
+        self, folder: Path, *, full_text: bool = True, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._folder = folder
         self._files = BundleRecords(folder)
         self._index = BundleIndex(folder / "index.sqlite3", full_text=full_text)
-        self._sync = IndexSync(folder, self._files, self._index)
+        self._sync = IndexSync(folder, self._files, self._index, clock)
         self._open_lock, self._is_open = threading.Lock(), False
         self._slugs: tuple[Hashable, list[str]] = (None, [])
 
@@ -108,6 +111,7 @@ class FileBundles:
 
     def delete_tool(self, key: ToolKey) -> bool:
         """Delete a version permanently. Return whether it existed."""
+        self._open()
         if self._files.tool(key) is None:
             return False
         with self._locked(key[0]):
@@ -120,6 +124,7 @@ class FileBundles:
 
     def tool(self, key: ToolKey) -> StoredTool | None:
         """Return a version. Includes versions of deleted bundles."""
+        self._open()  # a copied file has no claim until it is indexed
         tool = self._files.tool(key)
         if tool is None:
             return None
@@ -230,8 +235,10 @@ class FileBundles:
         marker.touch(mode=PRIVATE)
         try:
             with self._index.open(writing=True) as rows:
+                indexed, before = rows.bundle_stamp(bundle_id), self._stamp(bundle_id)
                 yield rows
-                rows.stamp_bundle(bundle_id, file_stamp(self._files.bundle_dir(bundle_id)))
+                # A directory that had other changes before keeps its old stamp, and is scanned later.
+                rows.stamp_bundle(bundle_id, self._stamp(bundle_id) if indexed in (None, before) else indexed)
         finally:
             self._sync.bump_generation()
         # Only now: if this process dies before, the next writer changes the generation again.
@@ -243,9 +250,13 @@ class FileBundles:
         with self._index.open() as rows:
             yield rows
 
+    def _stamp(self, bundle_id: str) -> str:
+        return file_stamp(self._files.bundle_dir(bundle_id))
+
     def _open(self) -> None:
-        """Synchronize the index with the files, once per process."""
+        """Synchronize the index with the files: at the first use, and from time to time."""
         if self._is_open and self._index.exists():
+            self._sync.check()
             return
         with self._open_lock:
             if not self._is_open or not self._index.exists():
