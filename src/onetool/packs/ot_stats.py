@@ -19,8 +19,7 @@ def stats(period: str = "all", tool: str | None = None, output: str | None = Non
     Args:
         period: `day`, `week`, `month` (the last 24 hours, 7 days, 30 days) or `all`.
         tool: Include only this tool.
-        output: Path of an HTML report to write; must end in .html. If the working directory is not allowed, a
-            file name is written to OneTool's reports directory.
+        output: Path of an HTML report to write; must end in .html.
 
     Returns:
         total_calls, success_rate (0 to 100), context_saved (tokens), time_saved_ms, tools; html_report.
