@@ -11,7 +11,6 @@ from onetool.domain.errors import LoginFailed
 from onetool.domain.servers.manifest import QuarantinedTool
 from onetool.domain.text.strings import pluralize
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.ports import ServerSource
 from onetool.runtime.runtime import Runtime
 from onetool.settings.schema import ServerSettings
 
@@ -192,7 +191,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
         server = runtime.state.servers[name]
         await runtime.state.servers.probe(name)
         selected = [
-            tool for tool in await _tools_to_approve(server, tools) if not tools or tool.name in tools
+            tool for tool in await _tools_to_approve(runtime, name, tools) if not tools or tool.name in tools
         ]
         if unknown := set(tools) - {tool.name for tool in selected}:
             raise click.ClickException(f"Server {name!r} has no tool {min(unknown)!r} to approve.")
@@ -238,8 +237,9 @@ def login(name: str) -> None:
     click.echo(f"Logged in to {name}. Test it with: onetool servers test {name}", file=stdout())
 
 
-async def _tools_to_approve(server: ServerSource, names: Sequence[str]) -> list[QuarantinedTool]:
+async def _tools_to_approve(runtime: Runtime, name: str, names: Sequence[str]) -> list[QuarantinedTool]:
     """Return the quarantined tools, and tools with these names whose read-only claim is not accepted."""
+    server = runtime.state.servers[name]
     quarantined = list(await server.quarantined())
     known = {tool.name for tool in quarantined}
     claims = [
