@@ -7,6 +7,7 @@ import os
 import pty
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -57,6 +58,89 @@ def test_secrets_are_redacted_in_messages_extras_and_tracebacks(tmp_path, capsys
         except ValueError:
             log.exception("hunter2 %s", "hunter2", extra={"key": {"hunter2": "hunter2"}})
     assert "hunter2" not in path.read_text() + capsys.readouterr().err
+
+
+FOREIGN = """
+import asyncio, logging, sys, threading
+from pathlib import Path
+from onetool.domain.secrets.redaction import Redactor
+from onetool.logs import RotatingFile, open_logs
+
+def fail():
+    raise ValueError("hunter2 in a thread")
+
+async def leave_a_task():
+    asyncio.get_running_loop().call_soon(fail)
+    await asyncio.sleep(0)
+
+with open_logs(stderr="warning", file=RotatingFile(Path(sys.argv[1]), 10**9), owns_process=True) as logs:
+    logs.redactor = Redactor(["hunter2"])
+    for name in ("some.library", "mcp.server", "uvicorn.error", "onetool_pack_mine_0123", "onetool.test"):
+        logging.getLogger(name).warning("warning hunter2")
+        logging.getLogger(name).info("info hunter2")
+    logging.warning("root hunter2")
+    asyncio.run(leave_a_task())
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+    quiet = threading.Thread(target=sys.exit)
+    quiet.start()
+    quiet.join()
+"""
+
+
+def test_process_of_onetool_redacts_the_records_of_every_logger(tmp_path):
+    """Libraries are logged from warning on, packs and OneTool from info on. Threads that fail are logged."""
+    path = tmp_path / "log.jsonl"
+    done = subprocess.run(
+        [sys.executable, "-c", FOREIGN, str(path)], capture_output=True, text=True, timeout=HANG_S, check=True
+    )
+    assert "hunter2" not in path.read_text() + done.stderr
+    logged = [(record["logger"], record["level"]) for record in read_records(path)]
+    assert sorted(logged) == sorted(
+        [
+            ("some.library", "warning"),
+            ("mcp.server", "warning"),
+            ("uvicorn.error", "warning"),
+            ("onetool_pack_mine_0123", "warning"),
+            ("onetool_pack_mine_0123", "info"),
+            ("onetool.test", "warning"),
+            ("onetool.test", "info"),
+            ("root", "warning"),
+            ("asyncio", "error"),
+            ("onetool.logs", "error"),
+        ]
+    )
+    assert all(json.loads(line)["level"] != "info" for line in done.stderr.splitlines())
+
+
+def test_library_records_below_warning_are_written_if_stderr_shows_their_level(capsys):
+    with open_logs(stderr="info", file=None, owns_process=True):
+        logging.getLogger("some.library").info("wanted")
+        logging.getLogger("some.library").debug("unwanted")
+    assert [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()] == ["wanted"]
+
+
+def test_embedded_onetool_leaves_the_root_logger_alone(caplog, capsys):
+    """The handlers of the program receive the records of its own loggers, and none of OneTool's."""
+    root, hook = logging.getLogger(), threading.excepthook
+    before = root.level, list(root.handlers)
+    with open_logs(stderr="info", file=None):
+        assert (root.level, root.handlers, threading.excepthook) == (*before, hook)
+        logging.getLogger("program").warning("of the program")
+        logging.getLogger("onetool.test").warning("of OneTool")
+    assert [record.getMessage() for record in caplog.records] == ["of the program"]
+    assert [json.loads(line)["message"] for line in capsys.readouterr().err.splitlines()] == ["of OneTool"]
+
+
+@pytest.mark.parametrize("name", [None, "onetool"])
+def test_logger_is_as_before_when_the_log_is_closed(name):
+    logger = logging.getLogger(name)
+    before = logger.level, logger.propagate, list(logger.handlers), threading.excepthook
+    with open_logs(stderr="debug", file=None, owns_process=name is None):
+        assert logger.isEnabledFor(logging.DEBUG)
+    assert (logger.level, logger.propagate, logger.handlers, threading.excepthook) == before
+    assert not logger.isEnabledFor(logging.DEBUG)
 
 
 def test_full_log_file_is_rotated(tmp_path, log):

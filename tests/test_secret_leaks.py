@@ -38,7 +38,8 @@ def shout() -> int:
     """Log the secret."""
     import logging
     key = get_secret("CANARY")
-    logging.getLogger("onetool.packs.mine").error("key %s", key, extra={"k": key})
+    for name in ("onetool.packs.mine", __name__, "some.library", None):
+        logging.getLogger(name).error("key %s", key, extra={"k": key})
     return 1
 
 def use() -> int:
@@ -71,6 +72,8 @@ def test_no_result_error_or_log_contains_the_secret(canary_home, name):
     assert not leaks(done.stdout + done.stderr)
     assert done.stdout
     assert canary_home.log()
+    if name == "shout":
+        assert {"some.library", "root"} <= {record["logger"] for record in canary_home.log()}
     assert not leaks("".join(json.dumps(record, ensure_ascii=False) for record in canary_home.log()))
 
 

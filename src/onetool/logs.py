@@ -19,10 +19,13 @@ from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.domain.text.strings import printable
 
+log = logging.getLogger(__name__)
 MAX_QUEUED = 10_000
 BATCH_SIZE = 500
 CLOSE_TIMEOUT_S = 1.0
 """Time that `close` waits for queued records to be written."""
+OWN_LOGGERS = "onetool"
+"""Start of the logger names of OneTool and, with their module names, of packs."""
 _STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -63,6 +66,11 @@ class JsonLogHandler(logging.Handler):
         self._stderr_level, self._file = stderr_level, file
         self._records: Queue[logging.LogRecord | None] = Queue(MAX_QUEUED)
         self._writer: threading.Thread | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Drop records of libraries below warning, unless stderr shows records of their level."""
+        is_own = record.name.startswith(OWN_LOGGERS)
+        return is_own or record.levelno >= min(self._stderr_level, logging.WARNING)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue a record without blocking."""
@@ -150,18 +158,36 @@ def _write_stderr(text: str) -> None:
 
 
 @contextmanager
-def open_logs(*, stderr: str, file: RotatingFile | None) -> Iterator[JsonLogHandler]:
-    """Log everything under `onetool`: to stderr from this level on, to the file from info on."""
+def open_logs(
+    *, stderr: str, file: RotatingFile | None, owns_process: bool = False
+) -> Iterator[JsonLogHandler]:
+    """Write log records: to stderr from this level on, to the file from info on.
+
+    If OneTool owns the process, these are the records of all loggers, and the uncaught exceptions of
+    threads. Otherwise only the records of loggers under `onetool`: the root logger belongs to the program
+    that OneTool is embedded in.
+    """
     level = logging.getLevelNamesMapping()[stderr.upper()]
     handler = JsonLogHandler(stderr_level=level, file=file)
-    logger = logging.getLogger("onetool")
-    previous = logger.level, logger.propagate
+    logger = logging.getLogger(None if owns_process else OWN_LOGGERS)
+    previous = logger.level, logger.propagate, threading.excepthook
     logger.setLevel(min(level, logging.INFO) if file else level)
     logger.propagate = False
     logger.addHandler(handler)
+    if owns_process:
+        threading.excepthook = _log_thread_exception
     try:
         yield handler
     finally:
         logger.removeHandler(handler)
-        logger.level, logger.propagate = previous
+        logger.setLevel(previous[0])
+        _, logger.propagate, threading.excepthook = previous
         handler.close()
+
+
+def _log_thread_exception(args: threading.ExceptHookArgs) -> None:
+    """Log what a thread raised: Python would print it to stderr, with every secret in it."""
+    if args.exc_type is not SystemExit and args.exc_value is not None:
+        error = args.exc_type, args.exc_value, args.exc_traceback
+        name = args.thread.name if args.thread else "unknown"
+        log.error("exception in thread %s", name, exc_info=error)

@@ -26,8 +26,11 @@ async def open_runtime(
     threads: Threads | None = None,
     in_memory: bool = False,
     log_level: str | None = None,
+    owns_process: bool = False,
 ) -> AsyncIterator[Runtime]:
     """Start a runtime on the current event loop, and shut it down in order.
+
+    owns_process: whether the log records of all loggers are OneTool's to write; see `open_logs`.
 
     Raises:
         SettingsError: A configuration file is invalid.
@@ -36,7 +39,8 @@ async def open_runtime(
     configuration = await threads.run(read)
     log, paths = configuration.settings.log, configuration.paths
     file = RotatingFile(paths.log_file, log.max_bytes) if log.file and not in_memory else None
-    with open_logs(stderr=log_level or log.level, file=file) as logs:
+    level = log_level or log.level
+    with open_logs(stderr=level, file=file, owns_process=owns_process) as logs:
         stores = memory_stores(configuration) if in_memory else file_stores(configuration)
         stores = replace(stores, usage=usage or stores.usage)
         builder = StateBuilder(configuration, stores, threads, logs, sources=sources, servers=servers)

@@ -45,6 +45,9 @@ class Client:
 class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtime() as ot
     """Run OneTool in a `with` block, with the settings of the user and the working directory.
 
+    Logging: OneTool writes and redacts the records of loggers under `onetool`. The root logger and all
+    others stay as the program set them up: secrets in the records of packs and libraries are not redacted.
+
     Args:
         allowed: Names of the tools that may be called. Default: all.
     """

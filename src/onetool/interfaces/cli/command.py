@@ -119,7 +119,7 @@ def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]], *, log_lev
         return next(already_loaded, None) or load_configuration(configuration.paths, os.environ)
 
     async def run() -> T:
-        async with open_runtime(load, log_level=level) as runtime:
+        async with open_runtime(load, log_level=level, owns_process=True) as runtime:
             return await action(runtime)
 
     return asyncio.run(run())

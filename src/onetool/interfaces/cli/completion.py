@@ -5,6 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -68,7 +69,8 @@ def _run(list_names: NameLister) -> Sequence[str]:
     timer.start()
 
     async def run() -> Sequence[str]:
-        async with open_runtime(lambda: load_configuration(current_paths(), os.environ)) as runtime:
+        read = partial(load_configuration, current_paths(), os.environ)
+        async with open_runtime(read, owns_process=True) as runtime:
             return await list_names(runtime)
 
     return asyncio.run(run())
