@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.logs import JsonLogHandler, RotatingFile, open_logs
 from support.waiting import HANG_S
 
@@ -51,8 +51,9 @@ def test_log_lines_are_json_with_level_message_extras_and_traceback(tmp_path, ca
 
 def test_secrets_are_redacted_in_messages_extras_and_tracebacks(tmp_path, capsys, log):
     path = tmp_path / "log.jsonl"
-    with open_logs(stderr="info", file=RotatingFile(path, 10_000)) as logs:
-        logs.redactor = Redactor(["hunter2"])
+    credentials = CredentialSet()
+    with open_logs(stderr="info", file=RotatingFile(path, 10_000), credentials=credentials):
+        credentials.add("hunter2")
         try:
             raise ValueError("hunter2")
         except ValueError:
@@ -63,7 +64,7 @@ def test_secrets_are_redacted_in_messages_extras_and_tracebacks(tmp_path, capsys
 FOREIGN = """
 import asyncio, logging, sys, threading
 from pathlib import Path
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.logs import RotatingFile, open_logs
 
 def fail():
@@ -73,8 +74,9 @@ async def leave_a_task():
     asyncio.get_running_loop().call_soon(fail)
     await asyncio.sleep(0)
 
-with open_logs(stderr="warning", file=RotatingFile(Path(sys.argv[1]), 10**9), owns_process=True) as logs:
-    logs.redactor = Redactor(["hunter2"])
+credentials, file = CredentialSet(), RotatingFile(Path(sys.argv[1]), 10**9)
+with open_logs(stderr="warning", file=file, credentials=credentials, owns_process=True):
+    credentials.add("hunter2")
     for name in ("some.library", "mcp.server", "uvicorn.error", "onetool_pack_mine_0123", "onetool.test"):
         logging.getLogger(name).warning("warning hunter2")
         logging.getLogger(name).info("info hunter2")

@@ -4,6 +4,7 @@ import pytest
 
 from onetool.bootstrap.chat_models import ConfiguredChatModels
 from onetool.domain.errors import SettingsError
+from onetool.domain.secrets.redaction import Redactor
 from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.paths import find_paths
 from onetool.settings.schema import ProviderSettings, Settings
@@ -58,8 +59,8 @@ def test_key_from_the_environment_is_redacted(home):
     """The redactor masks the key although it is not a stored secret."""
     env = {**home.env, "OPENAI_API_KEY": KEY}
     configuration = load_configuration(find_paths(env, home.cwd), env)
-    assert configuration.secrets.redactor.redact(f"it is {KEY}") == "it is [secret]"
+    assert Redactor(configuration.credentials).redact(f"it is {KEY}") == "it is [secret]"
     home.write("secrets.yaml", "A: other\n")
     reloaded = load_configuration(find_paths(env, home.cwd), env)
-    assert KEY not in reloaded.secrets.redactor.redact(KEY)
+    assert KEY not in Redactor(reloaded.credentials).redact(KEY)
     assert "OPENAI_API_KEY" not in reloaded.secrets

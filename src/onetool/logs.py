@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import Any
 
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.domain.text.strings import printable
 
@@ -60,9 +60,11 @@ class RotatingFile:
 class JsonLogHandler(logging.Handler):
     """Queues records for the writer thread. Drops records while the queue is full."""
 
-    def __init__(self, *, stderr_level: int, file: RotatingFile | None) -> None:
+    def __init__(
+        self, *, stderr_level: int, file: RotatingFile | None, credentials: CredentialSet | None = None
+    ) -> None:
         super().__init__()
-        self.redactor = Redactor()
+        self._credentials = credentials or CredentialSet()
         self._stderr_level, self._file = stderr_level, file
         self._records: Queue[logging.LogRecord | None] = Queue(MAX_QUEUED)
         self._writer: threading.Thread | None = None
@@ -99,12 +101,13 @@ class JsonLogHandler(logging.Handler):
         fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
         if record.exc_info:
             fields["exception"] = logging.Formatter().formatException(record.exc_info)
-        masked = self.redactor.mask(jsonable(fields)) if self.redactor else fields
-        return self.redactor.redact(encode(masked).decode()) + "\n"
+        redactor = self._credentials.redactor
+        masked = redactor.mask(jsonable(fields)) if redactor else fields
+        return redactor.redact(encode(masked).decode()) + "\n"
 
     def format_message(self, record: logging.LogRecord) -> str:
         """Format a record as a sentence for a terminal."""
-        return f"{record.levelname.lower()}: {printable(self.redactor.redact(record.getMessage()))}\n"
+        return f"{record.levelname.lower()}: {printable(self._credentials.redact(record.getMessage()))}\n"
 
     def _try_format_json(self, record: logging.LogRecord) -> str:
         try:
@@ -159,16 +162,20 @@ def _write_stderr(text: str) -> None:
 
 @contextmanager
 def open_logs(
-    *, stderr: str, file: RotatingFile | None, owns_process: bool = False
+    *,
+    stderr: str,
+    file: RotatingFile | None,
+    credentials: CredentialSet | None = None,
+    owns_process: bool = False,
 ) -> Iterator[JsonLogHandler]:
-    """Write log records: to stderr from this level on, to the file from info on.
+    """Write log records, redacted: to stderr from this level on, to the file from info on.
 
     If OneTool owns the process, these are the records of all loggers, and the uncaught exceptions of
     threads. Otherwise only the records of loggers under `onetool`: the root logger belongs to the program
     that OneTool is embedded in.
     """
     level = logging.getLevelNamesMapping()[stderr.upper()]
-    handler = JsonLogHandler(stderr_level=level, file=file)
+    handler = JsonLogHandler(stderr_level=level, file=file, credentials=credentials)
     logger = logging.getLogger(None if owns_process else OWN_LOGGERS)
     previous = logger.level, logger.propagate, threading.excepthook
     logger.setLevel(min(level, logging.INFO) if file else level)

@@ -10,7 +10,7 @@ import random
 import time
 import zlib
 from contextlib import asynccontextmanager
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 import pytest
 
@@ -18,8 +18,10 @@ from onetool.domain import Reason, Registry, Tool, ToolSpec
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
+from onetool.sdk import call_tool_async
 from onetool.settings.secrets import Secret
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.sources.http_tools.response_body import ResponseBody
@@ -534,7 +536,7 @@ def test_redirect_never_downgrades_to_http():
     from onetool.sources.http_tools.placeholder_values import PlaceholderValues
     from onetool.sources.http_tools.request import build, build_redirect
 
-    values = PlaceholderValues({}, {}, {})
+    values = PlaceholderValues({}, {}, {}, CredentialSet())
     outgoing = build(get("https://127.0.0.1/"), values)
     with pytest.raises(ExecutionError, match="from https to http"):
         build_redirect(outgoing, 302, "http://127.0.0.1/", values)
@@ -551,7 +553,7 @@ def test_redirect_never_downgrades_to_http():
 
 @pytest.mark.spec("BND-65")
 async def test_bearer_basic_and_api_key_credentials(make_tool):
-    """Credentials replace a header with the same name."""
+    """CredentialSet replace a header with the same name."""
     cases = [
         ({"type": "bearer", "token": "${KEY}"}, "authorization", f"Bearer {KEY}"),
         (
@@ -823,6 +825,94 @@ async def test_no_message_contains_a_secret(make_tool, caplog):
                 assert KEY not in str(await call_error(tool))
     assert KEY not in caplog.text
     assert KEY not in repr(AccessToken(value=KEY, lifetime_s=1, refresh_token=KEY))
+
+
+TOKEN_FIELDS = {"access_token": "4ccess-of-the-call", "refresh_token": "r3fresh-of-the-call"}
+LITERAL = "l1teral-credential"
+STEP_TOKEN = "st3p-token"
+
+
+def echo_credentials(received):
+    """Return everything that a client sends, in several encodings, and the tokens that were issued to it."""
+    if received.target == "/token":
+        return raw_response(TOKEN_FIELDS | {"expires_in": 3600})
+    if received.target == "/login":
+        return raw_response({"token": STEP_TOKEN})
+    seen = json.dumps([received.target, received.headers, received.body.decode(), TOKEN_FIELDS])
+    encoded = base64.b64encode(received.headers.get("authorization", "").encode()).decode()
+    return raw_response({"seen": json.loads(seen), "text": seen, "url": quote(seen), "base64": encoded})
+
+
+@pytest.mark.parametrize(
+    ("request_fields", "credentials"),
+    [
+        ({"auth": {"type": "bearer", "token": "${KEY}"}}, [KEY]),
+        ({"auth": {"type": "bearer", "token": LITERAL}}, [LITERAL]),
+        ({"auth": {"type": "basic", "username": "ann", "password": "${KEY}"}}, [KEY, f"ann:{KEY}"]),
+        ({"auth": {"type": "basic", "username": "ann", "password": LITERAL}}, [LITERAL, f"ann:{LITERAL}"]),
+        ({"auth": {"type": "apiKey", "in": "query", "name": "k", "value": "${KEY}"}}, [KEY]),
+        ({"auth": {"type": "apiKey", "in": "header", "name": "X", "value": LITERAL}}, [LITERAL]),
+        ({"auth": {"type": "hmac", "secret": "${KEY}", "payload": "x"}}, [KEY, "HMAC"]),
+        ({"auth": {"type": "hmac", "secret": "s", "payload": "x", "encoding": "base64"}}, ["HMAC"]),
+        ({"auth": {"type": "oauth2", "clientId": "me", "clientSecret": "${KEY}"}}, [KEY, f"me:{KEY}"]),
+        (
+            {
+                "auth": {
+                    "type": "oauth2",
+                    "grant": "refresh_token",
+                    "clientId": "me",
+                    "refreshToken": "${KEY}",
+                }
+            },
+            [KEY],
+        ),
+        (
+            {"headers": {"Authorization": f"Bearer {LITERAL}", "X-Api-Key": LITERAL[::-1]}},
+            [LITERAL[::-1], LITERAL],
+        ),
+        ({"headers": {"Cookie": "session=${steps.0.token}"}}, [f"session={STEP_TOKEN}"]),
+        ({"auth": {"type": "bearer", "token": "${steps.0.token}"}}, [STEP_TOKEN]),
+    ],
+)
+@pytest.mark.parametrize("is_nested", [False, True])
+async def test_credentials_that_a_call_used_are_redacted_in_its_result(
+    make_tool, request_fields, credentials, is_nested
+):
+    """Also in the result of a tool that calls this one."""
+    async with server(echo_credentials) as upstream:
+        auth = request_fields.get("auth")
+        if auth and auth["type"] == "oauth2":
+            request_fields = {"auth": auth | {"tokenUrl": upstream.url + "/token"}}
+        requests = get(upstream.url + "/login"), post(upstream.url + "/x", body="plain", **request_fields)
+        process = CredentialSet()
+        runner = make_tool(*requests, secrets=secret("KEY"), tokens=TokenCache(process))
+
+        async def outer() -> dict:
+            """Call the tool and return what it returned."""
+            return {"inner": await call_tool_async("web.call")}
+
+        registry = Registry()
+        spec = ToolSpec(name="web.call", description="x", input_schema=schema())
+        registry.register(Tool(spec, runner.run))
+        web = SnapshotSource(StaticReader("web", registry))
+        async with memory_runtime(packs={"mine": [outer]}, sources=[web]) as ot:
+            result = await ot.call("mine.outer" if is_nested else "web.call")
+    assert result.ok, result.error
+    text = json.dumps(result.data)
+    sent = upstream.requests[-1].headers
+    forms = [sent["x-signature"] if value == "HMAC" else value for value in credentials]
+    if auth and auth["type"] == "oauth2":
+        forms.append(TOKEN_FIELDS["access_token"])
+        assert (
+            process.redact(json.dumps(TOKEN_FIELDS))
+            == '{"access_token": "[secret]", "refresh_token": "[secret]"}'
+        )
+    forms += [base64.b64encode(form.encode()).decode() for form in forms] + [
+        quote(form, "") for form in forms
+    ]
+    assert not [form for form in forms if form in text]
+    assert "[secret]" in text
+    assert "plain" in text
 
 
 async def test_http_tool_in_the_pipeline(make_tool):

@@ -21,6 +21,8 @@ import pytest
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, LoginFailed
+from onetool.domain.secrets.credential_set import CredentialSet
+from onetool.domain.secrets.redaction import MASK
 from onetool.settings.schema import ServerSettings
 from onetool.settings.secrets import Secrets
 from onetool.sources.mcp_servers import McpServerSource
@@ -109,6 +111,24 @@ async def call(server, text="hi"):
     deadline = time.monotonic() + HANG_S
     invocation = Invocation("id", "echo", {}, Caller(interface="test"), deadline, CancelFlag())
     return await tool.runner({"text": text}, invocation)
+
+
+async def test_tokens_of_a_login_are_redacted(protected, store):
+    """The tokens of this process, those that another process stored, and those of a refresh."""
+    first, second = CredentialSet(), CredentialSet()
+    async with running(protected.url, store, credentials=first) as server:
+        await log_in(server)
+        before = stored_tokens(store)
+        async with running(protected.url, store, credentials=second) as other:
+            await call(other)
+            protected.expire_access_tokens()
+            await call(server)
+            await call(other)
+    after = stored_tokens(store)
+    assert before["access_token"] != after["access_token"]
+    names = ("access_token", "refresh_token")
+    text = " ".join(tokens[name] for tokens in (before, after) for name in names)
+    assert first.redact(text) == second.redact(text) == " ".join([MASK] * 4)
 
 
 def stored_tokens(store):

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Collection
 from typing import NamedTuple
 
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
 from onetool.settings.schema import ServerSettings
@@ -28,8 +29,8 @@ class ConnectionPlan(NamedTuple):
 class Connections:
     """The HTTP client and the MCP servers of the active configuration, and those that are closing."""
 
-    def __init__(self, stores: Stores, threads: Threads) -> None:
-        self._stores, self._threads = stores, threads
+    def __init__(self, stores: Stores, threads: Threads, credentials: CredentialSet) -> None:
+        self._stores, self._threads, self._credentials = stores, threads, credentials
         self._configuration: Configuration | None = None
         self._clients: list[HttpClients] = []
         self._servers: dict[str, McpServerSource] = {}
@@ -98,4 +99,5 @@ class Connections:
             scan=scan,
             tokens=self._stores.tokens,
             allowed_hosts=new.settings.allowedHosts,
+            credentials=self._credentials,
         )

@@ -9,6 +9,7 @@ from uuid_utils import uuid7
 from onetool.catalog.catalog import Catalog
 from onetool.domain.bundles.bundle import ToolVersion
 from onetool.domain.code.sandbox import SandboxLimits
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Runner
 from onetool.network.client import HttpClients
@@ -20,17 +21,15 @@ from onetool.runtime.active_call import activate_call
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration
 from onetool.sources.bundle_tools import MakeRunner
+from onetool.sources.http_tools import HttpToolRunner, TokenCache
 
 SERVICES = "ot"
 """The pack whose functions are OneTool's own services, which `internal` handlers refer to."""
 
 
-def http_runner(configuration: Configuration, http: HttpClients) -> MakeRunner:
+def http_runner(configuration: Configuration, http: HttpClients, tokens: TokenCache) -> MakeRunner:
     """Return the factory of runners for stored HTTP tools. They share one cache of access tokens."""
-    from onetool.sources.http_tools import HttpToolRunner, TokenCache
-
     settings, secrets = configuration.settings, configuration.secrets
-    tokens = TokenCache()
 
     def make(tool: ToolVersion) -> Runner:
         return HttpToolRunner(
@@ -54,7 +53,13 @@ def handlers(built_in: Registry) -> dict[str, set[str]]:
 
 
 def make_pipeline(
-    configuration: Configuration, catalog: Catalog, recorder: Recorder, rates: RateLimiter, runtime: Runtime
+    configuration: Configuration,
+    catalog: Catalog,
+    recorder: Recorder,
+    rates: RateLimiter,
+    runtime: Runtime,
+    *,
+    credentials: CredentialSet,
 ) -> Pipeline:
     """Return the pipeline for these settings."""
     settings = configuration.settings
@@ -70,7 +75,7 @@ def make_pipeline(
         ),
         rates=rates,
         approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny, settings.approval.timeout_s),
-        redactor=configuration.secrets.redactor,
+        credentials=credentials,
         threads=runtime.threads,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.logs import RotatingFile, open_logs
 from onetool.ports import ServerSource, ToolSource, UsageStore
@@ -39,11 +40,11 @@ async def open_runtime(
     configuration = await threads.run(read)
     log, paths = configuration.settings.log, configuration.paths
     file = RotatingFile(paths.log_file, log.max_bytes) if log.file and not in_memory else None
-    level = log_level or log.level
-    with open_logs(stderr=level, file=file, owns_process=owns_process) as logs:
+    level, credentials = log_level or log.level, CredentialSet()
+    with open_logs(stderr=level, file=file, credentials=credentials, owns_process=owns_process):
         stores = memory_stores(configuration) if in_memory else file_stores(configuration)
         stores = replace(stores, usage=usage or stores.usage)
-        builder = StateBuilder(configuration, stores, threads, logs, sources=sources, servers=servers)
+        builder = StateBuilder(configuration, stores, threads, credentials, sources=sources, servers=servers)
         runtime = Runtime(
             read=read,
             build=builder.build,

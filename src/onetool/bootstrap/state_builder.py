@@ -13,11 +13,10 @@ from onetool.bundles.virtual import VirtualBundles
 from onetool.catalog.catalog import Catalog
 from onetool.catalog.mcp_servers import McpServers
 from onetool.catalog.tool_search import CatalogSearch
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import ToolSpec
 from onetool.embeddings.bert_embedder import BertEmbedder
-from onetool.logs import JsonLogHandler
 from onetool.pipeline.code_runner import CodeRunner
 from onetool.pipeline.recorder import Recorder
 from onetool.pipeline.token_savings import TokenSavings
@@ -29,6 +28,7 @@ from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_configured_tools, settings_files
 from onetool.sources.bundle_tools import BundleToolSource
 from onetool.sources.config_tools import ConfigToolReader
+from onetool.sources.http_tools import TokenCache
 from onetool.sources.python_packs.directory import PackDirectoryReader, describe_shipped
 from onetool.sources.snapshot import SnapshotReader, SnapshotSource, StaticReader
 from onetool.sources.toggles import ToggledSource, Toggles
@@ -51,17 +51,18 @@ class StateBuilder:
         configuration: Configuration,
         stores: Stores,
         threads: Threads,
-        logs: JsonLogHandler,
+        credentials: CredentialSet,
         *,
         sources: Sequence[ToolSource],
         servers: Sequence[ServerSource],
     ) -> None:
-        self._stores, self._threads, self._logs = stores, threads, logs
+        self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
         self.recorder = Recorder(stores.usage, stores.counters, threads)
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
-        self._rate_limiter, self._secrets = MemoryRateLimiter(), set[str]()
-        self._connections = Connections(stores, threads)
+        self._rate_limiter = MemoryRateLimiter()
+        self._connections = Connections(stores, threads, credentials)
+        self._http_tokens = TokenCache(credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
         execution = configuration.settings.execution
@@ -78,15 +79,22 @@ class StateBuilder:
     async def build(self, configuration: Configuration, runtime: Runtime) -> State:
         """Build a state: everything that a reload replaces."""
         settings = configuration.settings
-        self._secrets |= {secret.value for secret in configuration.secrets.values()}
-        self._logs.redactor = Redactor(self._secrets)  # records of the previous state may still be pending
+        self._credentials.keep(configuration.credentials)  # with those of earlier states, whose calls may run
         self.recorder.statistics_enabled = settings.stats.enabled
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
-        stored = BundleToolSource(self._stores.bundles, http_runner(configuration, plan.http), self._threads)
+        make_runner = http_runner(configuration, plan.http, self._http_tokens)
+        stored = BundleToolSource(self._stores.bundles, make_runner, self._threads)
         servers = [*self._servers, *plan.servers.values()]
         unstored = await self._unstored_sources(configuration, servers)
         catalog = Catalog([*unstored, stored], settings.aliases)
-        pipeline = make_pipeline(configuration, catalog, self.recorder, self._rate_limiter, runtime)
+        pipeline = make_pipeline(
+            configuration,
+            catalog,
+            self.recorder,
+            self._rate_limiter,
+            runtime,
+            credentials=self._credentials,
+        )
         search = CatalogSearch(catalog, self._threads, embedder=self._open_embedder(configuration))
         bundles = self._bundles(configuration, Catalog(unstored), search)
         limits = sandbox_limits(configuration)
@@ -111,6 +119,7 @@ class StateBuilder:
             http=plan.http,
             servers=McpServers(servers, settings.servers),
             chat_models=ConfiguredChatModels(configuration, os.environ, self._threads, new_id),
+            credentials=self._credentials,
         )
         await self._connections.apply(plan)
         return state

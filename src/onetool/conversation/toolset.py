@@ -42,9 +42,13 @@ class AllToolset:
     """Every tool, individually."""
 
     def __init__(self, runtime: Runtime, specs: Sequence[ToolSpec]) -> None:
-        self._runtime = runtime
+        self._runtime, redactor = runtime, runtime.state.redactor
         self.definitions: Sequence[ToolDefinition] = [
-            ToolDefinition(name=spec.name, description=spec.description, schema=spec.input_schema)
+            ToolDefinition(
+                name=spec.name,
+                description=redactor.redact(spec.description),
+                schema=redactor.mask(dict(spec.input_schema)),
+            )
             for spec in specs
         ]
 
@@ -79,7 +83,8 @@ class SearchToolset:
             )
         start = time.monotonic()
         found = await self._runtime.state.search.find(query, caller, min(max(limit, 1), MAX_MATCHES))
-        return ToolResult(True, _meta(call, start), found_text(query, found))
+        text = self._runtime.state.redactor.redact(found_text(query, found))
+        return ToolResult(True, _meta(call, start), text)
 
     async def _run(self, call: ToolCall, caller: Caller) -> ToolResult:
         command = call.args.get("command")

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onetool.catalog.catalog import Catalog, ResolvedTool
@@ -12,7 +12,7 @@ from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason, ToolError
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.signature import omit_nulls
 from onetool.ports import RateLimiter
@@ -55,23 +55,26 @@ class Pipeline:
         limits: CallLimits | None = None,
         rates: RateLimiter,
         approval: ApprovalPolicy | None = None,
-        redactor: Redactor | None = None,
+        credentials: CredentialSet | None = None,
         threads: Threads | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
-        self._redactor, threads = redactor or Redactor(), threads or Threads()
-        self._approver = Approver(approval or ApprovalPolicy(), self._redactor.mask, threads)
+        self._credentials, threads = credentials or CredentialSet(), threads or Threads()
+        self._approver = Approver(approval or ApprovalPolicy(), self._credentials.mask, threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
-        self._output_guard = OutputGuard(self._limits.max_output_bytes, self._redactor, threads)
+        self._output_guard = OutputGuard(self._limits.max_output_bytes, threads)
         self._clock = clock
         self._timer = DeadlineTimer()
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Run a call through all steps, record it and return its result."""
-        state = _CallState(call, caller, self._clock())
+        credentials = caller.credentials or CredentialSet(self._credentials)
+        if caller.credentials is None:
+            caller = replace(caller, credentials=credentials)  # nested calls add to them
+        state = _CallState(call, caller, credentials, self._clock())
         try:
             result = ToolResult(ok=True, data=await self._run_steps(state), meta=self._meta(state))
         except ToolError as error:
@@ -104,7 +107,8 @@ class Pipeline:
         self._validator.validate_output(resolved, output)
         if call.source == SDK:
             return output
-        output, state.bytes_out = await self._output_guard.check(call.name, output)
+        redactor = state.credentials.redactor
+        output, state.bytes_out = await self._output_guard.check(call.name, output, redactor)
         return output
 
     async def _run_tool(self, state: "_CallState", resolved: ResolvedTool, deadline: float) -> Any:
@@ -129,11 +133,11 @@ class Pipeline:
         Raises:
             ExecutionError: The value is too large or cannot be serialized.
         """
-        return await self._output_guard.check(name, output)
+        return await self._output_guard.check(name, output, self._credentials.redactor)
 
     def mask(self, text: str) -> str:
         """Return a text with secrets masked."""
-        return self._redactor.redact(text)
+        return self._credentials.redact(text)
 
     def _record(self, state: "_CallState", meta: CallMeta) -> None:
         self._recorder.add(state.call, state.caller, meta, state.sizes, state.tool_id)
@@ -151,13 +155,13 @@ class Pipeline:
         return ToolResult.failure(
             meta,
             error.reason,
-            truncate_middle(self._redactor.redact(str(error)), MAX_MESSAGE_LENGTH),
-            data=self._error_text(error.text) if isinstance(error, ToolReturnedError) else None,
+            truncate_middle(state.credentials.redact(str(error)), MAX_MESSAGE_LENGTH),
+            data=self._error_text(state, error.text) if isinstance(error, ToolReturnedError) else None,
             raised=error.error if isinstance(error, ToolRaised) else error,
         )
 
-    def _error_text(self, text: ErrorText) -> ErrorText:
-        return ErrorText(truncate_middle(self._redactor.redact(text), self._limits.max_output_bytes))
+    def _error_text(self, state: "_CallState", text: ErrorText) -> ErrorText:
+        return ErrorText(truncate_middle(state.credentials.redact(text), self._limits.max_output_bytes))
 
 
 def _without_nulls(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
@@ -174,6 +178,8 @@ class _CallState:
 
     call: ToolCall
     caller: Caller
+    credentials: CredentialSet
+    """What the call and its nested calls have used so far. Redacted in the result."""
     start: float
     resolved: ResolvedTool | None = None
     bytes_in: int = 0

@@ -7,6 +7,7 @@ from onetool.bundles.transfer import BundleTransfer
 from onetool.catalog.catalog import Catalog
 from onetool.catalog.mcp_servers import McpServers
 from onetool.catalog.tool_search import CatalogSearch
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.redaction import Redactor
 from onetool.network.client import HttpClients
 from onetool.pipeline.code_runner import CodeRunner
@@ -36,8 +37,9 @@ class State:
     http: HttpClients
     servers: McpServers
     chat_models: ChatModels
+    credentials: CredentialSet
 
     @property
     def redactor(self) -> Redactor:
-        """Masks the configured secrets."""
-        return self.configuration.secrets.redactor
+        """Masks the configured secrets and the tokens that were issued to OneTool."""
+        return self.credentials.redactor

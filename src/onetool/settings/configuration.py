@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.domain.secrets.detection import literal_credentials
 from onetool.files.own_files import read_own_file
 from onetool.files.yaml_document import KeyPath, YamlDocument
 
@@ -63,6 +65,16 @@ class Configuration:
     """Files of the project that are ignored until the user runs `onetool trust`."""
     provider: str = ""
     """The default provider that the user chose with `onetool auth use`, or an empty string."""
+
+    @property
+    def credentials(self) -> tuple[str, ...]:
+        """Every value to redact: secrets, and credentials that the settings of servers contain."""
+        servers = self.settings.servers.values()
+        literals = (
+            literal_credentials({**server.env, **server.headers}, server.args, server.url or "")
+            for server in servers
+        )
+        return (*self.secrets.redacted, *chain.from_iterable(literals))
 
 
 def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:

@@ -9,7 +9,6 @@ from typing import Any
 
 from onetool.domain.chat.providers import PROVIDERS
 from onetool.domain.errors import SettingsError
-from onetool.domain.secrets.redaction import Redactor
 from onetool.files.own_files import check_owner
 
 FORMAT = "Write NAME: value, or NAME: {value: ..., hosts: [...]}."
@@ -30,7 +29,8 @@ class Secrets(Mapping[str, Secret]):
     def __init__(self, secrets: Mapping[str, Secret] | None = None, redact: Iterable[str] = ()) -> None:
         """Store secrets. `redact`: further values to redact that are not available by name."""
         self._secrets = dict(secrets or {})
-        self.redactor = Redactor([*(secret.value for secret in self._secrets.values()), *redact])
+        self.redacted = (*(secret.value for secret in self._secrets.values()), *redact)
+        """Every value to redact."""
 
     def __getitem__(self, name: str) -> Secret:
         return self._secrets[name]

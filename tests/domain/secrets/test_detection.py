@@ -2,7 +2,7 @@
 
 import pytest
 
-from onetool.domain.secrets.detection import is_probably_secret, secret_arguments
+from onetool.domain.secrets.detection import is_probably_secret, literal_credentials, secret_arguments
 
 KEY = "ghp_0123456789abcdef"
 
@@ -65,3 +65,27 @@ def test_secrets_are_detected_by_name_and_value(name, value, is_secret):
 )
 def test_secret_arguments_are_reported_without_their_values(args, names):
     assert list(secret_arguments(args)) == names
+
+
+BASIC = "dXNlcjpodW50ZXIyMg=="  # user:hunter22
+
+
+@pytest.mark.parametrize(
+    ("named", "args", "url", "credentials"),
+    [
+        ({"Authorization": f"Bearer {KEY}"}, [], "", {f"Bearer {KEY}", KEY}),
+        ({"Authorization": f"Basic {BASIC}"}, [], "", {f"Basic {BASIC}", BASIC, "hunter22"}),
+        ({"Authorization": "Basic not-base64-1"}, [], "", {"Basic not-base64-1", "not-base64-1"}),
+        ({"API_KEY": KEY, "HOME": KEY}, [], "", {KEY}),
+        ({"API_KEY": "${NAME} and 12345678"}, [], "", set()),
+        ({"AUTH_MODE": "interactive"}, [], "", set()),
+        ({"PASSPHRASE": "correct horse battery"}, [], "", {"correct horse battery"}),
+        ({}, ["--api-key", KEY, "--port", "8080", f"--token={KEY}1"], "", {KEY, f"{KEY}1"}),
+        ({}, [], "https://u:hunter%2222@a.example/mcp", {'hunter"22'}),
+        ({}, [], f"https://a.example/mcp?token={KEY}&page=2", {KEY}),
+        ({}, [], "https://a.example/mcp", set()),
+    ],
+)
+def test_credentials_that_are_written_out_in_settings_are_found(named, args, url, credentials):
+    """Ordinary words are left out: redacting them would make results useless."""
+    assert set(literal_credentials(named, args, url)) == credentials

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from html import escape
 from urllib.parse import quote, quote_plus
 
@@ -25,6 +26,10 @@ TRICKY = 'pa"s s\\wo\nrd/ü&=<'
         quote_plus(TRICKY),
         escape(TRICKY),
         base64.b64encode(TRICKY.encode()).decode(),
+        base64.urlsafe_b64encode(TRICKY.encode()).decode(),
+        quote(TRICKY),
+        re.sub("%..", lambda escape: escape[0].lower(), quote(TRICKY)),
+        TRICKY.replace("/", "\\/"),
     ],
 )
 def test_every_encoding_is_redacted(text):
@@ -34,6 +39,36 @@ def test_every_encoding_is_redacted(text):
     assert not redactor.contains_secret(redacted)
     assert redacted.startswith("before ")
     assert redacted.endswith(" after")
+
+
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+@pytest.mark.parametrize("before", ["", "u", "us", "user:"])
+@pytest.mark.parametrize("after", ["", "!", "!!", " and more"])
+def test_secret_is_redacted_inside_a_longer_base64_text(encode, before, after):
+    """`Basic` headers contain a password after a user name. The characters at both ends may remain."""
+    secret = "p4ss?~>-word-\xff"
+    redacted = Redactor([secret]).redact(encode((before + secret + after).encode()).decode())
+    assert MASK in redacted
+    start, end = redacted.split(MASK)
+    assert len(start) <= -(-len(before) * 8 // 6)
+    assert len(end) <= 4 + -(-len(after) * 8 // 6)
+
+
+def test_short_secret_is_not_redacted_inside_a_longer_base64_text():
+    text = base64.b64encode(b"user:abcd").decode()
+    assert Redactor(["abcd"]).redact(text) == text
+
+
+def test_joined_redactor_masks_the_secrets_of_both():
+    """Secrets that overlap become one mask, whichever redactor they belong to."""
+    first, second = Redactor(["abcdef", "1234"]), Redactor(["cdefgh", "5678"])
+    joined = first.joined(second)
+    assert joined.redact("-abcdefgh-1234-5678-12345678-") == f"-{MASK}-{MASK}-{MASK}-{MASK}{MASK}-"
+    assert joined.mask({"abcdef": ["5678"]}) == {MASK: [MASK]}
+    assert joined.contains_secret("5678")
+    assert not joined.contains_secret("none")
+    assert first.joined(Redactor()) is first
+    assert Redactor().joined(second) is second
 
 
 def test_values_are_masked_at_every_depth():

@@ -1,7 +1,9 @@
 """The caller of a tool: created by an interface, restricted for nested calls, never widened."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from onetool.domain.secrets.credential_set import CredentialSet
 
 from .approval_request import ApprovalRequest
 
@@ -46,6 +48,8 @@ class Caller:
     on_progress: ProgressHandler = ignore_progress
     on_request: RequestHandler | None = None
     depth: int = 0
+    credentials: CredentialSet | None = field(default=None, repr=False)
+    """What the outermost call and its nested calls have used so far; None before the outermost call."""
 
     def allows(self, name: str) -> bool:
         """Whether the tool with this canonical name may be called."""

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from onetool.domain.secrets.credential_set import CredentialSet
+
 from .caller import Caller
 
 
@@ -29,6 +31,11 @@ class Invocation(NamedTuple):
     """Latest end of this call, in seconds on the monotonic clock."""
     cancelled: CancelFlag
     """Set when the call has timed out or was cancelled."""
+
+    @property
+    def credentials(self) -> CredentialSet:
+        """Where the runner adds every credential that it uses. They are redacted in the result."""
+        return self.caller.credentials or CredentialSet()
 
     def nested_caller(self) -> Caller:
         """Return the caller for calls that this tool makes: same permissions, no later deadline."""

@@ -3,16 +3,22 @@
 import base64
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote, quote_plus
 
 MASK = "[secret]"
 HTML_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+URL_SAFE_BASE64 = str.maketrans("+/", "-_")
 MIN_LINE_LENGTH = 12
 """Shorter lines of a multi-line secret are not redacted on their own."""
 MIN_LENGTH = 4
 """Shorter values occur in too many ordinary words to be redacted."""
+MIN_BASE64_LENGTH = 8
+"""Shorter parts of a longer base64 text are not redacted."""
+PERCENT_ESCAPE = re.compile("%[0-9A-F]{2}")
+Span = tuple[int, int]
+"""Start and end of a secret in a text."""
 
 
 class Redactor:
@@ -23,21 +29,39 @@ class Redactor:
         encoded = {form for part in parts if len(part) >= MIN_LENGTH for form in _encodings(part)}
         forms = encoded | {json.dumps(form)[1:-1] for form in encoded}  # JSON inside a JSON string
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
+        self._patterns: tuple[re.Pattern[str], ...] = (
+            (re.compile(_alternatives(longest_first)),) if forms else ()
+        )
+        self.forms: tuple[list[str], ...] = (sorted(forms),) if forms else ()
+        """The encoded secrets, as sorted lists."""
 
     def __bool__(self) -> bool:
-        return self._pattern is not None
+        return bool(self._patterns)
 
     def __repr__(self) -> str:
         return "Redactor(...)"
 
+    def joined(self, other: "Redactor") -> "Redactor":
+        """Return a redactor for the secrets of both. Costs much less than a new one."""
+        if not self or not other:
+            return self or other
+        redactor = Redactor()
+        redactor._patterns, redactor.forms = self._patterns + other._patterns, self.forms + other.forms
+        return redactor
+
     def contains_secret(self, text: str) -> bool:
         """Whether the text contains a secret."""
-        return self._pattern is not None and self._pattern.search(text) is not None
+        return any(pattern.search(text) for pattern in self._patterns)
 
     def redact(self, text: str) -> str:
         """Return the text with every secret masked."""
-        return self._pattern.sub(MASK, text) if self._pattern else text
+        if len(self._patterns) <= 1:
+            return self._patterns[0].sub(MASK, text) if self._patterns else text
+        return mask_spans(text, self.spans(text))
+
+    def spans(self, text: str) -> list[Span]:
+        """Return the start and end of every secret in the text, in order. They may overlap."""
+        return sorted(match.span() for pattern in self._patterns for match in pattern.finditer(text))
 
     def mask(self, value: Any) -> Any:
         """Return a JSON value with every secret masked, including in keys."""
@@ -51,6 +75,28 @@ class Redactor:
         return MASK if is_number and self.contains_secret(str(value)) else value
 
 
+def _alternatives(forms: Iterable[str], depth: int = 2) -> str:
+    """Return a pattern for any of these texts. Common first characters are tested once, which is faster."""
+    if not depth:
+        return "|".join(map(re.escape, forms))
+    groups: dict[str, list[str]] = {}
+    for form in forms:
+        groups.setdefault(form[0], []).append(form[1:])
+    return "|".join(
+        f"{re.escape(first)}(?:{_alternatives(rest, depth - 1)})" for first, rest in groups.items()
+    )
+
+
+def mask_spans(text: str, spans: Iterable[Span]) -> str:
+    """Return the text with sorted spans masked. Spans that overlap become one mask."""
+    result, end = list[str](), 0
+    for start, stop in spans:
+        if start >= end:
+            result += [text[end:start], MASK]
+        end = max(end, stop)
+    return "".join([*result, text[end:]])
+
+
 def _parts(value: str) -> Iterable[str]:
     """Yield the value and, if it has several lines, each longer line: a line alone would reveal a part."""
     yield value
@@ -58,12 +104,34 @@ def _parts(value: str) -> Iterable[str]:
         yield from (line.strip() for line in value.splitlines() if len(line.strip()) >= MIN_LINE_LENGTH)
 
 
-def _encodings(value: str) -> Iterable[str]:
+def _encodings(value: str) -> Iterator[str]:
     yield value
     yield repr(value)[1:-1]
+    yield value.replace("/", r"\/")
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
-    yield quote(value, safe="", errors="replace")
-    yield quote_plus(value, errors="replace")
     yield value.translate(HTML_ESCAPES)
-    yield base64.b64encode(value.encode("utf-8", "replace")).decode()
+    for form in (
+        quote(value, "", errors="replace"),
+        quote(value, errors="replace"),
+        quote_plus(value, errors="replace"),
+    ):
+        yield form
+        yield PERCENT_ESCAPE.sub(lambda match: match[0].lower(), form)
+    for form in _base64_forms(value.encode("utf-8", "replace")):
+        yield form
+        yield form.translate(URL_SAFE_BASE64)
+
+
+def _base64_forms(value: bytes) -> Iterator[str]:
+    """Yield the value as base64, and what it becomes as part of a longer value, such as `user:password`.
+
+    Three bytes are four characters. So there are three such forms: for 0, 1 and 2 bytes before the value.
+    Characters that also depend on the bytes before or after it are left out.
+    """
+    yield base64.b64encode(value).decode()
+    for before in range(3):
+        encoded = base64.b64encode(bytes(before) + value).decode()
+        form = encoded[(0, 2, 3)[before] : (before + len(value)) * 8 // 6]
+        if len(form) >= MIN_BASE64_LENGTH:
+            yield form

@@ -12,7 +12,7 @@ import click
 
 from onetool.bootstrap import open_runtime
 from onetool.domain.errors import SettingsError
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.json_text import jsonable, pretty
 from onetool.domain.text.strings import pluralize, printable
 from onetool.runtime.runtime import Runtime
@@ -21,7 +21,8 @@ from onetool.settings.paths import Paths, find_paths
 
 T = TypeVar("T")
 _stdout: TextIO | None = None
-_redactor = Redactor()
+_credentials = CredentialSet()
+"""What is redacted in the output of the command."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -33,12 +34,18 @@ def use_json(as_json: bool) -> bool:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, with secrets masked."""
-    click.echo(pretty(_redactor.mask(jsonable(value)) if _redactor else value), file=stdout())
+    click.echo(pretty(mask_values(value)), file=stdout())
+
+
+def mask_values(value: Any) -> Any:
+    """Mask secrets in a value that is printed as JSON or YAML."""
+    redactor = _credentials.redactor
+    return redactor.mask(jsonable(value)) if redactor else value
 
 
 def mask(text: str) -> str:
     """Mask secrets and replace control characters."""
-    return printable(_redactor.redact(text))
+    return printable(_credentials.redact(text))
 
 
 def terminal_safe(text: str, stream: TextIO) -> str:
@@ -92,10 +99,9 @@ def current_paths() -> Paths:
 
 def load_current_configuration() -> Configuration:
     """Load the settings and report untrusted project files on stderr."""
-    global _redactor
     with exit_on_settings_error():
         configuration = load_configuration(current_paths(), os.environ)
-    _redactor = configuration.secrets.redactor
+    _credentials.keep(configuration.credentials)
     if configuration.untrusted_files:
         files = pluralize(len(configuration.untrusted_files), "untrusted project file")
         click.echo(f"Ignoring {files}. Review with: onetool trust", err=True)
@@ -119,7 +125,9 @@ def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]], *, log_lev
         return next(already_loaded, None) or load_configuration(configuration.paths, os.environ)
 
     async def run() -> T:
+        global _credentials
         async with open_runtime(load, log_level=level, owns_process=True) as runtime:
+            _credentials = runtime.state.credentials  # with tokens that are issued later
             return await action(runtime)
 
     return asyncio.run(run())

@@ -12,6 +12,7 @@ from .command import (
     json_option,
     load_current_configuration,
     mask,
+    mask_values,
     print_json,
     stdout,
     use_json,
@@ -36,7 +37,7 @@ def show(as_json: bool) -> None:
     configuration = load_current_configuration()
     settings = jsonable(configuration.settings) | {"secrets": sorted(configuration.secrets)}
     settings["fs"] = {"roots": [str(root) for root in configuration.roots]}
-    settings = configuration.secrets.redactor.mask(settings)
+    settings = mask_values(settings)
     if as_json:
         print_json(settings)
     else:

@@ -38,11 +38,12 @@ def create_server(runtime: Runtime, expose: str) -> Server[Any]:
         context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
         page, next_cursor = await exposure.page(params.cursor if params else None, _caller(runtime, context))
+        redactor = runtime.state.redactor
         tools = [
             types.Tool(
                 name=tool.name,
-                description=tool.description,
-                input_schema=dict(tool.input_schema),
+                description=redactor.redact(tool.description),
+                input_schema=redactor.mask(dict(tool.input_schema)),
                 annotations=types.ToolAnnotations(
                     read_only_hint=tool.read_only,
                     destructive_hint=not tool.read_only,

@@ -7,7 +7,7 @@ from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.http.placeholders import InvalidValue, Lookup
 from onetool.domain.http.templates import is_argument, is_step
 from onetool.domain.http.urls import is_listed
-from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.settings.secrets import Secret
 
 MASKED = "_secret_"
@@ -15,13 +15,17 @@ MASKED = "_secret_"
 
 
 class PlaceholderValues:
-    """Resolves the placeholders of one call and collects the secrets that no message may contain."""
+    """Resolves the placeholders of one call and collects the credentials that it uses."""
 
     def __init__(
-        self, args: Mapping[str, Any], arg_schema: Mapping[str, Any], secrets: Mapping[str, Secret]
+        self,
+        args: Mapping[str, Any],
+        arg_schema: Mapping[str, Any],
+        secrets: Mapping[str, Secret],
+        credentials: CredentialSet,
     ) -> None:
         self._args, self._arg_schema, self._secrets = args, arg_schema, secrets
-        self._hidden: set[str] = set()
+        self._credentials = credentials
         self.steps: list[Any] = []
         """The values of the responses so far."""
 
@@ -46,11 +50,11 @@ class PlaceholderValues:
 
     def hide(self, *values: str) -> None:
         """Add values to redact: tokens and values derived from secrets."""
-        self._hidden.update(values)
+        self._credentials.add(*values)
 
     def redact(self, text: str) -> str:
         """Mask all secrets that this call used."""
-        return Redactor(self._hidden).redact(text)
+        return self._credentials.redact(text)
 
     def to_execution_error(self, error: InvalidValue) -> ExecutionError:
         """Return the error of a call with a placeholder that cannot be filled."""

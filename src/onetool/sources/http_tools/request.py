@@ -23,13 +23,14 @@ from onetool.domain.http.placeholders import (
 )
 from onetool.domain.http.templates import content_type_of, is_json_type, split_template
 from onetool.domain.http.urls import InvalidUrl, Url, parse_url
+from onetool.domain.secrets.detection import literal_credentials
 from onetool.domain.secrets.redaction import MASK
 from onetool.domain.text.json_text import encode
 from onetool.domain.text.strings import truncate_middle
 
 from .placeholder_values import PlaceholderValues
 
-CREDENTIAL_HEADERS = frozenset({"authorization", "cookie"})
+CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
 FORM_TYPE = "application/x-www-form-urlencoded"
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 MAX_LOCATION_LENGTH = 200
@@ -89,6 +90,8 @@ def build(request: Mapping[str, Any], values: PlaceholderValues) -> OutgoingRequ
     parts = [fill_query(query, lookup) if query else "", _encode_pairs(members)]
     full_query = "&".join(part for part in parts if part)
     headers, private_headers = _fill_headers(request.get("headers") or {}, lookup, values)
+    values.hide(*literal_credentials(request.get("headers") or {}, url=request["urlTemplate"]))
+    values.hide(*(value for name, value in headers.items() if name.lower() in CREDENTIAL_HEADERS))
     body, content_type = _encode_body(request.get("body"), content_type_of(headers), lookup)
     if content_type and content_type_of(headers) is None:
         headers["Content-Type"] = content_type

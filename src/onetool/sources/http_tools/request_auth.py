@@ -32,6 +32,7 @@ SendTokenRequest = Callable[[OutgoingRequest], Awaitable[ResponseBody]]
 DEFAULT_LIFETIME_S = 300.0
 """Lifetime of a token whose endpoint returns no `expires_in`, in seconds."""
 MAX_ERROR_BODY_LENGTH = 500
+CREDENTIAL_FIELDS = frozenset({"token", "password", "value", "secret", "clientSecret", "refreshToken"})
 DEFAULT_PAYLOAD = "${method}\n${path}\n${query}\n${timestamp}\n${body}"
 
 
@@ -78,11 +79,21 @@ class RequestAuth:
         return is_cached
 
     def _fill(self, field: str, host: str) -> str:
-        return fill_text(self._auth.get(field, ""), self._values.lookup_for(host))
+        filled = fill_text(self._auth.get(field, ""), self._values.lookup_for(host))
+        self._hide(field, filled)
+        return filled
 
     def _fill_header(self, field: str, host: str) -> str:
         filled = fill_header(self._auth.get(field, ""), self._values.lookup_for(host))
-        return self._fill(field, host) if filled is None else filled
+        if filled is None:
+            return self._fill(field, host)
+        self._hide(field, filled)
+        return filled
+
+    def _hide(self, field: str, value: str) -> None:
+        """Redact a credential, also one that is written out or that an earlier response contained."""
+        if field in CREDENTIAL_FIELDS:
+            self._values.hide(value)
 
     def _sign_basic(self, outgoing: OutgoingRequest) -> OutgoingRequest:
         host = outgoing.url.host
@@ -113,6 +124,7 @@ class RequestAuth:
         signature = (
             digest.hex() if auth.get("encoding", "hex") == "hex" else base64.b64encode(digest).decode()
         )
+        self._values.hide(signature)
         headers = {auth.get("header", "X-Signature"): self._fill_header("prefix", host) + signature}
         timestamp_header = auth.get("timestampHeader")
         return outgoing.with_headers(headers | ({timestamp_header: timestamp} if timestamp_header else {}))
@@ -140,7 +152,7 @@ class RequestAuth:
             return await self._fetch_token(request, grant, credentials | replaced)
 
         self._token, self._is_cached = await self._tokens.get(key, fetch, stale=self._stale_token)
-        self._values.hide(self._token)
+        self._values.hide(self._token)  # also if the cache has dropped it from what it redacts
         return self._token
 
     async def _fetch_token(

@@ -53,7 +53,7 @@ class HttpToolRunner:
         Raises:
             ExecutionError: A request cannot be built or sent, or its response is an error.
         """
-        values = PlaceholderValues(args, self._arg_schema, self._secrets)
+        values = PlaceholderValues(args, self._arg_schema, self._secrets, invocation.credentials)
         sender = self._make_sender(values, invocation.caller.on_request)
         deadline = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
         value: Any = None

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass, field
 
 from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.secrets.credential_set import CredentialSet
 
 REFRESH_MARGIN_S = 30.0
 """Seconds before expiry at which a token is refreshed."""
@@ -29,8 +30,11 @@ Fetch = Callable[[str], Awaitable[AccessToken]]
 class TokenCache:
     """Shared by all tools. Tools with the same credentials share a token."""
 
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
+    def __init__(
+        self, credentials: CredentialSet | None = None, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Create a cache. Tokens are added to `credentials`, to be redacted."""
+        self._credentials, self._now = credentials or CredentialSet(), now
         self._entries: dict[Hashable, _CacheEntry] = {}
 
     async def get(self, key: Hashable, fetch: Fetch, *, stale: str = "") -> tuple[str, bool]:
@@ -55,6 +59,7 @@ class TokenCache:
         try:
             entry.token = entry.outcome = await fetch(entry.token.refresh_token if entry.token else "")
             entry.expires_at = self._now() + entry.token.lifetime_s
+            self._credentials.add(entry.token.value, entry.token.refresh_token)
         except ExecutionError as error:
             entry.outcome = error
         entry.fetches += 1

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from onetool.domain.errors import LoginFailed
 from onetool.domain.page import Page
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
 from onetool.domain.tools.tool import CURRENT, Tool
 from onetool.ports import ManifestStore, SourceCapabilities, SourceStatus, TokenStore
@@ -43,10 +44,14 @@ class McpServerSource:
         scan: Scan = no_findings,
         tokens: TokenStore | None = None,
         allowed_hosts: Sequence[str] = (),
+        credentials: CredentialSet | None = None,
     ) -> None:
         self.name = name
+        self._credentials = credentials or CredentialSet()
         self._settings, self._secrets, self._threads = settings, secrets, threads
-        self._oauth = oauth_config_for(name, settings, tokens, threads, allowed_hosts)
+        self._oauth = oauth_config_for(
+            name, settings, tokens, threads, allowed_hosts, credentials=self._credentials
+        )
         self._log = logging.getLogger(f"onetool.servers.{name}")
         factory = ToolFactory(name, settings, scan, lambda tool: partial(self._calls.run, tool))
         self._manifests = ManifestCache(name, manifest, factory, threads)
@@ -165,7 +170,7 @@ class McpServerSource:
     def _reason(self) -> str:
         if self._connection.opening is not None:
             return "it is still starting; try again in a moment"
-        return self._secrets.redactor.redact(self._connection.failure)
+        return self._credentials.redact(self._connection.failure)
 
     async def _open(self) -> "ServerSession":
         """Connect and read the current listing: nothing is called before that."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from onetool.domain.http.urls import InvalidUrl, parse_url
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.ports import TokenStore
 from onetool.settings.schema import ServerSettings
 from onetool.threads import Threads
@@ -19,6 +20,8 @@ class OAuthConfig:
     threads: Threads = field(repr=False)
     allowed_hosts: Sequence[str] = ()
     """Private hosts that may be contacted."""
+    credentials: CredentialSet = field(default_factory=CredentialSet, repr=False)
+    """Where issued tokens are added, to be redacted."""
 
 
 def oauth_config_for(
@@ -27,6 +30,8 @@ def oauth_config_for(
     store: TokenStore | None,
     threads: Threads,
     allowed_hosts: Sequence[str],
+    *,
+    credentials: CredentialSet | None = None,
 ) -> OAuthConfig | None:
     """Return the OAuth configuration of a server.
 
@@ -39,4 +44,11 @@ def oauth_config_for(
         url = str(parse_url(settings.url))
     except InvalidUrl:  # reported when the session is opened
         return None
-    return OAuthConfig(server=server, url=url, store=store, threads=threads, allowed_hosts=allowed_hosts)
+    return OAuthConfig(
+        server=server,
+        url=url,
+        store=store,
+        threads=threads,
+        allowed_hosts=allowed_hosts,
+        credentials=credentials or CredentialSet(),
+    )

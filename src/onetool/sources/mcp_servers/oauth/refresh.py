@@ -104,10 +104,14 @@ class TokenRefresher:
         if tokens is None:
             return None
         refreshed.append(tokens)
+        self._config.credentials.add(*tokens.values)
         return tokens.text
 
     def _parse(self, text: str | None) -> StoredTokens | None:
-        return StoredTokens.read(text, self._config.url)
+        tokens = StoredTokens.read(text, self._config.url)
+        if tokens is not None:
+            self._config.credentials.add(*tokens.values)
+        return tokens
 
 
 async def refresh(tokens: StoredTokens, config: OAuthConfig) -> StoredTokens | None:

@@ -59,6 +59,12 @@ class StoredTokens(BaseModel):
         return self.model_dump_json(exclude_none=True)
 
     @property
+    def values(self) -> tuple[str, ...]:
+        """The access token, the refresh token and the secret of the client, as far as there are any."""
+        secrets = (self.tokens.access_token, self.tokens.refresh_token, self.client.client_secret)
+        return tuple(filter(None, secrets))
+
+    @property
     def can_refresh(self) -> bool:
         """Whether there is a refresh token."""
         return bool(self.tokens.refresh_token)

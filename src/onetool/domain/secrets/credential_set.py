@@ -1,0 +1,61 @@
+"""The credentials that OneTool uses, collected so that they can be redacted."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from .redaction import Redactor
+
+MAX_RECENT = 200
+"""How many issued and derived credentials are redacted. The oldest are dropped: they have expired."""
+
+
+class CredentialSet:
+    """Values to redact: those of a process, or of one call in addition to those of its process.
+
+    Thread-safe. No repr shows a value.
+    """
+
+    def __init__(self, base: "CredentialSet | None" = None) -> None:
+        self._base, self._lock = base, threading.Lock()
+        self._kept: dict[str, None] = {}
+        self._recent: dict[str, None] = {}
+        self._redactors: dict[str, Redactor] = {}
+        """Redactors of the kept and of the recent values. Created when they are needed."""
+
+    def keep(self, values: Iterable[str]) -> None:
+        """Redact configured values from now on."""
+        added = dict.fromkeys(values)
+        with self._lock:
+            if not added.keys() <= self._kept.keys():
+                self._kept |= added
+                self._redactors.pop("kept", None)
+
+    def add(self, *values: str) -> None:
+        """Redact values that were issued to OneTool or derived from others. Only the latest are kept."""
+        with self._lock:
+            if all(value in self._recent or value in self._kept for value in values):
+                return
+            self._recent |= dict.fromkeys(values)
+            while len(self._recent) > MAX_RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._redactors.pop("recent", None)
+
+    def redact(self, text: str) -> str:
+        """Return the text with all values so far masked."""
+        return self.redactor.redact(text)
+
+    def mask(self, value: Any) -> Any:
+        """Return a JSON value with all values so far masked."""
+        return self.redactor.mask(value)
+
+    @property
+    def redactor(self) -> Redactor:
+        """A redactor of all values so far."""
+        with self._lock:
+            if "kept" not in self._redactors:
+                self._redactors["kept"] = Redactor(self._kept)
+            if "recent" not in self._redactors:
+                self._redactors["recent"] = Redactor(self._recent)
+            own = self._redactors["kept"].joined(self._redactors["recent"])
+        return own if self._base is None else self._base.redactor.joined(own)
