@@ -9,6 +9,7 @@ from onetool.chat_models.scripted import ScriptedChat
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.lifespan import open_conversation
 from onetool.domain.calls.caller import always_approve
+from onetool.domain.chat.messages import ChatModelError
 from onetool.sdk import tool
 from onetool.testing import memory_runtime
 from support.cli_process import onetool
@@ -47,6 +48,34 @@ def converse(ot, turns, session="s"):
 
 def call_turn(name, **args):
     return {"calls": [{"name": name, "args": args}]}
+
+
+async def test_secret_that_the_model_streams_in_pieces_is_redacted():
+    """The scripted model streams word by word. Neither the events nor the result nor the session show it."""
+    secret, events = "correct horse battery staple", []
+    async with memory_runtime(secrets={"KEY": secret}) as ot:
+        request = AskRequest(text="hi", on_event=events.append)
+        result = await converse(ot, [{"text": f"It is {secret}, or correct horse"}]).ask(request)
+        records = json.dumps(ot.runtime.sessions.read("s"))
+    shown = [event.text for event in events]
+    assert "".join(shown) == result.text == "It is [secret], or correct horse"
+    assert shown[:2] == ["It ", "is "]  # what begins no secret is not delayed
+    assert "battery" not in records
+
+
+async def test_text_that_was_withheld_is_shown_if_the_model_fails():
+    events = []
+
+    class FailingChat(ScriptedChat):
+        async def reply(self, messages, tools, *, on_text, deadline):
+            on_text("It is correct")
+            raise ChatModelError("unreachable", "gone")
+
+    async with memory_runtime(secrets={"KEY": "correct horse"}) as ot:
+        conversation = Conversation(ot.runtime, FailingChat(), "s")
+        result = await conversation.ask(AskRequest(text="hi", on_event=events.append))
+    assert [event.text for event in events] == ["It is ", "correct"]
+    assert result.failure is not None
 
 
 async def test_without_tools_no_call_is_run():

@@ -192,6 +192,29 @@ async def test_ctx_cancelled_is_set_after_a_timeout():
         assert await asyncio.to_thread(stopped.wait, HANG_S)
 
 
+async def test_progress_contains_no_part_of_a_secret():
+    """Neither a whole one, nor one that is split over messages, also of nested calls."""
+    progress: list[str] = []
+
+    def inner(ctx: Context) -> None:
+        """Report the end of the secret."""
+        ctx.progress(2, 3, "er2-of-the-house")
+
+    def outer(ctx: Context) -> None:
+        """Report the beginning of the secret."""
+        ctx.progress(1, 3, "It is hunt")
+        call_tool("demo.inner")
+        ctx.progress(3, 3, "again: hunter2-of-the-house")
+        ctx.progress(3, 3, 7)
+
+    caller = Caller(interface="python", on_progress=lambda done, total, message: progress.append(message))
+    secrets = {"KEY": "hunter2-of-the-house"}
+    async with memory_runtime({"demo": [inner, outer]}, caller=caller, secrets=secrets) as ot:
+        result = await ot.call("demo.outer")
+    assert result.ok, result.error
+    assert progress == ["It is [secret]", "[secret]", "again: [secret]", "7"]
+
+
 async def test_context_describes_the_call():
     """`ctx` has the id, the arguments and the deadline, reports progress, and is not part of the schema."""
     progress = []

@@ -15,6 +15,7 @@ from onetool.domain.chat.messages import (
     ToolDefinition,
 )
 from onetool.domain.chat.transcript import Record, Transcript, check_session_name, message_record, replay
+from onetool.domain.secrets.streams import StreamRedactor
 from onetool.ports import ChatModel
 from onetool.runtime.runtime import Runtime
 from onetool.settings.schema import ProviderSettings
@@ -134,13 +135,27 @@ class Conversation:
     async def reply(
         self, messages: Sequence[Message], tools: Sequence[ToolDefinition], on_event: EventHandler
     ) -> ModelResponse:
-        """Return the next turn of the model. Its text is also sent to `on_event` as it arrives."""
-        return await self._model.reply(
-            messages,
-            tools,
-            on_text=lambda delta: on_event(TextDelta(delta)),
-            deadline=time.monotonic() + self._provider.timeout_s,
-        )
+        """Return the next turn of the model, with secrets masked in its text.
+
+        The text is also sent to `on_event` as it arrives, except for an end that could begin a secret.
+        """
+        redactor = self._runtime.state.redactor
+        stream = StreamRedactor(redactor)
+
+        def send(text: str) -> None:
+            if text:
+                on_event(TextDelta(text))
+
+        try:
+            response = await self._model.reply(
+                messages,
+                tools,
+                on_text=lambda delta: send(stream.feed(delta)),
+                deadline=time.monotonic() + self._provider.timeout_s,
+            )
+        finally:
+            send(stream.flush())
+        return replace(response, text=redactor.redact(response.text))
 
 
 class _AskLoop:

@@ -9,7 +9,7 @@ from typing import Any
 
 from onetool.catalog.catalog import Catalog, ResolvedTool
 from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
-from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.caller import Caller, ignore_progress
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -24,6 +24,7 @@ from .deadline import DeadlineTimer
 from .dispatch import ActivateCall, ToolRaised, ToolReturnedError, dispatch
 from .output_guard import OutputGuard
 from .recorder import Recorder
+from .redacted_progress import RedactedProgress
 from .validation import SchemaValidator
 
 log = logging.getLogger(__name__)
@@ -73,7 +74,7 @@ class Pipeline:
         """Run a call through all steps, record it and return its result."""
         credentials = caller.credentials or CredentialSet(self._credentials)
         if caller.credentials is None:
-            caller = replace(caller, credentials=credentials)  # nested calls add to them
+            caller = _collect_credentials(caller, credentials)
         state = _CallState(call, caller, credentials, self._clock())
         try:
             result = ToolResult(ok=True, data=await self._run_steps(state), meta=self._meta(state))
@@ -170,6 +171,14 @@ def _without_nulls(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
     if not isinstance(args, dict) or None not in args.values():
         return call
     return call._replace(args=omit_nulls(resolved.tool.spec.input_schema, args))
+
+
+def _collect_credentials(caller: Caller, credentials: CredentialSet) -> Caller:
+    """Return the caller for an outermost call. Its nested calls add their credentials to the same ones."""
+    on_progress = caller.on_progress
+    if on_progress is not ignore_progress:
+        on_progress = RedactedProgress(on_progress, credentials)
+    return replace(caller, credentials=credentials, on_progress=on_progress)
 
 
 @dataclass(slots=True)

@@ -97,6 +97,16 @@ def test_each_call_is_one_line_and_verbose_shows_results(home):
 
 
 @pytest.mark.linux
+def test_secret_that_is_streamed_in_pieces_is_not_printed(home):
+    """The scripted model streams word by word."""
+    home.write("secrets.yaml", "KEY: correct horse battery staple\n")
+    with scripted(home, {"text": "It is correct horse battery staple, or correct horse."}) as terminal:
+        assert terminal.wait_for_exit() == 0
+    assert "It is [secret], or correct horse." in terminal.output
+    assert "battery" not in terminal.output
+
+
+@pytest.mark.linux
 def test_the_response_is_streamed(home):
     with pausing_model() as (url, resume):
         home.write("onetool.yaml", json.dumps({"providers": {"fake": {"base_url": url, "model": "m"}}}))

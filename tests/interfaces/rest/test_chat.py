@@ -107,6 +107,18 @@ async def test_a_session_can_be_continued_and_shown(client, tmp_path):
     assert SECRET not in json.dumps([events, session])
 
 
+async def test_secret_that_is_streamed_in_pieces_is_redacted(tmp_path):
+    """The scripted model streams word by word."""
+    secrets = {"KEY": "correct horse battery staple"}
+    write_script(tmp_path, {"text": f"It is {secrets['KEY']}, or correct horse"})
+    runtime = memory_runtime(settings=SETTINGS, secrets=secrets, cwd=tmp_path)
+    async with runtime as ot, serve_rest(ot.runtime) as client:
+        events = await collect_events(client, question())
+    text = "".join(data["text"] for kind, data in events if kind == "text")
+    assert text == events[-1][1]["answer"] == "It is [secret], or correct horse"
+    assert "battery" not in json.dumps(events)
+
+
 async def test_events_contain_no_secrets(client, tmp_path):
     """Neither results of tools nor text of the model."""
     write_script(tmp_path, scripted_calls(("demo.leak", {})), {"text": f"It is {SECRET} ."})

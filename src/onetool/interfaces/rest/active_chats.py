@@ -124,7 +124,7 @@ class _ChatRun:
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TextDelta):
-            self._send("text", self._mask({"text": event.text}))
+            self._send("text", {"text": event.text})
         elif isinstance(event, ToolCallStarted):
             call = event.call
             self._send("call", self._mask({"id": call.id, "name": call.name, "args": call.args}))
@@ -136,7 +136,7 @@ class _ChatRun:
         self._send("approval", {"id": id_, "hidden": request.hides_something} | args | question_json(request))
 
     def _mask(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Mask secrets in model output. The pipeline has already masked results, which can be large."""
+        """Mask secrets in arguments and errors. Results, which can be large, and texts are masked already."""
         masked: dict[str, Any] = self._runtime.state.redactor.mask(jsonable(data))
         return masked
 
