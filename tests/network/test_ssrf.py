@@ -20,6 +20,8 @@ from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed, resolve
 from onetool.network.transports import AsyncGuardedBackend, GuardedBackend
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
+from onetool.storage.memory.tokens import MemoryTokens
+from onetool.threads import Threads
 from support.raw_http import RawHttpServer, raw_response
 from support.waiting import HANG_S
 
@@ -156,7 +158,7 @@ async def call(url, http, seconds=HANG_S, **limits):
         secrets={},
         http=http,
         allowed_hosts=LISTED,
-        tokens=TokenCache(),
+        tokens=TokenCache(MemoryTokens(), Threads()),
     )
     deadline = time.monotonic() + seconds
     invocation = Invocation("id", "x.y", {}, Caller(interface="test"), deadline, CancelFlag())

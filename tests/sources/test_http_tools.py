@@ -26,10 +26,14 @@ from onetool.settings.secrets import Secret
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.sources.http_tools.response_body import ResponseBody
 from onetool.sources.http_tools.token_cache import AccessToken
+from onetool.sources.http_tools.token_chain import IssuedToken, TokenChain
 from onetool.sources.snapshot import SnapshotSource, StaticReader
+from onetool.storage.files.tokens import FileTokens
+from onetool.storage.memory.tokens import MemoryTokens
 from onetool.testing import memory_runtime
+from onetool.threads import Threads
 from support.raw_http import RawHttpServer, raw_response
-from support.waiting import HANG_S
+from support.waiting import HANG_S, until
 
 HOSTS = ["127.0.0.1", "127.0.0.2", "localhost"]
 KEY = "k3y-s3cret/value+1"
@@ -64,7 +68,7 @@ def make_tool(http):
             secrets=secrets or {},
             http=http,
             allowed_hosts=hosts,
-            tokens=tokens or TokenCache(),
+            tokens=tokens or TokenCache(MemoryTokens(), Threads()),
             backoff=backoff,
         )
 
@@ -640,7 +644,7 @@ def oauth(upstream, **fields):
 async def test_concurrent_calls_fetch_one_token(make_tool):
     """Tools with the same credentials share a token. It is refreshed 30 seconds before it expires."""
     now = [100.0]
-    tokens = TokenCache(now=lambda: now[0])
+    tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
     issuer = TokenServer()
     async with RawHttpServer(issuer) as upstream:
         tools = [
@@ -672,7 +676,7 @@ async def test_concurrent_calls_fetch_one_token(make_tool):
 @pytest.mark.spec("BND-65")
 async def test_rejected_cached_token_is_replaced_once(make_tool):
     """The call is repeated with a new token. A token that was just fetched is not replaced."""
-    issuer, tokens = TokenServer(), TokenCache()
+    issuer, tokens = TokenServer(), TokenCache(MemoryTokens(), Threads())
     async with RawHttpServer(issuer) as upstream:
         tools = [
             make_tool(
@@ -697,19 +701,158 @@ async def test_rejected_cached_token_is_replaced_once(make_tool):
     assert fresh.issued == 1
 
 
+class RotatingIssuer(TokenServer):
+    """Issues a new refresh token with every access token. Each is valid once; a reuse revokes everything."""
+
+    def __init__(self, **fields):
+        super().__init__(**fields)
+        self.valid = KEY
+
+    async def __call__(self, received):
+        if received.target != "/token":
+            return await super().__call__(received)
+        (used,) = parse_qs(received.body.decode())["refresh_token"]
+        is_valid, self.valid = used == self.valid, ""
+        self.fields["refresh_token"] = f"refresh-{self.issued + 1}"
+        response = await super().__call__(received)
+        if not is_valid:
+            return raw_response({"error": "invalid_grant"}, 400)
+        self.valid = self.fields["refresh_token"]
+        return response
+
+
+def refresh_grant(upstream, **fields):
+    auth = {"type": "oauth2", "grant": "refresh_token", "refreshToken": "${KEY}", "clientId": "me"}
+    return get(upstream.url, auth={**auth, "tokenUrl": upstream.url + "/token", **fields})
+
+
 @pytest.mark.spec("BND-65")
 async def test_new_refresh_token_replaces_the_old_one(make_tool):
-    """A public client sends its id in the form. Concurrent calls share even a token that expires at once."""
-    issuer = TokenServer(refresh_token="next-refresh-token", expires_in=1)
-    auth = {"type": "oauth2", "grant": "refresh_token", "refreshToken": "${KEY}", "clientId": "me"}
+    """A public client sends its id in the form. A short-lived token is refreshed in its last tenth."""
+    now, issuer = [100.0], TokenServer(refresh_token="next-refresh-token", expires_in=10)
     async with RawHttpServer(issuer) as upstream:
-        tool = make_tool(
-            get(upstream.url, auth={**auth, "tokenUrl": upstream.url + "/token"}), secrets=secret("KEY")
-        )
+        tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         assert await asyncio.gather(*(call(tool) for _ in range(5))) == [{"token": "token-1"}] * 5
-        assert await call(tool) == {"token": "token-2"}
+        now[0] += 8.9
+        assert await call(tool) == {"token": "token-1"}
+        now[0] += 0.1
+        assert await asyncio.gather(*(call(tool) for _ in range(5))) == [{"token": "token-2"}] * 5
     first = {"grant_type": ["refresh_token"], "client_id": ["me"], "refresh_token": [KEY]}
     assert issuer.forms == [(first, None), (first | {"refresh_token": ["next-refresh-token"]}, None)]
+
+
+async def test_new_refresh_token_outlives_the_process(make_tool, tmp_path):
+    """Another process uses the stored access token until it expires, and then the new refresh token."""
+    now, issuer = [100.0], RotatingIssuer()
+    async with RawHttpServer(issuer) as upstream:
+
+        def start_process():
+            tokens = TokenCache(FileTokens(tmp_path), Threads(), now=lambda: now[0])
+            return make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+
+        first, second = start_process(), start_process()
+        assert [await call(first), await call(second)] == [{"token": "token-1"}] * 2
+        now[0] += 3600
+        assert [await call(second), await call(first)] == [{"token": "token-2"}] * 2
+        issuer.revoked = {"token-2"}  # both find out by a rejected call
+        assert await asyncio.gather(call(first), call(second)) == [{"token": "token-3"}] * 2
+        assert await call(start_process()) == {"token": "token-3"}
+    assert issuer.issued == 3
+
+
+async def test_refresh_token_stays_valid_if_no_new_one_is_issued(make_tool):
+    now, issuer = [100.0], TokenServer(refresh_token="second")
+    async with RawHttpServer(issuer) as upstream:
+        tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+        for _ in range(3):
+            await call(tool)
+            now[0] += 3600
+            issuer.fields.pop("refresh_token", None)
+    assert [form["refresh_token"] for form, _ in issuer.forms] == [[KEY], ["second"], ["second"]]
+
+
+async def test_tools_with_other_scopes_share_the_refresh_token(make_tool):
+    """Each refresh token is valid once, so there is only one chain of them."""
+    issuer = RotatingIssuer()
+    async with RawHttpServer(issuer) as upstream:
+        tokens = TokenCache(MemoryTokens(), Threads())
+        tools = [
+            make_tool(refresh_grant(upstream, scope=scope), secrets=secret("KEY"), tokens=tokens)
+            for scope in ("read", "write", "read")
+        ]
+        seen = [(await call(tool))["token"] for tool in tools]
+        assert seen == ["token-1", "token-2", "token-1"]
+        other = make_tool(refresh_grant(upstream), secrets=secret("KEY", "configured-anew"), tokens=tokens)
+        assert "invalid_grant" in str(await call_error(other))  # a chain of its own
+
+
+async def test_refresh_continues_if_its_call_is_cancelled(make_tool, tmp_path):
+    """The old refresh token is used up, so the new one must be stored. Closing waits for that."""
+    issuer = RotatingIssuer()
+    issuer.release.clear()
+    async with RawHttpServer(issuer) as upstream:
+        tokens = TokenCache(FileTokens(tmp_path), Threads())
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+        cancelled = asyncio.create_task(call(tool))
+        await until(lambda: issuer.forms)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        closing = asyncio.create_task(tokens.close())
+        await asyncio.sleep(0)
+        assert not closing.done()
+        issuer.release.set()
+        await closing
+        again = TokenCache(FileTokens(tmp_path), Threads())
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=again)
+        assert await call(tool) == {"token": "token-1"}
+    assert issuer.issued == 1
+
+
+class FailingTokens(MemoryTokens):
+    """A store that cannot be written, or not even read."""
+
+    def __init__(self, *, can_read):
+        super().__init__()
+        self._can_read = can_read
+
+    def change(self, server, change):
+        if self._can_read:
+            change(None)
+        raise OSError(28, "No space left on device")
+
+
+async def test_token_that_cannot_be_stored_is_used(make_tool, caplog):
+    issuer = RotatingIssuer()
+    async with RawHttpServer(issuer) as upstream:
+        tokens = TokenCache(FailingTokens(can_read=True), Threads())
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+        assert [await call(tool), await call(tool)] == [{"token": "token-1"}] * 2
+        assert "cannot store access tokens: No space left on device" in caplog.text
+        tokens = TokenCache(FailingTokens(can_read=False), Threads())
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+        error = await call_error(tool)
+    assert str(error) == "Cannot read or store access tokens: No space left on device."
+    assert (error.reason, issuer.issued) == (Reason.RAISED, 1)
+
+
+async def test_refresh_that_hangs_times_out(make_tool, monkeypatch):
+    monkeypatch.setattr("onetool.sources.shared_refresh.REFRESH_TIMEOUT_S", 0.05)
+    issuer = RotatingIssuer()
+    issuer.release.clear()
+    async with RawHttpServer(issuer) as upstream:
+        error = await call_error(make_tool(refresh_grant(upstream), secrets=secret("KEY")))
+        issuer.release.set()
+    assert (str(error), error.reason) == ("The token refresh timed out after 0.05 s.", Reason.UPSTREAM)
+
+
+@pytest.mark.parametrize(
+    "text", [None, "{", "[]", "{}", '{"tokens": 1}', '{"tokens": {"": {}}, "refresh_token": ""}']
+)
+def test_invalid_stored_tokens_count_as_missing(text):
+    assert TokenChain.read(text) == TokenChain()
 
 
 @pytest.mark.spec("BND-65")
@@ -825,6 +968,8 @@ async def test_no_message_contains_a_secret(make_tool, caplog):
                 assert KEY not in str(await call_error(tool))
     assert KEY not in caplog.text
     assert KEY not in repr(AccessToken(value=KEY, lifetime_s=1, refresh_token=KEY))
+    token = IssuedToken(value=KEY, lifetime_s=1, expires_at=1)
+    assert KEY not in repr(TokenChain(refresh_token=KEY, tokens={"": token}))
 
 
 TOKEN_FIELDS = {"access_token": "4ccess-of-the-call", "refresh_token": "r3fresh-of-the-call"}
@@ -885,7 +1030,9 @@ async def test_credentials_that_a_call_used_are_redacted_in_its_result(
             request_fields = {"auth": auth | {"tokenUrl": upstream.url + "/token"}}
         requests = get(upstream.url + "/login"), post(upstream.url + "/x", body="plain", **request_fields)
         process = CredentialSet()
-        runner = make_tool(*requests, secrets=secret("KEY"), tokens=TokenCache(process))
+        runner = make_tool(
+            *requests, secrets=secret("KEY"), tokens=TokenCache(MemoryTokens(), Threads(), process)
+        )
 
         async def outer() -> dict:
             """Call the tool and return what it returned."""

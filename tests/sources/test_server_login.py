@@ -583,7 +583,7 @@ async def test_login_times_out(protected, monkeypatch):
 async def test_refresh_times_out(protected, store, monkeypatch):
     """The tokens stay stored for the next attempt."""
     await logged_in(protected, store)
-    monkeypatch.setattr("onetool.sources.mcp_servers.oauth.refresh.REFRESH_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("onetool.sources.shared_refresh.REFRESH_TIMEOUT_S", 0.1)
     proceed = threading.Event()
     protected.expire_access_tokens()
     protected.responses["/token"] = lambda request: StubResponse(str(proceed.wait(HANG_S)))

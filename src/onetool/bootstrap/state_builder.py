@@ -62,7 +62,7 @@ class StateBuilder:
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
         self._rate_limiter = MemoryRateLimiter()
         self._connections = Connections(stores, threads, credentials)
-        self._http_tokens = TokenCache(credentials)
+        self._http_tokens = TokenCache(stores.http_tokens, threads, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
         execution = configuration.settings.execution
@@ -72,6 +72,7 @@ class StateBuilder:
         """Write pending records, close the connections and servers, and stop the sandbox."""
         try:
             await self.recorder.close()
+            await self._http_tokens.close()
             await self._connections.close()
         finally:
             self._sandbox.close()

@@ -47,6 +47,9 @@ class Stores:
     toggles: ToggleStore
     manifests: ManifestStore
     tokens: TokenStore
+    """Of logins to servers."""
+    http_tokens: TokenStore
+    """Of stored HTTP tools."""
     sessions: SessionStore
     packs: PackIndex
     has_files: bool
@@ -62,6 +65,7 @@ def memory_stores(configuration: Configuration) -> Stores:
         toggles=MemoryToggles(),
         manifests=MemoryManifests(),
         tokens=MemoryTokens(),
+        http_tokens=MemoryTokens(),
         sessions=MemorySessions(),
         packs=IN_MEMORY,
         has_files=False,
@@ -79,6 +83,7 @@ def file_stores(configuration: Configuration) -> Stores:
         toggles=FileToggles(data / "bundles" / "toggles.json"),
         manifests=FileManifests(state / "servers"),
         tokens=FileTokens(data / "logins"),
+        http_tokens=FileTokens(data / "http_tokens"),
         sessions=FileSessions(data / "sessions"),
         packs=PackIndex(state / "packs.json"),
         has_files=True,

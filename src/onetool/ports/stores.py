@@ -44,7 +44,7 @@ class ManifestStore(Protocol):
 
 
 class TokenStore(Protocol):
-    """Stores the OAuth tokens of each server as one JSON text. Only the owner may read it."""
+    """Stores OAuth tokens, for each server or HTTP tool as one JSON text. Only the owner may read it."""
 
     def read(self, server: str) -> str | None:
         """Return the stored text of a server, or None."""

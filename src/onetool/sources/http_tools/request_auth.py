@@ -26,13 +26,14 @@ from onetool.domain.text.strings import truncate_middle
 from .placeholder_values import PlaceholderValues
 from .request import FORM_TYPE, OutgoingRequest, build
 from .response_body import ResponseBody
-from .token_cache import AccessToken, TokenCache
+from .token_cache import AccessToken, TokenCache, TokenKey
 
 SendTokenRequest = Callable[[OutgoingRequest], Awaitable[ResponseBody]]
 DEFAULT_LIFETIME_S = 300.0
 """Lifetime of a token whose endpoint returns no `expires_in`, in seconds."""
 MAX_ERROR_BODY_LENGTH = 500
 CREDENTIAL_FIELDS = frozenset({"token", "password", "value", "secret", "clientSecret", "refreshToken"})
+REFRESH_GRANT = "refresh_token"
 DEFAULT_PAYLOAD = "${method}\n${path}\n${query}\n${timestamp}\n${body}"
 
 
@@ -142,17 +143,14 @@ class RequestAuth:
         fields = ("clientId", "clientSecret", "refreshToken", "scope")
         credentials = {field: self._fill(field, request.url.host) for field in fields}
         grant = self._auth.get("grant", "client_credentials")
-        secret = hashlib.sha256(
-            f"{credentials['clientSecret']}\0{credentials['refreshToken']}".encode()
-        ).digest()
-        key = (str(request.url), credentials["clientId"], credentials["scope"], grant, secret)
+        key = _token_key(str(request.url), grant, credentials)
 
         async def fetch(refresh_token: str) -> AccessToken:
             replaced = {"refreshToken": refresh_token} if refresh_token else {}
             return await self._fetch_token(request, grant, credentials | replaced)
 
         self._token, self._is_cached = await self._tokens.get(key, fetch, stale=self._stale_token)
-        self._values.hide(self._token)  # also if the cache has dropped it from what it redacts
+        self._values.hide(self._token)
         return self._token
 
     async def _fetch_token(
@@ -168,7 +166,7 @@ class RequestAuth:
             headers["Authorization"] = header
         else:
             form["client_id"] = credentials["clientId"]
-        if grant == "refresh_token":
+        if grant == REFRESH_GRANT:
             self._values.hide(credentials["refreshToken"])
             form["refresh_token"] = credentials["refreshToken"]
         body = urlencode({name: value for name, value in form.items() if value}).encode()
@@ -195,6 +193,17 @@ class RequestAuth:
             lifetime_s=_lifetime_s(data),
             refresh_token=refresh_token if isinstance(refresh_token, str) else "",
         )
+
+
+def _token_key(url: str, grant: str, credentials: Mapping[str, str]) -> TokenKey:
+    client_id, refresh_token = credentials["clientId"], credentials["refreshToken"]
+    secret = _digest(grant, credentials["clientSecret"], refresh_token)
+    chain = _digest(url, client_id, refresh_token) if grant == REFRESH_GRANT else ""
+    return TokenKey(url, client_id, credentials["scope"], secret, chain)
+
+
+def _digest(*values: str) -> str:
+    return hashlib.sha256("\0".join(values).encode()).hexdigest()
 
 
 def _lifetime_s(data: Mapping[str, Any]) -> float:

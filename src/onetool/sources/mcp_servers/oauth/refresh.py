@@ -1,4 +1,4 @@
-"""Refresh of stored tokens, by one process at a time."""
+"""The tokens of a server, refreshed when they expire."""
 
 import asyncio
 import logging
@@ -8,7 +8,8 @@ from functools import partial
 import httpx2
 from mcp_types import LATEST_PROTOCOL_VERSION
 
-from onetool.sources.mcp_servers.errors import ServerUnavailable, consume_exception
+from onetool.sources.mcp_servers.errors import ServerUnavailable
+from onetool.sources.shared_refresh import RefreshTimedOut, SharedRefresh
 
 from .config import OAuthConfig
 from .metadata_client import error_code, open_client
@@ -17,8 +18,6 @@ from .tokens import PendingTokens, StoredTokens, make_provider
 EXPIRED = 1.0
 PERMANENT_ERRORS = ("invalid_grant", "invalid_client", "unauthorized_client")
 """Error codes after which the user must log in again. All others may be temporary."""
-REFRESH_TIMEOUT_S = 25.0
-"""Time limit for one refresh, in seconds."""
 
 
 class TokenRefresher:
@@ -28,7 +27,7 @@ class TokenRefresher:
         self._config = config
         self._tokens: StoredTokens | None = None
         self._lock = asyncio.Lock()
-        self._task: asyncio.Task[StoredTokens | None] | None = None
+        self._shared = SharedRefresh(config.store, config.server, config.threads)
         self._log = logging.getLogger(f"onetool.servers.{config.server}")
 
     async def current(self) -> StoredTokens | None:
@@ -55,27 +54,22 @@ class TokenRefresher:
         """
         async with self._lock:
             if self._tokens is stale:  # otherwise another request replaced them while this one waited
-                load = partial(self._load, stale, asyncio.get_running_loop())
-                self._task = asyncio.create_task(self._config.threads.run(load))
-                self._task.add_done_callback(consume_exception)
-                self._tokens = await asyncio.shield(self._task)
+                self._tokens = await self._load(stale)
             return self._tokens
 
     async def close(self) -> None:
         """Wait for a refresh in progress: the old refresh token is used up, and the new one would be lost."""
-        if self._task is not None:
-            await asyncio.wait({self._task})
+        await self._shared.close()
 
-    def _load(self, stale: StoredTokens | None, loop: asyncio.AbstractEventLoop) -> StoredTokens | None:
-        """Load tokens from the store, and refresh the stale ones.
-
-        Runs on a thread. The store stays locked during the refresh, even if the request is cancelled.
-        """
-        store, server, refreshed = self._config.store, self._config.server, list[StoredTokens]()
+    async def _load(self, stale: StoredTokens | None) -> StoredTokens | None:
+        """Load tokens from the store, and refresh the stale ones."""
+        config, refreshed = self._config, list[StoredTokens]()
         try:
             if stale is None:
-                return self._parse(store.read(server))
-            tokens = self._parse(store.change(server, partial(self._refresh, stale, loop, refreshed)))
+                return self._parse(await config.threads.run(config.store.read, config.server))
+            tokens = self._parse(await self._shared.run(partial(self._refresh, stale, refreshed)))
+        except RefreshTimedOut as error:
+            raise ServerUnavailable(str(error)) from None
         except OSError as error:
             reason = f"cannot read or store the tokens: {error.strerror or error}"
             if not refreshed:
@@ -84,23 +78,14 @@ class TokenRefresher:
             return refreshed[0]
         return None if tokens is None or tokens.tokens == stale.tokens else tokens
 
-    def _refresh(
-        self,
-        stale: StoredTokens,
-        loop: asyncio.AbstractEventLoop,
-        refreshed: list[StoredTokens],
-        text: str | None,
+    async def _refresh(
+        self, stale: StoredTokens, refreshed: list[StoredTokens], text: str | None
     ) -> str | None:
         """Return the text to store: new tokens if the stored ones are stale, else the text unchanged."""
         stored = self._parse(text)
         if stored is None or stored.tokens != stale.tokens or not stored.can_refresh:
             return text
-        future = asyncio.run_coroutine_threadsafe(refresh(stored, self._config), loop)
-        try:
-            tokens = future.result(REFRESH_TIMEOUT_S)
-        except TimeoutError:
-            future.cancel()
-            raise ServerUnavailable(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
+        tokens = await refresh(stored, self._config)
         if tokens is None:
             return None
         refreshed.append(tokens)

@@ -1,0 +1,61 @@
+"""Refresh of stored tokens, by one process at a time."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from onetool.ports import TokenStore
+from onetool.threads import Threads
+
+REFRESH_TIMEOUT_S = 25.0
+"""Time limit for one refresh, in seconds."""
+
+Refresh = Callable[[str | None], Coroutine[Any, Any, str | None]]
+"""Returns the text to store instead of this one: with new tokens, or unchanged; None deletes it."""
+
+
+class RefreshTimedOut(Exception):
+    """The refresh took too long. The message is a fragment without a full stop."""
+
+
+class SharedRefresh:
+    """Replaces one text of a token store. All other processes wait meanwhile, and then find new tokens."""
+
+    def __init__(self, store: TokenStore, name: str, threads: Threads) -> None:
+        self._store, self._name, self._threads = store, name, threads
+        self._task: asyncio.Task[str | None] | None = None
+
+    async def run(self, refresh: Refresh) -> str | None:
+        """Replace the stored text with what `refresh` returns, and return it. Durable on return.
+
+        A refresh that has begun continues if the caller is cancelled: the old refresh token is used up, and
+        the new one would be lost.
+
+        Raises:
+            RefreshTimedOut: The refresh took too long.
+            OSError: The text cannot be read or stored.
+        """
+        loop = asyncio.get_running_loop()
+
+        def change(text: str | None) -> str | None:
+            future = asyncio.run_coroutine_threadsafe(refresh(text), loop)
+            try:
+                return future.result(REFRESH_TIMEOUT_S)
+            except TimeoutError:
+                future.cancel()
+                raise RefreshTimedOut(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
+
+        self._task = asyncio.create_task(self._threads.run(self._store.change, self._name, change))
+        self._task.add_done_callback(_consume_exception)
+        return await asyncio.shield(self._task)
+
+    async def close(self) -> None:
+        """Wait for a refresh in progress."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+
+def _consume_exception(task: "asyncio.Task[str | None]") -> None:
+    """Mark the exception of a task as retrieved: asyncio reports it otherwise if no one awaits the task."""
+    if not task.cancelled():
+        task.exception()
