@@ -27,6 +27,7 @@ def test_values_are_redacted_from_the_moment_they_are_added():
     credentials.keep(["hunter3"])
     credentials.add("hunter2", "hunter3")
     assert credentials.redact("hunter2 hunter3") == f"{MASK} {MASK}"
+    assert credentials.mask({"hunter2": ["hunter3", 1]}) == {MASK: [MASK, 1]}
 
 
 def test_only_the_latest_issued_credentials_are_redacted():

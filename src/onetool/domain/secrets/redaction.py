@@ -27,7 +27,8 @@ class Redactor:
     def __init__(self, values: Iterable[str] = ()) -> None:
         parts = [part for value in values for part in _parts(value)]
         encoded = {form for part in parts if len(part) >= MIN_LENGTH for form in _encodings(part)}
-        forms = encoded | {json.dumps(form)[1:-1] for form in encoded}  # JSON inside a JSON string
+        # An encoded text may be inside a JSON string, or in the repr of a container.
+        forms = encoded | {quoted(form)[1:-1] for form in encoded for quoted in (json.dumps, repr)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._patterns: tuple[re.Pattern[str], ...] = (
             (re.compile(_alternatives(longest_first)),) if forms else ()

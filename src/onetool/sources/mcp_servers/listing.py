@@ -3,9 +3,13 @@
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from onetool.domain.servers.manifest import merge, new_tool_names
+from onetool.domain.secrets.credential_set import CredentialSet
+from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.servers.manifest import ServerTool, merge, new_tool_names
+from onetool.domain.text.json_text import encode
 from onetool.domain.text.strings import pluralize, truncate_middle
 
 from .connection import Connection
@@ -26,10 +30,16 @@ class ServerListing:
     """Reads the tools of a server into its manifest."""
 
     def __init__(
-        self, connection: Connection, manifests: ManifestCache, log: logging.Logger, *, allow_new: bool
+        self,
+        connection: Connection,
+        manifests: ManifestCache,
+        log: logging.Logger,
+        credentials: CredentialSet,
+        *,
+        allow_new: bool,
     ) -> None:
         self._connection, self._manifests, self._log = connection, manifests, log
-        self._allow_new = allow_new
+        self._credentials, self._allow_new = credentials, allow_new
         self._relisting: asyncio.Task[None] | None = None
         self._has_changed = False
         self._timed_out: asyncio.Task[Any] | None = None
@@ -51,8 +61,13 @@ class ServerListing:
             self._log.info("no tools listed: the server is still starting")
 
     async def read(self, session: "ServerSession") -> None:
-        """List the tools of a session, scan them and store the listing."""
-        tools = await session.tools()
+        """List the tools of a session, scan them and store the listing.
+
+        A server may put a credential that it received into a definition. So definitions are redacted before
+        anything else sees them, and a new token does not change them.
+        """
+        redactor = self._credentials.redactor
+        tools = [_redacted(tool, redactor) for tool in await session.tools()]
         await self._manifests.scan(tools)
         await self._manifests.ensure_fresh()
         old = self._manifests.manifest
@@ -87,3 +102,15 @@ class ServerListing:
     def _log_names(self, kind: str, names: list[str]) -> None:
         shown = truncate_middle(", ".join(names), MAX_LOGGED_LENGTH)
         self._log.warning("%s: %s", pluralize(len(names), f"{kind} tool"), shown)
+
+
+def _redacted(tool: ServerTool, redactor: Redactor) -> ServerTool:
+    if not redactor.contains_secret(encode(tool.to_json()).decode()):
+        return tool
+    return replace(
+        tool,
+        description=redactor.redact(tool.description),
+        input_schema=redactor.mask(tool.input_schema),
+        output_schema=redactor.mask(tool.output_schema),
+        annotations=redactor.mask(tool.annotations),
+    )

@@ -58,7 +58,11 @@ class McpServerSource:
         self._connection = Connection(self._open)
         self._calls = ServerCalls(name, self._connection, self._manifests)
         self._listing = ServerListing(
-            self._connection, self._manifests, self._log, allow_new=settings.new_tools == "allow"
+            self._connection,
+            self._manifests,
+            self._log,
+            self._credentials,
+            allow_new=settings.new_tools == "allow",
         )
 
     @property
