@@ -55,6 +55,14 @@ async def names(catalog: Catalog, caller: Caller | None = None) -> list[str]:
     return [tool.spec.name async for tool in catalog.tools(caller)]
 
 
+async def test_last_page_of_a_source_has_no_cursor():
+    source = SnapshotSource(FakeReader("t", make_tool("a.x"), make_tool("a.y")))
+    await source.refresh()
+    first = await source.page(None, 1)
+    last = await source.page(first.next, 1)
+    assert ([tool.spec.name for tool in last.items], last.next) == (["a.y"], None)
+
+
 async def test_first_source_with_a_name_wins():
     first, second = (
         FakeReader("first", make_tool("a.x", "1"), make_tool("a.y", "1")),

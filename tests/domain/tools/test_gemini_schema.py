@@ -30,6 +30,7 @@ def converted(schema):
         ({"type": "string", "format": "email"}, {"type": "string"}),
         ({"type": "string", "format": "date-time"}, {"type": "string", "format": "date-time"}),
         ({"required": ["x"]}, {"type": "object"}),
+        ({"items": {"type": "string"}}, {"type": "array", "items": {"type": "string"}}),
         (
             {
                 "allOf": [

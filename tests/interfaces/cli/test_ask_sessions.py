@@ -93,6 +93,13 @@ def test_calls_before_a_failure_are_stored(home):
     assert (message_texts(llm.bodies[0]), message_texts(llm.bodies[0], "user")) == (["one"], ["go", "go on"])
 
 
+def test_failure_says_how_to_continue_the_session(home):
+    script = home.write("script.yaml", json.dumps([{"error": {"kind": "unreachable", "message": "gone"}}]))
+    done = onetool("ask", "go", "--session", "s", "--provider", "scripted", "--model", str(script))
+    assert (done.returncode, "Error: gone" in done.stderr) == (1, True)
+    assert "The session is stored. Continue with: onetool ask --session s ..." in done.stderr
+
+
 def test_repeated_call_ids_do_not_mix_up_results(home):
     """Some models number their calls from one in each turn."""
     turns = [calls(("tools__echo", {"message": word})) for word in ("one", "two")]
