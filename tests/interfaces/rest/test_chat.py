@@ -217,7 +217,7 @@ async def test_sessions_run_concurrently(client, tmp_path, probes):
 
 async def test_heartbeats_are_sent_while_there_are_no_events(client, tmp_path, monkeypatch, probes):
     """They keep proxies from closing the connection."""
-    monkeypatch.setattr("onetool.interfaces.rest.active_chats.HEARTBEAT_S", 0.01)
+    monkeypatch.setattr("onetool.interfaces.rest.sse.HEARTBEAT_S", 0.01)
     write_script(tmp_path, scripted_calls(("demo.wait", {})))
     async with client.stream("POST", "/chat", json=question()) as response:
         async with asyncio.timeout(HANG_S):

@@ -15,13 +15,11 @@ from onetool.domain.text.json_text import encode, jsonable
 from onetool.runtime.runtime import Runtime
 
 from .approvals import PendingApprovals, question_json
-from .problems import ProblemError
+from .problems import ProblemError, internal_error_message
 from .schemas.chat import ChatBody
 from .sse import EventQueue, EventStream, format_event
 
 log = logging.getLogger(__name__)
-HEARTBEAT_S = 10.0
-"""Seconds without an event after which a heartbeat is sent."""
 
 
 class ActiveChats:
@@ -59,7 +57,7 @@ class ActiveChats:
         except asyncio.CancelledError:
             task.cancel()
             raise
-        return EventStream(run.events, task, HEARTBEAT_S)
+        return EventStream(run.events, task)
 
     async def _run(self, run: "_ChatRun", session: str, opened: "asyncio.Future[None]") -> None:
         try:
@@ -119,8 +117,7 @@ class _ChatRun:
             return chat.failed_result(ChatModelError("rejected", str(error)))
         except Exception as error:  # the stream must end with a result
             log.exception("question failed")
-            message = f"Internal error ({type(error).__name__}). See the log for details."
-            return chat.failed_result(ChatModelError("rejected", message))
+            return chat.failed_result(ChatModelError("rejected", internal_error_message(error)))
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TextDelta):

@@ -72,8 +72,17 @@ def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = Non
 
 def call_failure(status: int, code: ErrorCode, message: str, tool: str = "") -> JSONResponse:
     """Return the response for a call that failed before it reached its tool."""
-    error = {"tool": tool, "code": code, "message": message}
-    return JSONResponse({"ok": False, "error": error, "meta": {"tool": tool}}, status)
+    return JSONResponse(failure_body(code, message, tool), status)
+
+
+def failure_body(code: ErrorCode, message: str, tool: str = "") -> dict[str, Any]:
+    """Return the body for a call that failed before it reached its tool."""
+    return {"ok": False, "error": {"tool": tool, "code": code, "message": message}, "meta": {"tool": tool}}
+
+
+def internal_error_message(error: Exception) -> str:
+    """Return the message for an unexpected exception, without its text."""
+    return f"Internal error ({type(error).__name__}). See the log for details."
 
 
 def status_for(error: BundleError) -> int:
@@ -108,7 +117,7 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
 
     @app.exception_handler(Exception)
     async def internal_error(request: Request, error: Exception) -> JSONResponse:
-        message = f"Internal error ({type(error).__name__}). See the log for details."
+        message = internal_error_message(error)
         if request.url.path.endswith(CALL_PATHS):
             return call_failure(500, ErrorCode.EXECUTION_ERROR, message)
         return problem(500, message)

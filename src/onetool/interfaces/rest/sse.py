@@ -1,14 +1,15 @@
-"""Server-sent events."""
+"""Server-sent events: one response class for calls and chats."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncGenerator
 
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 EVENT_STREAM = "text/event-stream"
 HEARTBEAT = b": heartbeat\n\n"
+HEARTBEAT_S = 10.0
+"""Seconds without an event after which a heartbeat is sent."""
 HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """Makes proxies forward each event immediately."""
 
@@ -20,11 +21,13 @@ EventQueue = asyncio.Queue[bytes | None]
 
 
 class EventStream(StreamingResponse):
-    """Streams the events of a task. Cancels the task when the client disconnects."""
+    """Streams the events of a task. Cancels the task when the client disconnects, and waits for its end."""
 
-    def __init__(self, events: EventQueue, task: "asyncio.Task[Any]", heartbeat_s: float) -> None:
-        super().__init__(_read_events(events, heartbeat_s), media_type=EVENT_STREAM, headers=HEADERS)
-        self._task = task
+    media_type = EVENT_STREAM
+
+    def __init__(self, events: EventQueue, task: "asyncio.Task[None]") -> None:
+        self._events, self._task = _read_events(events, HEARTBEAT_S), task
+        super().__init__(self._events, headers=HEADERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until the end or until the client disconnects."""
@@ -32,6 +35,8 @@ class EventStream(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._task.cancel()
+            await asyncio.wait({self._task})
+            await self._events.aclose()
 
 
 def format_event(kind: str, data: bytes) -> bytes:
@@ -41,7 +46,7 @@ def format_event(kind: str, data: bytes) -> bytes:
     return f"event: {kind}\ndata: ".encode() + data + b"\n\n"
 
 
-async def _read_events(events: EventQueue, heartbeat_s: float) -> AsyncIterator[bytes]:
+async def _read_events(events: EventQueue, heartbeat_s: float) -> AsyncGenerator[bytes]:
     while True:
         try:
             async with asyncio.timeout(heartbeat_s):

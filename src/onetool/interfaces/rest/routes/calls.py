@@ -1,11 +1,11 @@
 """Routes that call tools, with a JSON response or as a stream of events."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import StreamingResponse
 
 from onetool.domain.bundles.bundle import BundleError
 from onetool.domain.calls.call import ToolResult
@@ -13,15 +13,21 @@ from onetool.domain.calls.caller import Caller, always_approve
 from onetool.domain.errors import ErrorCode
 from onetool.domain.text.json_text import encode
 from onetool.interfaces.rest.params import BundleID, Slug, Version
-from onetool.interfaces.rest.problems import STATUS_BY_REASON, call_failure, problem_responses, status_for
+from onetool.interfaces.rest.problems import (
+    STATUS_BY_REASON,
+    call_failure,
+    failure_body,
+    internal_error_message,
+    problem_responses,
+    status_for,
+)
 from onetool.interfaces.rest.schemas.calls import CallBody, CallResponse, InvokeBody
-from onetool.interfaces.rest.sse import EVENT_STREAM, format_event
+from onetool.interfaces.rest.sse import EVENT_STREAM, EventQueue, EventStream, format_event
 from onetool.runtime.runtime import Runtime
 
+log = logging.getLogger(__name__)
 MAX_QUEUED_STEPS = 1_000
 """Steps that wait for a slow client; further ones are dropped."""
-Step = tuple[str, dict[str, Any]]
-"""The kind of an event and its data."""
 RESPONSES: dict[int | str, dict[str, Any]] = {
     **{status: {"model": CallResponse} for status in (400, 403, 404, 409, 429)},
     200: {"content": {EVENT_STREAM: {}}, "model": CallResponse},
@@ -65,7 +71,8 @@ def call_routes(runtime: Runtime) -> APIRouter:
 
 async def _call(runtime: Runtime, name: str, args: Mapping[str, Any], request: Request) -> Response:
     if EVENT_STREAM in request.headers.get("accept", ""):
-        return StreamingResponse(_events(runtime, name, args), media_type=EVENT_STREAM)
+        call = _StreamedCall(runtime)
+        return EventStream(call.events, asyncio.create_task(call.run(name, args)))
     caller = Caller(interface="rest", approve=always_approve)
     return _response(await runtime.call_tool(name, args, caller, "rest"))
 
@@ -83,45 +90,37 @@ def _body(result: ToolResult) -> dict[str, Any]:
     return {"ok": False, "error": data["error"], "meta": meta}
 
 
-async def _events(runtime: Runtime, name: str, args: Mapping[str, Any]) -> AsyncIterator[bytes]:
-    """Yield progress and requests, then the result. Cancels the call when the client disconnects."""
-    loop = asyncio.get_running_loop()
-    steps: asyncio.Queue[Step] = asyncio.Queue(MAX_QUEUED_STEPS)
+class _StreamedCall:
+    """One call: its progress and its HTTP requests as events, then its result."""
 
-    def put(kind: str, step: dict[str, Any]) -> None:
-        if not steps.full():
-            steps.put_nowait((kind, step))
+    def __init__(self, runtime: Runtime) -> None:
+        self.events: EventQueue = asyncio.Queue()
+        self._runtime, self._loop = runtime, asyncio.get_running_loop()
 
-    def on_progress(done: float, total: float | None, message: str) -> None:
-        step = {"done": done, "total": total, "message": str(message)}
-        loop.call_soon_threadsafe(put, "progress", step)
+    async def run(self, name: str, args: Mapping[str, Any]) -> None:
+        """Call the tool and end the stream with its result."""
+        caller = Caller(
+            interface="rest",
+            approve=always_approve,
+            on_progress=self._on_progress,
+            on_request=lambda text: self._report("request", {"text": text}),
+        )
+        try:
+            body = _body(await self._runtime.call_tool(name, args, caller, "rest"))
+        except Exception as error:  # the stream must end with a result
+            log.exception("call failed")
+            body = failure_body(ErrorCode.EXECUTION_ERROR, internal_error_message(error), name)
+        await asyncio.sleep(0)  # the steps reported just before the end come first
+        self.events.put_nowait(format_event("result", encode(body)))
+        self.events.put_nowait(None)
 
-    def on_request(request: str) -> None:
-        loop.call_soon_threadsafe(put, "request", {"text": request})
+    def _on_progress(self, done: float, total: float | None, message: str) -> None:
+        self._report("progress", {"done": done, "total": total, "message": str(message)})
 
-    caller = Caller(interface="rest", approve=always_approve, on_progress=on_progress, on_request=on_request)
-    task = loop.create_task(runtime.call_tool(name, args, caller, "rest"))
-    try:
-        async for kind, step in _steps_until_done(task, steps):
-            yield format_event(kind, encode(runtime.state.redactor.mask(step)))
-        yield format_event("result", encode(_body(await task)))
-    finally:
-        task.cancel()
+    def _report(self, kind: str, step: dict[str, Any]) -> None:
+        """Report a step, from any thread."""
+        self._loop.call_soon_threadsafe(self._put, kind, step)
 
-
-async def _steps_until_done(
-    task: "asyncio.Task[ToolResult]", steps: "asyncio.Queue[Step]"
-) -> AsyncIterator[Step]:
-    """Yield steps until the task is done, including those that are queued at that time."""
-    while True:
-        next_step = asyncio.ensure_future(steps.get())
-        await asyncio.wait({task, next_step}, return_when=asyncio.FIRST_COMPLETED)
-        if next_step.done():
-            yield next_step.result()
-        else:
-            next_step.cancel()
-            await asyncio.sleep(0)  # deliver steps that a thread reported just before the end
-        if task.done():
-            break
-    while not steps.empty():
-        yield steps.get_nowait()
+    def _put(self, kind: str, step: dict[str, Any]) -> None:
+        if self.events.qsize() < MAX_QUEUED_STEPS:
+            self.events.put_nowait(format_event(kind, encode(self._runtime.state.redactor.mask(step))))
