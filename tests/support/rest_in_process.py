@@ -11,6 +11,7 @@ import httpx2
 from onetool.interfaces.rest.app import create_app
 from onetool.interfaces.rest.server import create_server
 from onetool.runtime.runtime import Runtime
+from support.waiting import HANG_S
 
 TOKEN = "token-of-this-test"
 
@@ -26,7 +27,9 @@ async def serve_rest(runtime: Runtime, **options: Any) -> AsyncIterator[httpx2.A
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        async with httpx2.AsyncClient(base_url=base, headers=headers, trust_env=False) as client:
+        async with httpx2.AsyncClient(
+            base_url=base, headers=headers, trust_env=False, timeout=HANG_S
+        ) as client:
             yield client
     finally:
         server.should_exit = True

@@ -7,10 +7,10 @@ import httpx2
 import pytest
 
 from onetool.interfaces.rest.auth.credentials import Credentials
-from onetool.interfaces.rest.routes.login import MAX_ATTEMPTS, LoginAttempts
 from onetool.testing import memory_runtime
 from support.chat_client import open_browser_session
 from support.rest_in_process import TOKEN, serve_rest
+from support.waiting import HANG_S
 
 RUN = {"command": "1 + 1"}
 
@@ -99,30 +99,6 @@ async def test_a_token_in_the_url_is_rejected(client):
         assert (await other.post("/login", params={"token": TOKEN})).status_code == 400
 
 
-async def test_logins_are_blocked_after_too_many_wrong_tokens(client):
-    """Also with the right token. Existing sessions are not affected."""
-    page = await open_browser_session(client)
-    for number in range(MAX_ATTEMPTS):
-        assert (await client.post("/login", json={"token": f"guess {number}"})).status_code == 401
-    response = await client.post("/login", json={"token": TOKEN})
-    assert response.status_code == 429
-    assert 0 < int(response.headers["retry-after"]) <= 60
-    assert (await page.get("/usage")).status_code == 200
-    assert (await client.get("/usage")).status_code == 200
-    await page.aclose()
-
-
-def test_logins_are_allowed_again_after_a_minute():
-    now = 1_000.0
-    attempts = LoginAttempts(lambda: now)
-    for _ in range(MAX_ATTEMPTS):
-        assert attempts.retry_after_s() == 0
-        attempts.add()
-    assert 59 <= attempts.retry_after_s() <= 61
-    now += 61
-    assert attempts.retry_after_s() == 0
-
-
 INVALID_BODIES = (b"", b"[]", b'"s3cret-token"', b'{"token": 5}', b'{"tokne": "s3cret-token"}')
 
 
@@ -133,6 +109,26 @@ async def test_errors_for_invalid_bodies_do_not_contain_the_body(client):
         assert response.status_code == 400
         assert "s3cret" not in response.text
         assert "token" in response.json()["detail"]
+
+
+async def test_a_large_body_is_rejected_at_login_before_it_is_read(client, caplog):
+    """Clients without a token can send it. A token fits into 4 KiB."""
+    reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+    writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4097\r\n\r\n")
+    async with asyncio.timeout(HANG_S):
+        assert b"413" in await reader.readline()
+    writer.close()
+
+    async def chunks():
+        for _ in range(100):
+            yield b"x" * 100
+
+    chunked = await client.post("/login", content=chunks())
+    assert (chunked.status_code, chunked.json()["detail"]) == (413, "The body is larger than 4096 bytes.")
+    assert [record for record in caplog.records if record.exc_info] == []
+    padded = b'{"token": "%s"}' % TOKEN.encode().ljust(4096 - 13)
+    assert len(padded) == 4096
+    assert (await client.post("/login", content=padded)).status_code == 204
 
 
 async def test_tokens_are_not_logged(client, caplog):

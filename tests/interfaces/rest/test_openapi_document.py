@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
 from onetool.testing import memory_runtime
 from support.rest_in_process import TOKEN, serve_rest
 
@@ -21,7 +22,7 @@ async def test_responses_to_generated_requests_match_the_document(size, tmp_path
     program = Path(sys.executable).with_name("schemathesis")
     async with (
         memory_runtime(settings={"allowedHosts": ["127.0.0.1"]}, cwd=tmp_path) as ot,
-        serve_rest(ot.runtime) as client,
+        serve_rest(ot.runtime, wrong_tokens=WrongTokens(max_delay_s=0)) as client,
     ):
         await client.put(f"/tools/bundles/{WEATHER}", json={"slug": "weather"})
         process = await asyncio.create_subprocess_exec(

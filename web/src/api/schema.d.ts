@@ -620,6 +620,8 @@ export interface paths {
         /**
          * Login
          * @description Exchange the token for a cookie that scripts cannot read.
+         *
+         *     After several wrong tokens, the responses to further ones are delayed.
          */
         post: operations["login_login_post"];
         delete?: never;
@@ -4718,15 +4720,6 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Too Many Requests */
-            429: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -54,7 +54,6 @@ export const en = {
     tokenHint: 'The first time it runs, `onetool serve` prints the token and the path to the file that stores it.',
     submit: 'Log in',
     invalidToken: 'Invalid token.',
-    tooManyAttempts: 'Too many attempts. Try again in a minute.',
   },
   tools: {
     title: 'Tools',

@@ -52,7 +52,6 @@ export const zh: Messages = {
     tokenHint: '`onetool serve` 首次启动时会显示令牌及其保存位置。',
     submit: '登录',
     invalidToken: '令牌无效。',
-    tooManyAttempts: '尝试次数过多，请一分钟后再试。',
   },
   tools: {
     title: '工具',

@@ -14,6 +14,7 @@ from onetool.version import __version__
 from .active_chats import ActiveChats
 from .auth.credentials import Credentials
 from .auth.middleware import SAFE_METHODS, GuardMiddleware
+from .auth.wrong_tokens import WrongTokens
 from .problems import ProblemDetails, add_handlers
 from .routes.bundles import bundle_routes
 from .routes.calls import call_routes
@@ -47,6 +48,7 @@ def create_app(
     hosts: Sequence[str] = (),
     mounts: Mapping[str, ASGIApp] | None = None,
     web_ui: ASGIApp | None = None,
+    wrong_tokens: WrongTokens | None = None,
 ) -> ASGIApp:
     """Create the ASGI app with the guard.
 
@@ -54,8 +56,10 @@ def create_app(
         hosts: Host names of the server in addition to loopback.
         mounts: Apps for single paths, behind the same guard.
         web_ui: App of the web UI. Its pages contain no data and need no token.
+        wrong_tokens: Delays for clients that send wrong tokens. Default: those of `WrongTokens`.
     """
-    api, mounted = create_api(runtime, token), dict(mounts or {})
+    wrong_tokens = wrong_tokens or WrongTokens()
+    api, mounted = create_api(runtime, token, wrong_tokens), dict(mounts or {})
 
     def is_page(scope: Scope) -> bool:
         return web_ui is not None and _is_page(scope, api, mounted)
@@ -64,10 +68,12 @@ def create_app(
         target = web_ui if web_ui is not None and is_page(scope) else mounted.get(scope["path"], api)
         await target(scope, receive, send)
 
-    return GuardMiddleware(app, token=token, hosts=hosts, is_public=is_page)
+    return GuardMiddleware(app, token=token, hosts=hosts, wrong_tokens=wrong_tokens, is_public=is_page)
 
 
-def create_api(runtime: Runtime, token: str | None = None) -> FastAPI:
+def create_api(
+    runtime: Runtime, token: str | None = None, wrong_tokens: WrongTokens | None = None
+) -> FastAPI:
     """Create the routes without the guard. Without a token, `/login` rejects every token."""
     api = FastAPI(
         title="OneTool", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None
@@ -79,7 +85,7 @@ def create_api(runtime: Runtime, token: str | None = None) -> FastAPI:
     chats = ActiveChats(runtime)
     api.include_router(chat_routes(chats))
     api.include_router(session_routes(runtime, chats))
-    api.include_router(login_routes(Credentials(token or token_urlsafe())))
+    api.include_router(login_routes(Credentials(token or token_urlsafe()), wrong_tokens or WrongTokens()))
     add_handlers(api, lambda text: runtime.state.redactor.redact(text))
     document = api.openapi
 

@@ -44,6 +44,7 @@ def create_server(app: Any) -> UvicornServer:
         http=HttpProtocol,
         log_config=None,
         access_log=False,
+        proxy_headers=False,  # clients on this machine could claim to have any address
         server_header=False,
         lifespan="off",
         timeout_graceful_shutdown=GRACE_PERIOD_S,

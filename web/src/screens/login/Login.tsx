@@ -54,6 +54,5 @@ function describeError(error: unknown, messages: Messages): string {
   const status = error instanceof Problem ? error.status : undefined;
   if (status === 0) return messages.errors.unreachable;
   if (status === 401) return messages.login.invalidToken;
-  if (status === 429) return messages.login.tooManyAttempts;
   return errorMessage(error);
 }

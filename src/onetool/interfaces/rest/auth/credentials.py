@@ -29,6 +29,14 @@ class Credentials:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         return self.is_token(token) and scheme.lower() == "bearer"
 
+    def is_valid(self, headers: Headers) -> bool:
+        """Return whether a request has the token or the cookie."""
+        return self.has_token(headers) or self.has_cookie(headers)
+
+    def is_given(self, headers: Headers) -> bool:
+        """Return whether a request has any token or a cookie of this name, correct or not."""
+        return "authorization" in headers or self.cookie_name in cookie_parser(headers.get("cookie", ""))
+
     def has_cookie(self, headers: Headers) -> bool:
         """Return whether a request has the cookie."""
         cookie = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")

@@ -5,11 +5,13 @@ from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from onetool.interfaces.rest.problems import problem
 
 from .credentials import Credentials
+from .wrong_tokens import WrongTokens
 
 log = logging.getLogger(__name__)
 
@@ -17,7 +19,9 @@ PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 """Paths that need no token: they reveal only the status, or check the token themselves."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-MAX_BYTES = 64 * 2**20
+MAX_BYTES, MAX_LOGIN_BYTES = 64 * 2**20, 4 * 2**10
+"""Maximum size of a body. At `/login`, clients without a token can send one."""
+LOGIN_PATH = "/login"
 Rejection = tuple[int, str]
 """Status and detail."""
 
@@ -31,8 +35,10 @@ class GuardMiddleware:
         *,
         token: str,
         hosts: Sequence[str],
+        wrong_tokens: WrongTokens | None = None,
         is_public: Callable[[Scope], bool] = lambda scope: False,
     ) -> None:
+        self._wrong_tokens = wrong_tokens or WrongTokens()
         self._app, self._credentials, self._is_public = app, Credentials(token), is_public
         self._hosts = frozenset(host.lower() for host in (*LOOPBACK, *hosts))
 
@@ -41,24 +47,36 @@ class GuardMiddleware:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})  # only HTTP is supported
             return
-        headers = Headers(scope=scope)
-        rejection = self._check_request(headers) or self._check_credentials(scope, headers)
+        headers, body = Headers(scope=scope), _CountedBody(receive, _max_bytes(scope))
+        rejection = self._check_request(headers, body) or self._check_credentials(scope, headers)
+        if self._is_wrong(scope, headers, rejection):
+            await self._wrong_tokens.delay(scope, body)
         if rejection is None:
-            await self._forward(scope, receive, send)
+            await self._forward(scope, body, send)
         else:
             status, detail = rejection
             challenge = {"WWW-Authenticate": "Bearer"} if status == 401 else None
             await problem(status, detail, headers=challenge)(scope, receive, send)
 
-    async def _forward(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _forward(self, scope: Scope, body: "_CountedBody", send: Send) -> None:
         """Run the app and log its exceptions with secrets masked."""
-        body = _CountedBody(receive)
         try:
             await self._app(scope, body, _GuardedSend(scope, body, send))
+        except ClientDisconnect:  # also when the body is too large; nobody reads the response
+            log.debug("%s %s ended before its body", scope["method"], scope["path"])
         except Exception:  # the root of a request; uvicorn would log it unmasked
             log.exception("%s %s failed", scope["method"], scope["path"])
 
-    def _check_request(self, headers: Headers) -> Rejection | None:
+    def _is_wrong(self, scope: Scope, headers: Headers, rejection: Rejection | None) -> bool:
+        """Return whether the response tells a client that the credentials it sent are wrong."""
+        if not self._credentials.is_given(headers):
+            return False
+        if rejection is not None:
+            return rejection[0] == 401
+        is_status = scope["path"] == LOGIN_PATH and scope["method"] in SAFE_METHODS
+        return is_status and not self._is_public(scope) and not self._credentials.is_valid(headers)
+
+    def _check_request(self, headers: Headers, body: "_CountedBody") -> Rejection | None:
         """Check Host, Origin and Content-Length."""
         host = headers.get("host", "")
         if _host_name(host) not in self._hosts:
@@ -70,8 +88,8 @@ class GuardMiddleware:
         if origin is not None and _netloc(origin) != host.lower():
             return 403, f"Origin {origin[:100]!r} is not allowed."
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MAX_BYTES:
-            return 413, _too_large()
+        if not length.isdigit() or int(length) > body.max_bytes:
+            return 413, body.too_large()
         return None
 
     def _check_credentials(self, scope: Scope, headers: Headers) -> Rejection | None:
@@ -102,14 +120,18 @@ def _check_cross_origin(method: str, headers: Headers) -> Rejection | None:
 class _CountedBody:
     """Counts the bytes of a request body while it arrives, for bodies without Content-Length."""
 
-    def __init__(self, receive: Receive) -> None:
-        self.receive, self._size = receive, 0
+    def __init__(self, receive: Receive, max_bytes: int) -> None:
+        self.receive, self.max_bytes, self._size = receive, max_bytes, 0
         self.is_too_large = False
+
+    def too_large(self) -> str:
+        """Return the message for a body that is too large."""
+        return f"The body is larger than {self.max_bytes} bytes."
 
     async def __call__(self) -> Message:
         message = await self.receive()
         self._size += len(message.get("body", b""))
-        if self._size > MAX_BYTES:
+        if self._size > self.max_bytes:
             self.is_too_large = True
             return {"type": "http.disconnect"}
         return message
@@ -125,7 +147,7 @@ class _GuardedSend:
         if not self._body.is_too_large:
             await self._send(_add_security_headers(message))
         elif message["type"] == "http.response.start":
-            await problem(413, _too_large())(self._scope, self._body.receive, self._send)
+            await problem(413, self._body.too_large())(self._scope, self._body.receive, self._send)
 
 
 def _add_security_headers(message: Message) -> Message:
@@ -144,8 +166,8 @@ def _netloc(origin: str) -> str:
         return ""
 
 
-def _too_large() -> str:
-    return f"The body is larger than {MAX_BYTES} bytes."
+def _max_bytes(scope: Scope) -> int:
+    return MAX_LOGIN_BYTES if scope["path"] == LOGIN_PATH else MAX_BYTES
 
 
 def _host_name(host: str) -> str:
