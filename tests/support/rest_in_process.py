@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 
 from onetool.interfaces.rest.app import create_app
+from onetool.interfaces.rest.connections import ConnectionLimits
 from onetool.interfaces.rest.server import create_server
 from onetool.runtime.runtime import Runtime
 from support.waiting import HANG_S
@@ -17,12 +18,14 @@ TOKEN = "token-of-this-test"
 
 
 @asynccontextmanager
-async def serve_rest(runtime: Runtime, **options: Any) -> AsyncIterator[httpx2.AsyncClient]:
+async def serve_rest(
+    runtime: Runtime, *, limits: ConnectionLimits | None = None, **options: Any
+) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve a runtime over REST; yield a client that sends the token."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    server = create_server(create_app(runtime, token=TOKEN, **options))
+    server = create_server(create_app(runtime, token=TOKEN, **options), limits)
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -122,9 +122,15 @@ class RestProcess:
     """`onetool serve` with its own directories, and requests to it."""
 
     def __init__(
-        self, root: Path, *options: str, settings: str = SETTINGS, probes: bool = True, **env: str
+        self,
+        root: Path,
+        *options: str,
+        settings: str = SETTINGS,
+        probes: bool = True,
+        wrapper: Sequence[str] = (),
+        **env: str,
     ) -> None:
-        self.root, self.options, self.env = root, options, env
+        self.root, self.options, self.wrapper, self.env = root, options, wrapper, env
         self.config, self.bundles = root / "config", root / "data" / "bundles"
         self.client: Any = None
         (root / "work").mkdir(parents=True, exist_ok=True)
@@ -141,7 +147,7 @@ class RestProcess:
         self.errors = self.root / f"stderr-{new_id()}.txt"
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "onetool", "serve", "--port", "0", *self.options],
+                [*self.wrapper, sys.executable, "-m", "onetool", "serve", "--port", "0", *self.options],
                 env=os.environ | paths | {"ONETOOL_TOKEN": TOKEN} | self.env,
                 cwd=self.root / "work",
                 stdin=subprocess.DEVNULL,

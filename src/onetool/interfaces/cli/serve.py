@@ -21,7 +21,6 @@ from .command import current_paths, stdout, with_runtime
 
 LOOPBACK = "127.0.0.1"
 MIN_TOKEN_LENGTH = 20
-BACKLOG = 2048
 
 
 @click.command()
@@ -77,7 +76,7 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
 
 async def _serve(app: Any, sock: socket.socket, token_location: str) -> None:
     """Serve until a signal arrives. Prints the location of the token, not the token."""
-    from onetool.interfaces.rest.server import create_server
+    from onetool.interfaces.rest.server import BACKLOG, create_server
 
     server = create_server(app)
     sock.listen(BACKLOG)  # clients may connect as soon as the URL is printed

@@ -1,35 +1,55 @@
-"""The uvicorn server: malformed requests and shutdown."""
+"""The uvicorn server: limits of connections and logs, and shutdown."""
 
+import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
-import orjson
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from .connections import ConnectionLimits, ConnectionTable, default_limits
+from .http_protocol import HttpProtocol
+from .log_limit import limit_repeats
 
 GRACE_PERIOD_S = 30
 """Seconds that requests in progress have to finish when the server stops."""
-
-
-class HttpProtocol(HttpToolsProtocol):
-    """Responds to malformed requests with a problem, like the routes."""
-
-    def send_400_response(self, msg: str) -> None:
-        """Send a problem with status 400 and close the connection."""
-        body = orjson.dumps({"type": "about:blank", "title": "Bad Request", "status": 400, "detail": msg})
-        head = f"content-type: application/problem+json\r\ncontent-length: {len(body)}\r\nconnection: close"
-        self.transport.write(f"HTTP/1.1 400 Bad Request\r\n{head}\r\n\r\n".encode() + body)
-        self.transport.close()
+BACKLOG = 2048
+"""Connections that wait until they are accepted."""
+ACCEPT_BATCH = 64
+"""Connections that are accepted before the limits apply to them."""
+LIMITED_LOGGERS = ("uvicorn.error", "asyncio", "onetool.interfaces.rest.auth.middleware")
+"""Loggers to which a client can cause any number of entries."""
 
 
 class UvicornServer(uvicorn.Server):
     """A server without signal handlers: uvicorn's own would terminate the process by the signal."""
 
+    def __init__(self, config: uvicorn.Config, connections: ConnectionTable) -> None:
+        super().__init__(config)
+        self._open_connections = connections
+
     def stop(self) -> None:
         """Finish the requests in progress and stop. The second call stops immediately."""
         self.force_exit = self.should_exit
         self.should_exit = True
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until the server is stopped."""
+        with limit_repeats(LIMITED_LOGGERS):
+            await super().serve(sockets)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen. asyncio accepts as many connections at once as its backlog says."""
+        await super().startup(sockets)
+        for sock in sockets or ():
+            sock.listen(BACKLOG)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Close the connections whose clients take too long, ten times a second."""
+        self._open_connections.check_deadlines(asyncio.get_running_loop().time())
+        return await super().on_tick(counter)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -37,16 +57,19 @@ class UvicornServer(uvicorn.Server):
         yield
 
 
-def create_server(app: Any) -> UvicornServer:
+def create_server(app: Any, limits: ConnectionLimits | None = None) -> UvicornServer:
     """Create a server for an app. Pass the sockets to `serve`."""
+    connections = ConnectionTable(limits or default_limits())
     config = uvicorn.Config(
         app,
-        http=HttpProtocol,
+        http=cast("type[asyncio.Protocol]", partial(HttpProtocol, connections)),
+        ws="none",
         log_config=None,
         access_log=False,
         proxy_headers=False,  # clients on this machine could claim to have any address
         server_header=False,
         lifespan="off",
+        backlog=ACCEPT_BATCH,
         timeout_graceful_shutdown=GRACE_PERIOD_S,
     )
-    return UvicornServer(config)
+    return UvicornServer(config, connections)

@@ -56,3 +56,4 @@ async def _read_events(events: EventQueue, heartbeat_s: float) -> AsyncGenerator
         if event is None:
             return
         yield event
+        await asyncio.sleep(0)  # a disconnect cancels the stream here, even if events never stop

@@ -22,6 +22,8 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MAX_BYTES, MAX_LOGIN_BYTES = 64 * 2**20, 4 * 2**10
 """Maximum size of a body. At `/login`, clients without a token can send one."""
 LOGIN_PATH = "/login"
+AUTHENTICATED = "authenticated"
+"""Key in the state of a request that has the token or the cookie."""
 Rejection = tuple[int, str]
 """Status and detail."""
 
@@ -62,7 +64,7 @@ class GuardMiddleware:
         """Run the app and log its exceptions with secrets masked."""
         try:
             await self._app(scope, body, _GuardedSend(scope, body, send))
-        except ClientDisconnect:  # also when the body is too large; nobody reads the response
+        except ClientDisconnect:  # also when the body is too large
             log.debug("%s %s ended before its body", scope["method"], scope["path"])
         except Exception:  # the root of a request; uvicorn would log it unmasked
             log.exception("%s %s failed", scope["method"], scope["path"])
@@ -94,9 +96,12 @@ class GuardMiddleware:
 
     def _check_credentials(self, scope: Scope, headers: Headers) -> Rejection | None:
         """Check the token or the cookie."""
-        if scope["path"] in PUBLIC_PATHS or self._credentials.has_token(headers) or self._is_public(scope):
+        has_token = self._credentials.has_token(headers)
+        has_cookie = not has_token and self._credentials.has_cookie(headers)
+        scope.setdefault("state", {})[AUTHENTICATED] = has_token or has_cookie
+        if scope["path"] in PUBLIC_PATHS or has_token or self._is_public(scope):
             return None
-        if self._credentials.has_cookie(headers):
+        if has_cookie:
             return _check_cross_origin(scope["method"], headers)
         return (
             401,
