@@ -14,6 +14,7 @@ from onetool.interfaces.rest.server import create_server
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.testing import memory_runtime
+from support.cli_process import onetool
 from support.rest_in_process import serve_rest
 
 ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
@@ -127,6 +128,43 @@ async def test_requests_with_wrong_token_host_or_origin_are_rejected(headers, st
         response = await client.get("/tools/tools", headers=headers)
         assert (response.status_code, message in response.text) == (status, True)
         assert (await client.get("/healthz", headers={"Authorization": ""})).json() == {"status": "ok"}
+
+
+MALFORMED = [
+    (b'{"name": "time.now",\n "args": {zone}}', "line 2 column 11 (char 31)"),
+    (b"{", "line 1 column 2 (char 1)"),
+    (b"'" + b"x" * 10_000, "line 1 column 1 (char 0)"),
+    (b'{"name": "\xff"}', "can't decode byte 0xff"),
+    (b"[" * 100_000, "recursion"),
+]
+
+
+@pytest.mark.parametrize(("body", "position"), MALFORMED)
+async def test_malformed_json_is_rejected_with_its_position(body, position):
+    """In the words of the CLI, and without the whole body."""
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        headers = {"Content-Type": "application/json"}
+        call = await client.post("/tools/call", content=body, headers=headers)
+        run = await client.post("/run", content=body, headers=headers)
+    assert (call.status_code, run.status_code) == (400, 400)
+    message = run.json()["detail"]
+    assert call.json()["error"]["message"] == message
+    assert message.startswith("The body is not valid JSON: ")
+    assert position in message
+    assert message.endswith(".")
+    assert len(message) < 400
+
+
+async def test_malformed_json_is_described_as_by_the_cli(home):
+    text = '{"zone": }'
+    done = await asyncio.to_thread(onetool, "tools", "invoke", "time.now", "--args", text)
+    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+        response = await client.post(
+            "/run", content=text.encode(), headers={"Content-Type": "application/json"}
+        )
+    sentence = response.json()["detail"].removeprefix("The body is ")
+    assert sentence == "not valid JSON: '{\"zone\": }': Expecting value: line 1 column 10 (char 9)."
+    assert sentence in done.stderr
 
 
 async def test_own_origin_and_allowed_hosts_are_accepted(home):

@@ -10,11 +10,15 @@ from typing import Any
 
 import orjson
 
+from .strings import truncate_middle
+
 MAX_DEPTH = 200
 """Deeper than any real result; also ends the traversal of a cycle."""
 MAX_SMALL_PARTS = 2_000
 """Parts of a value that is fast to traverse."""
 CHARS_PER_PART = 100
+MAX_SHOWN_LENGTH = 80
+"""Characters of a text that is not JSON, in a message."""
 SCALARS = frozenset({int, float, bool, type(None)})
 
 
@@ -28,6 +32,15 @@ def encode(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:  # not plain JSON: large integers, lone surrogates, sets, other objects
         return json.dumps(jsonable(value), separators=(",", ":")).encode()
+
+
+def describe_invalid_json(text: str, error: Exception) -> str:
+    """Return what is wrong with a text that `json` rejects, with its line and column.
+
+    >>> describe_invalid_json("{a", ValueError("Expecting property name: line 1 column 2 (char 1)"))
+    "not valid JSON: '{a': Expecting property name: line 1 column 2 (char 1)."
+    """
+    return f"not valid JSON: {truncate_middle(text, MAX_SHOWN_LENGTH)!r}: {error}."
 
 
 class TooLarge(ValueError):

@@ -9,8 +9,7 @@ import click
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller, always_approve
 from onetool.domain.errors import Reason
-from onetool.domain.text.json_text import is_json
-from onetool.domain.text.strings import truncate_middle
+from onetool.domain.text.json_text import describe_invalid_json, is_json
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.provider_formats import FORMATS, to_provider
 from onetool.domain.tools.tool import ToolSpec
@@ -23,7 +22,6 @@ EXIT_CODES = MappingProxyType(dict.fromkeys(Reason, 1))
 """Exit code for each reason; 2 is reserved for usage errors."""
 
 EXAMPLE = """Pass arguments as a quoted JSON object: --args '{"path": ".", "limit": 3}'"""
-MAX_SHOWN_LENGTH = 80
 
 allow_option = click.option(
     "--tool-allow",
@@ -148,7 +146,7 @@ def _parse_args(text: str) -> dict[str, Any]:
     try:
         args = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"not valid JSON: {truncate_middle(text, MAX_SHOWN_LENGTH)!r}: {error}. {EXAMPLE}"
+        message = f"{describe_invalid_json(text, error)} {EXAMPLE}"
         raise click.BadParameter(message, param_hint="--args") from None
     if not is_json(args):
         raise click.BadParameter(

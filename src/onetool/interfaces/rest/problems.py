@@ -1,5 +1,6 @@
 """Error responses as `application/problem+json`."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -21,6 +22,7 @@ from onetool.domain.bundles.bundle import (
     ReadOnlyBundle,
 )
 from onetool.domain.errors import ErrorCode, Reason
+from onetool.domain.text.json_text import describe_invalid_json
 
 STATUS_BY_ERROR: Mapping[type[BundleError], int] = MappingProxyType(
     {InvalidBundle: 400, ReadOnlyBundle: 403, BundleNotFound: 404, BundleConflict: 409}
@@ -136,11 +138,13 @@ def _add_request_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:
         path = request.url.path
+        unreadable = f"The body is not valid JSON: {error.__cause__ or error.detail}."
         if path.endswith(CALL_PATHS) and error.status_code == 400:
-            return call_failure(400, ErrorCode.INVALID_ARGS, f"The body is not valid JSON: {error.detail}")
+            return call_failure(400, ErrorCode.INVALID_ARGS, unreadable)
         if error.status_code == 405:
             error.headers = {"Allow": ", ".join(_methods(app, request))}
         details = {
+            400: unreadable,
             404: f"Path {path} not found. See /openapi.json.",
             405: f"Method {request.method} is not allowed for {path}.",
         }
@@ -163,6 +167,8 @@ def _format_errors(error: RequestValidationError) -> str:
     """Format all validation errors as one line, each with its path."""
     from onetool.domain.bundles.schemas import format_validation_errors
 
+    if isinstance(error.__cause__, json.JSONDecodeError):
+        return f"The body is {describe_invalid_json(error.__cause__.doc, error.__cause__)}"
     return format_validation_errors(
         [
             {**item, "loc": tuple(part for part in item["loc"] if part not in LOCATIONS)}
