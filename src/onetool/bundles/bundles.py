@@ -11,11 +11,11 @@ from onetool.domain.bundles.bundle import (
     BundleConflict,
     BundleFilter,
     BundleNotFound,
-    InvalidBundle,
     ReadOnlyBundle,
     StoredTool,
     ToolKey,
     ToolVersion,
+    invalid_field,
     rfc3339,
 )
 from onetool.domain.bundles.identifiers import check_id, check_key
@@ -246,7 +246,7 @@ class Bundles:
         func = (tool.python_impl or {}).get("func")
         if func is not None and not await self._policy.has_function(func):
             hint = did_you_mean(func, [virtual.name for virtual in await self._virtual.tools()])
-            raise InvalidBundle(f"pythonImpl.func: no function {func!r} is registered.{hint}")
+            raise invalid_field("pythonImpl.func", f"no function {func!r} is registered.{hint}")
 
     async def reject_read_only(self, bundle_id: str) -> None:
         """Check that a bundle is not virtual.

@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from onetool.domain.bundles.bundle import Bundle, InvalidBundle, ToolKey, ToolVersion
+from onetool.domain.bundles.bundle import Bundle, InvalidBundle, ToolKey, ToolVersion, invalid_field
 from onetool.domain.bundles.identifiers import check_slug, check_stored_id
-from onetool.domain.bundles.schemas import BundleBody, ToolBody, format_validation_errors
+from onetool.domain.bundles.schemas import BundleBody, ToolBody, field_errors, join_errors
 from onetool.domain.errors import InvalidTool
 from onetool.domain.http.templates import check_http_impl
 from onetool.domain.text.json_text import is_json
@@ -27,9 +27,8 @@ def validate_body(schema: type[S], body: Any) -> S:
     try:
         return schema.model_validate(body)
     except ValidationError as error:
-        raise InvalidBundle(
-            format_validation_errors(error.errors(include_url=False, include_context=False))
-        ) from None
+        errors = field_errors(error.errors(include_url=False, include_context=False))
+        raise InvalidBundle(join_errors(errors), errors=errors) from None
 
 
 def draft_bundle(bundle_id: str, body: BundleBody) -> Bundle:
@@ -54,7 +53,9 @@ def draft_tool(tool_id: str, key: ToolKey, body: ToolBody, allowed_hosts: Sequen
         InvalidBundle: The id, the version, a schema or the HTTP implementation is invalid.
     """
     if key[2] == CURRENT:
-        raise InvalidBundle(f"version {CURRENT!r} is reserved for tools that are not stored. Example: 1.0.0")
+        raise InvalidBundle(
+            f"version {CURRENT!r} is reserved for tools that are not stored. Example: 1.0.0", path="version"
+        )
     tool = ToolVersion(
         id=check_stored_id(tool_id, "toolID"),
         bundle_id=key[0],
@@ -73,7 +74,7 @@ def draft_tool(tool_id: str, key: ToolKey, body: ToolBody, allowed_hosts: Sequen
     )
     _check_numbers(tool.to_json())
     if tool.arg_schema.get("type") != "object":
-        raise InvalidBundle('argSchema: must have "type": "object", because arguments are passed by name.')
+        raise invalid_field("argSchema", 'must have "type": "object", because arguments are passed by name.')
     if tool.http_impl is not None:
         check_http_impl(tool.http_impl, tool.arg_schema, allowed_hosts)
     return tool
@@ -98,5 +99,5 @@ def _check_schema(field: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
     try:
         compile_schema(schema)
     except InvalidTool as error:
-        raise InvalidBundle(f"{field}: not valid JSON Schema: {error}") from None
+        raise invalid_field(field, f"not valid JSON Schema: {error}") from None
     return schema

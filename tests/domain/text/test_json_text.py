@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from pydantic import BaseModel
 
-from onetool.domain.text.json_text import MAX_DEPTH, TooLarge, check_size, encode, is_json, jsonable, pretty
+from onetool.domain.text.json_text import (
+    MAX_DEPTH,
+    TooLarge,
+    check_size,
+    describe_invalid_json,
+    encode,
+    is_json,
+    jsonable,
+    pretty,
+)
 from support.hypothesis_schemas import json_values
 
 
@@ -104,3 +113,16 @@ def test_size_counts_shared_parts_each_time():
     check_size(doubled(5), 1_000)
     with pytest.raises(TooLarge, match="larger than 1000 bytes"):
         check_size(doubled(60), 1_000)
+
+
+def test_invalid_json_is_described_with_its_position_and_a_part_of_the_text():
+    for text, position in [
+        ("{a", "line 1 column 2 (char 1)"),
+        ("[1,\n 2" + " " * 1_000, "line 2 column 1003"),
+    ]:
+        with pytest.raises(json.JSONDecodeError) as failure:
+            json.loads(text)
+        message = describe_invalid_json(text, failure.value)
+        assert message.startswith(f"not valid JSON: '{text[:2]}")
+        assert position in message
+        assert len(message) < 200

@@ -130,6 +130,116 @@ async def test_requests_with_wrong_token_host_or_origin_are_rejected(headers, st
         assert (await client.get("/healthz", headers={"Authorization": ""})).json() == {"status": "ok"}
 
 
+REQUEST = {"urlTemplate": "https://api.test/x"}
+INVALID_FIELDS: list[tuple[str, Any, list[str]]] = [
+    (BUNDLE, {"slug": "a_b"}, ["slug"]),
+    (BUNDLE, {"slug": ""}, ["slug"]),
+    (BUNDLE, {"slug": "x" * 65}, ["slug"]),
+    (
+        BUNDLE,
+        {"displayName": 5, "isEnabled": "yes", "color": "red"},
+        ["slug", "displayName", "isEnabled", "color"],
+    ),
+    (BUNDLE, [], [""]),
+    ("/tools/bundles/nothing", {"slug": "a"}, ["bundleID"]),
+    (f"{BUNDLE}/tools/a_b/version/v1", PYTHON, ["slug"]),
+    (f"{BUNDLE}/tools/get/version/...", PYTHON, ["version"]),
+    (f"{BUNDLE}/tools/get/version/current", PYTHON, ["version"]),
+    (TOOL, {**HTTP, "argSchema": {"type": "array"}}, ["argSchema"]),
+    (TOOL, {**HTTP, "argSchema": {"type": "objekt"}}, ["argSchema"]),
+    (TOOL, {**HTTP, "outputSchema": {"type": "objekt"}}, ["outputSchema"]),
+    (TOOL, {**HTTP, "tags": "x"}, ["tags"]),
+    (TOOL, {"type": "python"}, [""]),
+    (TOOL, {"type": "python", "pythonImpl": {"func": "time.nwo"}}, ["pythonImpl.func"]),
+    (TOOL, {"type": "python", "pythonImpl": {}}, ["pythonImpl.func"]),
+    (TOOL, request_of("ftp://api.test/x"), ["httpImpl.request.urlTemplate"]),
+    (TOOL, request_of("https://evil.test/x"), ["httpImpl.request.urlTemplate"]),
+    (TOOL, request_of("https://api.test/${"), ["httpImpl.request"]),
+    (TOOL, request_of("https://api.test/${steps.0}"), ["httpImpl.request"]),
+    (
+        TOOL,
+        {"type": "http", "httpImpl": {"requests": [REQUEST, REQUEST | {"headers": {"Host": "x"}}]}},
+        ["httpImpl.requests.1.headers"],
+    ),
+    (
+        TOOL,
+        {"type": "http", "httpImpl": {"request": REQUEST | {"headers": {"X-A": "1", "x-a": "2"}}}},
+        ["httpImpl.request.headers"],
+    ),
+    (
+        TOOL,
+        {"type": "http", "httpImpl": {"request": REQUEST | {"body": 5, "method": "GRAB"}}},
+        ["httpImpl.request.method"],
+    ),
+    (
+        TOOL,
+        {
+            "type": "http",
+            "httpImpl": {"request": REQUEST | {"body": "x", "headers": {"Content-Type": "application/json"}}},
+        },
+        ["httpImpl.request.body"],
+    ),
+    (
+        TOOL,
+        {
+            "type": "http",
+            "httpImpl": {"request": REQUEST | {"auth": {"type": "apiKey", "name": "a b", "value": "x"}}},
+        },
+        ["httpImpl.request.auth.name"],
+    ),
+    (
+        TOOL,
+        {
+            "type": "http",
+            "httpImpl": {"request": REQUEST | {"auth": {"type": "hmac", "secret": "x", "header": "Host"}}},
+        },
+        ["httpImpl.request.auth.header"],
+    ),
+    (
+        TOOL,
+        {
+            "type": "http",
+            "httpImpl": {"request": REQUEST | {"auth": {"type": "oauth2", "tokenUrl": "https://evil.test"}}},
+        },
+        ["httpImpl.request.auth.tokenUrl"],
+    ),
+    (
+        TOOL,
+        {
+            "type": "http",
+            "httpImpl": {"request": REQUEST | {"auth": {"type": "oauth2", "tokenUrl": "https://api.test/t"}}},
+        },
+        ["httpImpl.request.auth.clientId"],
+    ),
+]
+
+
+async def test_problems_name_the_fields():
+    """With paths that a form can use. The detail contains every message."""
+    settings = {"allowedHosts": ["api.test"]}
+    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+        await client.put(BUNDLE, json={"slug": "mine"})
+        for url, body, paths in INVALID_FIELDS:
+            problem = (await client.put(url, json=body)).json()
+            assert [error["path"] for error in problem["errors"]] == paths, (body, problem)
+            assert all(error["message"] in problem["detail"] for error in problem["errors"]), problem
+        assert (await client.get("/tools/bundles", params={"pageSize": 0})).json()["errors"][0][
+            "path"
+        ] == "pageSize"
+        chat = (await client.post("/chat", json={"text": "x", "withTools": "yes"})).json()
+        assert chat["errors"] == [{"path": "withTools", "message": "should be true or false, not 'yes'"}]
+        assert "errors" not in (await client.get("/nothing")).json()
+
+
+async def test_messages_about_fields_contain_no_secrets():
+    secret = "hunter2hunter2"
+    async with memory_runtime(secrets={"KEY": secret}) as ot, serve_rest(ot.runtime) as client:
+        response = await client.put(BUNDLE, json={"slug": "a", "isEnabled": secret})
+    assert response.json()["errors"] == [
+        {"path": "isEnabled", "message": "should be true or false, not '[secret]'"}
+    ]
+
+
 MALFORMED = [
     (b'{"name": "time.now",\n "args": {zone}}', "line 2 column 11 (char 31)"),
     (b"{", "line 1 column 2 (char 1)"),

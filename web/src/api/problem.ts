@@ -1,4 +1,7 @@
 // Errors of the REST API.
+import type { components } from './schema';
+
+type FieldError = components['schemas']['FieldErrorResponse'];
 
 /** An error with a message for the user. `fields` maps form fields to their messages. */
 export class Problem extends Error {
@@ -20,36 +23,27 @@ export function throwUnreachable(error: unknown): never {
 interface ErrorBody {
   title?: unknown;
   detail?: unknown;
+  errors?: unknown;
   error?: { message?: unknown };
 }
 
 /** Create a `Problem` from the body of a failed response: problem details or a call result. */
 export function toProblem(status: number, body: unknown): Problem {
-  const { title, detail, error } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
+  const { title, detail, errors, error } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
   const candidates = [detail, error?.message, title, body];
   const message = candidates.find((text): text is string => typeof text === 'string' && text !== '');
-  return new Problem(status, message ?? `HTTP ${status}`, parseFieldErrors(message ?? ''));
+  return new Problem(status, message ?? `HTTP ${status}`, toFields(errors));
 }
 
-const FIELD_PATH = /^([A-Za-z][\w.-]*): (.+)$/s;
-const FIELD_NAMES = ['slug', 'version', 'urlTemplate', 'argSchema', 'outputSchema', 'func', 'displayName', 'tags'];
-const LEADING_NAME = new RegExp(`^(?:invalid )?(${FIELD_NAMES.join('|')})\\b`, 'i');
-
-/** Extract field errors from a message: `path: message; path: ...`, or a message that starts with a field name. */
-export function parseFieldErrors(detail: string): Record<string, string> {
-  const fields: Record<string, string> = {};
-  for (const part of detail.split('; ')) {
-    const [, path, message] = FIELD_PATH.exec(part) ?? [];
-    const name = leadingFieldName(message ?? part);
-    const field = path && name && !path.endsWith(name) ? `${path}.${name}` : (path ?? name);
-    if (field) fields[field] = message ?? part;
-  }
-  return fields;
+/** Return the messages of the invalid fields by their paths. Errors of the body itself have no field. */
+function toFields(errors: unknown): Record<string, string> {
+  const entries = Array.isArray(errors) ? errors.filter(isFieldError) : [];
+  return Object.fromEntries(entries.map(({ path, message }) => [path, message]));
 }
 
-function leadingFieldName(message: string): string | undefined {
-  const match = LEADING_NAME.exec(message)?.[1]?.toLowerCase();
-  return FIELD_NAMES.find((name) => name.toLowerCase() === match);
+function isFieldError(value: unknown): value is FieldError {
+  const { path, message } = (typeof value === 'object' && value !== null ? value : {}) as Record<string, unknown>;
+  return typeof path === 'string' && path !== '' && typeof message === 'string';
 }
 
 /** Return the message to show for a thrown value. */

@@ -1865,6 +1865,23 @@ export interface components {
             ctx?: Record<string, never>;
         };
         /**
+         * FieldErrorResponse
+         * @description What is wrong with one field.
+         */
+        FieldErrorResponse: {
+            /**
+             * Path
+             * @description Names and indexes from the body to the field, joined by dots. Empty: the body itself.
+             * @example httpImpl.request.urlTemplate
+             */
+            path: string;
+            /**
+             * Message
+             * @example is missing
+             */
+            message: string;
+        };
+        /**
          * ProblemDetails
          * @description An error response (RFC 9457).
          */
@@ -1889,6 +1906,12 @@ export interface components {
              * @example slug 'a_b' contains '_'. Allowed: letters, digits and dashes.
              */
             detail: string;
+            /**
+             * Errors
+             * @description The invalid fields, if the problem is about fields of the request.
+             * @default null
+             */
+            errors: components["schemas"]["FieldErrorResponse"][] | null;
         };
     };
     responses: never;

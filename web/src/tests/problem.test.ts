@@ -1,24 +1,34 @@
 import { expect, test } from 'vitest';
-import { parseFieldErrors, toProblem } from '~/api/problem';
+import { toProblem } from '~/api/problem';
 
-test('field errors are extracted from paths', () => {
-  const detail = 'httpImpl.request.urlTemplate: must start with https://; tags: must be a list';
-  expect(parseFieldErrors(detail)).toEqual({
-    'httpImpl.request.urlTemplate': 'must start with https://',
-    tags: 'must be a list',
+const DETAIL = "slug 'a_b' contains '_'; httpImpl.request.urlTemplate: is missing";
+
+test('field errors come from the list of errors', () => {
+  const errors = [
+    { path: 'slug', message: "slug 'a_b' contains '_'." },
+    { path: 'httpImpl.request.urlTemplate', message: 'is missing' },
+  ];
+  const problem = toProblem(400, { title: 'Bad Request', status: 400, detail: DETAIL, errors });
+  expect(problem.message).toBe(DETAIL);
+  expect(problem.fields).toEqual({
+    slug: "slug 'a_b' contains '_'.",
+    'httpImpl.request.urlTemplate': 'is missing',
   });
 });
 
-test.each([
-  "slug 'a_b' contains '_'. Allowed: letters, digits and dashes.",
-  "Slug 'a_b' contains '_'. Allowed: letters, digits and dashes.",
-  "Invalid slug 'a_b'. Allowed: letters, digits and dashes.",
-])('a field error is found by the name at the start: %s', (detail) => {
-  expect(parseFieldErrors(detail)).toEqual({ slug: detail });
+test('field errors are not guessed from the sentence', () => {
+  expect(toProblem(400, { detail: DETAIL }).fields).toEqual({});
 });
 
-test('a field name keeps its spelling', () => {
-  expect(Object.keys(parseFieldErrors('urlTemplate has no host.'))).toEqual(['urlTemplate']);
+test.each([null, 'slug: is missing', {}, [null, 1, { path: 5, message: 'x' }, { path: 'slug' }]])(
+  'malformed errors are ignored: %j',
+  (errors) => {
+    expect(toProblem(400, { detail: DETAIL, errors }).fields).toEqual({});
+  },
+);
+
+test('an error of the body itself belongs to no field', () => {
+  expect(toProblem(400, { detail: DETAIL, errors: [{ path: '', message: 'should be an object' }] }).fields).toEqual({});
 });
 
 test('a response without problem details has a message', () => {

@@ -1,6 +1,6 @@
 """Bundles of stored tools and the immutable versions of each tool."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
@@ -84,8 +84,30 @@ class BundleError(OneToolError):
     """An operation on a bundle failed."""
 
 
+class FieldError(NamedTuple):
+    """What is wrong with one field."""
+
+    path: str
+    """Names and indexes from the body to the field, joined by dots: `httpImpl.requests.0.urlTemplate`."""
+    message: str
+
+
 class InvalidBundle(BundleError, ValueError):
-    """A bundle, a tool version or a request about them is invalid."""
+    """A bundle, a tool version or a request about them is invalid.
+
+    Args:
+        path: Path of the field that the message is about.
+        errors: Errors of several fields, or with other words than the message.
+    """
+
+    def __init__(self, message: str, *, path: str = "", errors: Sequence[FieldError] = ()) -> None:
+        super().__init__(message)
+        self.errors = (FieldError(path, message),) if path else tuple(errors)
+
+
+def invalid_field(path: str, message: str) -> InvalidBundle:
+    """Return the error for one field. Its message starts with the path."""
+    return InvalidBundle(f"{path}: {message}", errors=[FieldError(path, message)])
 
 
 class BundleNotFound(BundleError, LookupError):

@@ -24,7 +24,7 @@ def check_id(text: str, field: str) -> str:
         uuid = None
     if uuid is None or uuid.version != 7 or str(uuid) != text.lower():
         raise InvalidBundle(
-            f"{field} {text[:80]!r} is not a UUIDv7 such as 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77."
+            f"{field} {text[:80]!r} is not a UUIDv7 such as 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77.", path=field
         )
     return str(uuid)
 
@@ -38,7 +38,8 @@ def check_stored_id(text: str, field: str) -> str:
     uuid = check_id(text, field)
     if uuid.startswith(DERIVED_ID_PREFIX):
         raise InvalidBundle(
-            f"{field} {text!r} has a zero timestamp. Such ids are reserved for packs that are not stored."
+            f"{field} {text!r} has a zero timestamp. Such ids are reserved for packs that are not stored.",
+            path=field,
         )
     return uuid
 
@@ -60,7 +61,7 @@ def check_version(text: str) -> str:
     """
     label = _check_label(text, "version", extra_chars="-.", example="1.0.0")
     if not label.strip("."):
-        raise InvalidBundle(f"version {text!r} contains only dots. Example: 1.0.0")
+        raise InvalidBundle(f"version {text!r} contains only dots. Example: 1.0.0", path="version")
     return label
 
 
@@ -90,14 +91,14 @@ def to_slug(name: str) -> str:
 def _check_label(text: str, field: str, *, extra_chars: str, example: str) -> str:
     label = unicodedata.normalize("NFC", text)
     if not label:
-        raise InvalidBundle(f"{field} is empty. Example: {example}")
+        raise InvalidBundle(f"{field} is empty. Example: {example}", path=field)
     if len(label) > MAX_SLUG_LENGTH:
-        raise InvalidBundle(f"{field} has {len(label)} characters. Maximum: {MAX_SLUG_LENGTH}.")
+        raise InvalidBundle(f"{field} has {len(label)} characters. Maximum: {MAX_SLUG_LENGTH}.", path=field)
     invalid = [char for char in label if char not in extra_chars and not _is_letter_or_digit(char)]
     if invalid:
         allowed = "letters, digits, dashes and dots" if "." in extra_chars else "letters, digits and dashes"
         raise InvalidBundle(
-            f"{field} {label!r} contains {invalid[0]!r}. Allowed: {allowed}. Example: {example}"
+            f"{field} {label!r} contains {invalid[0]!r}. Allowed: {allowed}. Example: {example}", path=field
         )
     return label
 

@@ -1,11 +1,13 @@
 """Schemas of bundles and tools in the API, in archives and in imports."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from onetool.domain.text.suggestions import did_you_mean
+
+from .bundle import FieldError
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 Method = Literal["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
@@ -197,25 +199,28 @@ MAX_ERRORS = 5
 """Errors in one message."""
 
 
-def format_validation_errors(errors: Iterable[Mapping[str, Any]]) -> str:
-    """Format errors of pydantic in one line: the field, the problem and the rejected value."""
-    messages = [_format_error(error) for error in errors]
+def field_errors(errors: Iterable[Mapping[str, Any]]) -> list[FieldError]:
+    """Convert errors of pydantic: the field, the problem and the rejected value."""
+    return [FieldError(".".join(str(part) for part in error["loc"]), _describe(error)) for error in errors]
+
+
+def join_errors(errors: Sequence[FieldError]) -> str:
+    """Format errors in one line, each with its path."""
+    messages = [f"{error.path or 'the body'}: {error.message}" for error in errors]
     more = f" ({len(messages) - MAX_ERRORS} more)" if len(messages) > MAX_ERRORS else ""
     return "; ".join(messages[:MAX_ERRORS]) + more
 
 
-def _format_error(error: Mapping[str, Any]) -> str:
-    path = ".".join(str(part) for part in error["loc"]) or "the body"
+def _describe(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         name = str(error["loc"][-1])
         is_misplaced = name in KNOWN_FIELDS
-        problem = "not allowed here." if is_misplaced else f"unknown field.{did_you_mean(name, KNOWN_FIELDS)}"
-        return f"{path}: {problem}"
+        return "not allowed here." if is_misplaced else f"unknown field.{did_you_mean(name, KNOWN_FIELDS)}"
     if error["type"] == "missing":
-        return f"{path}: is missing"
+        return "is missing"
     message = str(error["msg"]).removeprefix("Value error, ")
     for phrase, plain in PLAIN_PHRASES.items():
         message = message.replace(phrase, plain)
     value = error.get("input")
     suffix = f", not {value!r:.80}" if isinstance(value, str | int | float | None) else ""
-    return f"{path}: {message[:1].lower()}{message[1:]}{suffix}"
+    return f"{message[:1].lower()}{message[1:]}{suffix}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.bundles.bundle import FieldError, InvalidBundle
 
 from .placeholders import (
     MalformedTemplate,
@@ -35,11 +35,15 @@ def check_http_impl(impl: Impl, arg_schema: Mapping[str, Any], allowed_hosts: Se
         InvalidBundle: The definition is invalid; the message names the request.
     """
     for number, request in enumerate(requests_of(impl)):
-        where = "request" if impl.get("request") else f"requests[{number}]"
+        where, path = (
+            ("request", "request") if impl.get("request") else (f"requests[{number}]", f"requests.{number}")
+        )
         try:
             _check_request(request, number, arg_schema, allowed_hosts)
-        except (InvalidBundle, MalformedTemplate, InvalidUrl) as error:
-            raise InvalidBundle(f"{where}: {error}") from error
+        except (InvalidBundle, MalformedTemplate) as error:
+            fields = [field.path for field in error.errors] if isinstance(error, InvalidBundle) else []
+            errors = [FieldError(".".join(["httpImpl", path, *fields]), str(error))]
+            raise InvalidBundle(f"{where}: {error}", errors=errors) from error
 
 
 def requests_of(impl: Impl) -> list[Impl]:
@@ -113,72 +117,90 @@ def _check_request(request: Impl, number: int, arg_schema: Mapping[str, Any], al
             )
 
 
-def _check_url(template: str, field: str, allowed: Sequence[str]) -> None:
+def _check_url(template: str, path: str, allowed: Sequence[str]) -> None:
+    """Check the URL at a path of the request."""
+    try:
+        problem = _find_url_problem(template, allowed)
+    except InvalidUrl as error:
+        raise InvalidBundle(str(error), path=path) from None
+    if problem:
+        raise InvalidBundle(f"{path.rpartition('.')[2]} {problem}", path=path)
+
+
+def _find_url_problem(template: str, allowed: Sequence[str]) -> str:
+    """Return what is wrong with a URL, or an empty text.
+
+    Raises:
+        InvalidUrl: The template is not a URL.
+    """
     _, authority, path, _ = split_template(template)
     if "$" in authority:
-        problem = f"{field} has a placeholder in {authority[:200]!r}. The host and port must be literal."
-        hint = "Placeholders are allowed in the path, query, headers and body."
-        raise InvalidBundle(f"{problem} {hint} {URL_EXAMPLE}")
+        problem = f"has a placeholder in {authority[:200]!r}. The host and port must be literal."
+        return f"{problem} Placeholders are allowed in the path, query, headers and body. {URL_EXAMPLE}"
     host, _ = parse_authority(authority)
     if not is_listed(host, allowed):
         listed = ", ".join(allowed) or "none"
-        raise InvalidBundle(
-            f"{field} has the host {host!r}, which is not in allowedHosts. Add it there. Listed: {listed}."
-        )
+        return f"has the host {host!r}, which is not in allowedHosts. Add it there. Listed: {listed}."
     invalid = next((char for char in template if char == "\\" or char <= " " or char == "\x7f"), None)
     if invalid:
-        raise InvalidBundle(f"{field} contains {invalid!r}. Percent-encode it. {URL_EXAMPLE}")
+        return f"contains {invalid!r}. Percent-encode it. {URL_EXAMPLE}"
     if any(has_dot_segment(segment) for segment in path.split("/")):
-        raise InvalidBundle(f"{field} has '.' or '..' in its path. Write the resolved path.")
+        return "has '.' or '..' in its path. Write the resolved path."
+    return ""
 
 
 def _check_headers(headers: Mapping[str, str]) -> None:
     seen: set[str] = set()
     for name, value in headers.items():
-        _check_header_name(name)
+        _check_header_name(name, "headers")
         if name.lower() in seen:
-            raise InvalidBundle(f"header {name!r} is defined twice. Remove one.")
+            raise InvalidBundle(f"header {name!r} is defined twice. Remove one.", path="headers")
         seen.add(name.lower())
         invalid = find_invalid_header_char(value)
         if invalid:
-            raise InvalidBundle(f"header {name!r} contains {invalid!r}, which cannot be sent. Remove it.")
+            raise InvalidBundle(
+                f"header {name!r} contains {invalid!r}, which cannot be sent. Remove it.", path="headers"
+            )
 
 
-def _check_header_name(name: str) -> None:
+def _check_header_name(name: str, path: str) -> None:
     if not HEADER_NAME.fullmatch(name):
         raise InvalidBundle(
-            f"header name {name!r} is invalid. Allowed: letters, digits and dashes. Example: X-Key"
+            f"header name {name!r} is invalid. Allowed: letters, digits and dashes. Example: X-Key", path=path
         )
     if name.lower() in RESERVED_HEADERS or name.lower().startswith("proxy-"):
-        raise InvalidBundle(f"header {name!r} is set by OneTool. Remove it.")
+        raise InvalidBundle(f"header {name!r} is set by OneTool. Remove it.", path=path)
 
 
 def _check_body(request: Impl) -> None:
     body, kind = request.get("body"), content_type_of(request.get("headers") or {})
     if isinstance(body, str) and sole_placeholder(body) is None and kind and is_json_type(kind):
         hint = 'Write it as JSON, as in {"city": "${city}"}, so that values are quoted.'
-        raise InvalidBundle(f"body is a string, but its content type is {kind!r}. {hint}")
+        raise InvalidBundle(f"body is a string, but its content type is {kind!r}. {hint}", path="body")
 
 
 def _check_auth(auth: Impl, allowed: Sequence[str]) -> None:
     if auth.get("type") == "oauth2":
-        _check_url(auth["tokenUrl"], "tokenUrl", allowed)
+        _check_url(auth["tokenUrl"], "auth.tokenUrl", allowed)
         required = ("clientId", "clientSecret") if _grant(auth) == "client_credentials" else ("refreshToken",)
         missing = [field for field in required if not auth.get(field)]
         if missing:
             raise InvalidBundle(
-                f"auth with grant {_grant(auth)!r} requires {missing[0]}. Example: ${{MY_SECRET}}"
+                f"auth with grant {_grant(auth)!r} requires {missing[0]}. Example: ${{MY_SECRET}}",
+                path=f"auth.{missing[0]}",
             )
-    for name in _auth_headers(auth):
-        _check_header_name(name)
+    for field, name in _auth_headers(auth).items():
+        _check_header_name(name, f"auth.{field}")
 
 
-def _auth_headers(auth: Impl) -> list[str]:
+def _auth_headers(auth: Impl) -> dict[str, str]:
+    """Return the fields that contain names of headers, with these names."""
     if auth.get("type") == "apiKey" and auth.get("in") != "query":
-        return [auth["name"]]
+        return {"name": auth["name"]}
     if auth.get("type") == "hmac":
-        return [auth.get("header", "X-Signature"), auth.get("timestampHeader") or "X-Timestamp"]
-    return []
+        timestamp = auth.get("timestampHeader") or "X-Timestamp"
+        return {"header": auth.get("header", "X-Signature"), "timestampHeader": timestamp}
+    return {}
 
 
 def _grant(auth: Impl) -> str:

@@ -93,7 +93,8 @@ def create_api(
         """Return the document with security and problem responses, which FastAPI cannot derive."""
         spec = document()
         schemas = spec.setdefault("components", {}).setdefault("schemas", {})
-        schemas["Problem"] = ProblemDetails.model_json_schema()
+        problem = ProblemDetails.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas |= problem.pop("$defs") | {"Problem": problem}
         spec["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         spec["security"] = [{"token": []}]
         for path in spec["paths"].values():

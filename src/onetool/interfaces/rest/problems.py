@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any
@@ -18,6 +18,7 @@ from onetool.domain.bundles.bundle import (
     BundleConflict,
     BundleError,
     BundleNotFound,
+    FieldError,
     InvalidBundle,
     ReadOnlyBundle,
 )
@@ -48,6 +49,16 @@ CALL_PATHS = ("/invoke", "/call")
 """Suffixes of routes that always return `ok`, `error` and `meta`."""
 
 
+class FieldErrorResponse(BaseModel):
+    """What is wrong with one field."""
+
+    path: str = Field(
+        description="Names and indexes from the body to the field, joined by dots. Empty: the body itself.",
+        examples=["httpImpl.request.urlTemplate"],
+    )
+    message: str = Field(examples=["is missing"])
+
+
 class ProblemDetails(BaseModel):
     """An error response (RFC 9457)."""
 
@@ -55,6 +66,9 @@ class ProblemDetails(BaseModel):
     title: str = Field(examples=["Bad Request"])
     status: int = Field(examples=[400])
     detail: str = Field(examples=["slug 'a_b' contains '_'. Allowed: letters, digits and dashes."])
+    errors: list[FieldErrorResponse] | None = Field(
+        None, description="The invalid fields, if the problem is about fields of the request."
+    )
 
 
 class ProblemError(Exception):
@@ -65,9 +79,17 @@ class ProblemError(Exception):
         self.status, self.headers = status, headers
 
 
-def problem(status: int, detail: str, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def problem(
+    status: int,
+    detail: str,
+    *,
+    errors: Sequence[FieldError] = (),
+    headers: Mapping[str, str] | None = None,
+) -> JSONResponse:
     """Return a problem response."""
-    body = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump()
+    fields = [FieldErrorResponse(path=error.path, message=error.message) for error in errors] or None
+    details = ProblemDetails(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=fields)
+    body = details.model_dump(exclude_none=True)
     own_headers = dict(headers) if headers else None
     return JSONResponse(body, status, headers=own_headers, media_type="application/problem+json")
 
@@ -106,7 +128,8 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
 
     @app.exception_handler(BundleError)
     async def bundle_error(request: Request, error: BundleError) -> JSONResponse:
-        return problem(status_for(error), redact(str(error)))
+        errors = error.errors if isinstance(error, InvalidBundle) else ()
+        return problem(status_for(error), redact(str(error)), errors=_redact_errors(errors, redact))
 
     @app.exception_handler(ProblemError)
     async def problem_error(request: Request, error: ProblemError) -> JSONResponse:
@@ -130,10 +153,10 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
 def _add_request_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
     @app.exception_handler(RequestValidationError)
     async def validation_error(request: Request, error: RequestValidationError) -> JSONResponse:
-        message = redact(_format_errors(error))
+        message, errors = _describe_errors(error)
         if request.url.path.endswith(CALL_PATHS):
-            return call_failure(400, ErrorCode.INVALID_ARGS, message)
-        return problem(400, message)
+            return call_failure(400, ErrorCode.INVALID_ARGS, redact(message))
+        return problem(400, redact(message), errors=_redact_errors(errors, redact))
 
     @app.exception_handler(HTTPException)
     async def http_error(request: Request, error: HTTPException) -> JSONResponse:
@@ -163,15 +186,18 @@ def _methods(app: FastAPI, request: Request) -> list[str]:
     )
 
 
-def _format_errors(error: RequestValidationError) -> str:
-    """Format all validation errors as one line, each with its path."""
-    from onetool.domain.bundles.schemas import format_validation_errors
+def _describe_errors(error: RequestValidationError) -> tuple[str, list[FieldError]]:
+    """Return all validation errors as one line, and by field."""
+    from onetool.domain.bundles.schemas import field_errors, join_errors
 
     if isinstance(error.__cause__, json.JSONDecodeError):
-        return f"The body is {describe_invalid_json(error.__cause__.doc, error.__cause__)}"
-    return format_validation_errors(
-        [
-            {**item, "loc": tuple(part for part in item["loc"] if part not in LOCATIONS)}
-            for item in error.errors()
-        ]
+        return f"The body is {describe_invalid_json(error.__cause__.doc, error.__cause__)}", []
+    errors = field_errors(
+        {**item, "loc": item["loc"][1:] if item["loc"][:1] and item["loc"][0] in LOCATIONS else item["loc"]}
+        for item in error.errors()
     )
+    return join_errors(errors), errors
+
+
+def _redact_errors(errors: Sequence[FieldError], redact: Callable[[str], str]) -> list[FieldError]:
+    return [FieldError(redact(error.path), redact(error.message)) for error in errors]
