@@ -12,9 +12,9 @@ import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { python } from '@codemirror/lang-python';
 import { bracketMatching, defaultHighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, linter, lintGutter, lintKeymap } from '@codemirror/lint';
-import { Compartment, EditorState, type Extension } from '@codemirror/state';
-import { EditorView, keymap, lineNumbers, placeholder as placeholderText } from '@codemirror/view';
-import { type CSSProperties, useEffect, useRef } from 'react';
+import { Annotation, Compartment, EditorState, type Extension, StateEffect } from '@codemirror/state';
+import { EditorView, keymap, lineNumbers, placeholder as placeholderText, type ViewUpdate } from '@codemirror/view';
+import { type CSSProperties, useEffect, useRef, useState } from 'react';
 import { editorTheme, highlightStyle } from './codeEditorTheme';
 
 interface Props {
@@ -32,17 +32,31 @@ interface Props {
   onRun?: () => void;
 }
 
+/** Marks a change that comes from the `value` property, not from the user. */
+const fromProperty = Annotation.define<true>();
+/** Requests that the text is validated again. */
+const revalidate = StateEffect.define<null>();
+
 export default function CodeEditor(props: Props) {
   const container = useRef<HTMLDivElement>(null);
   const viewRef = useRef<EditorView>(null);
   const latestProps = useRef(props);
   latestProps.current = props;
   const readOnlyCompartment = useRef(new Compartment());
-  const { label, language, value, readOnly = false, placeholder, minHeight = 160 } = props;
+  // Counts the user's changes. A render holds the value of the parent as of change number `renderedChange`.
+  const lastChange = useRef(0);
+  const [renderedChange, setRenderedChange] = useState(0);
+  const { label, language, value, validate, readOnly = false, placeholder, minHeight = 160 } = props;
   useEffect(() => {
     if (!container.current) return;
     const root = container.current.shadowRoot ?? container.current.attachShadow({ mode: 'open' });
-    const extensions = createExtensions(latestProps, label, language, placeholder);
+    const handleChange = (text: string) => {
+      lastChange.current += 1;
+      // React renders both updates together.
+      setRenderedChange(lastChange.current);
+      latestProps.current.onChange?.(text);
+    };
+    const extensions = createExtensions(latestProps, handleChange, label, language, placeholder);
     const view = new EditorView({
       root,
       parent: root,
@@ -59,17 +73,28 @@ export default function CodeEditor(props: Props) {
     viewRef.current?.dispatch({ effects: readOnlyCompartment.current.reconfigure(extension) });
   }, [readOnly]);
   useEffect(() => {
+    if (validate) viewRef.current?.dispatch({ effects: revalidate.of(null) });
+  }, [validate]);
+  useEffect(() => {
     const view = viewRef.current;
-    if (!view || view.state.doc.toString() === value) return;
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: value } });
-  }, [value]);
+    // A value from before the user's last change is an echo. A newer one follows.
+    if (!view || renderedChange !== lastChange.current || view.state.doc.toString() === value) return;
+    view.dispatch({
+      changes: { from: 0, to: view.state.doc.length, insert: value },
+      annotations: fromProperty.of(true),
+    });
+  }, [value, renderedChange]);
   return <div ref={container} style={{ '--editor-height': `${minHeight}px` } as CSSProperties} />;
 }
 
 const readOnlyExtension = (readOnly = false): Extension => (readOnly ? EditorState.readOnly.of(true) : []);
 
+const isRevalidation = (update: ViewUpdate): boolean =>
+  update.transactions.some((transaction) => transaction.effects.some((effect) => effect.is(revalidate)));
+
 function createExtensions(
   props: { current: Props },
+  onChange: (text: string) => void,
   label: string,
   language: Props['language'],
   placeholder?: string,
@@ -91,7 +116,7 @@ function createExtensions(
     indentOnInput(),
     lintGutter(),
     language === 'json' ? json() : python(),
-    linter(lint, { delay: 250 }),
+    linter(lint, { delay: 250, needsRefresh: isRevalidation }),
     autocompletion({ override: [complete] }),
     syntaxHighlighting(highlightStyle),
     syntaxHighlighting(defaultHighlightStyle, { fallback: true }),
@@ -107,7 +132,8 @@ function createExtensions(
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': label }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) props.current.onChange?.(update.state.doc.toString());
+      const isFromUser = !update.transactions.some((transaction) => transaction.annotation(fromProperty));
+      if (update.docChanged && isFromUser) onChange(update.state.doc.toString());
     }),
     ...(placeholder ? [placeholderText(placeholder)] : []),
     editorTheme,

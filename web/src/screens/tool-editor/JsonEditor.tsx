@@ -38,7 +38,6 @@ export default function JsonEditor({ text, errors, onChange }: Props) {
     <>
       <p className={css.muted}>{messages.editor.jsonLead}</p>
       <CodeEditor
-        key={JSON.stringify(errors)}
         label={messages.editor.jsonTab}
         language="json"
         value={text}
