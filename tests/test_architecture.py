@@ -24,6 +24,19 @@ def test_only_dispatch_accesses_tool_runners():
     assert users == {"pipeline/dispatch.py"}
 
 
+def test_untrusted_yaml_has_one_reader():
+    """The editor of settings uses positions of a text that the reader has accepted."""
+    loaders = {"compose", "compose_all", "load", "load_all", "parse", "safe_load", "safe_load_all", "scan"}
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "yaml"
+        if node.attr in loaders or node.attr.endswith("Loader")
+    }
+    assert users == {"files/safe_yaml.py", "settings/yaml_editor.py"}
+
+
 def test_importing_onetool_loads_no_third_party_package():
     code = (
         "import sys, json; before = set(sys.modules); import onetool; "

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from onetool.domain.errors import SettingsError
-from onetool.files.safe_yaml import MAX_BYTES, MAX_NODES, parse_yaml
+from onetool.files.safe_yaml import SETTINGS_RULES, VALUE_SIZE, parse_yaml
 
 FILE = Path("f.yaml")
 
@@ -30,6 +30,9 @@ def test_values_and_lines():
         ("[" * 100_000, "nested more than"),
         ("a: *b", "alias without an anchor"),
         ("a: &x [*x]", "alias without an anchor"),
+        ("a: &x 1\nb: &x {c: *x}", "alias without an anchor"),
+        ("a: {<<: 5}", "f.yaml:1: only maps can be merged"),
+        ("a: {&x <<: {b: 1}}\nc: *x", "alias without an anchor"),
         ("? [a]\n: 1", "a key must be plain text"),
         ("a: &x [1]\n*x : 1", "a key must be plain text"),
         ("a: 1\n---\nb: 2", "f.yaml:2: a second document"),
@@ -39,7 +42,7 @@ def test_values_and_lines():
         ("a: 'open", "not valid YAML"),
         ("a:\n\tb: 1", "f.yaml:2: not valid YAML: a tab or "),
         ("a: \0", "not valid YAML"),
-        ("x" * (MAX_BYTES + 1), "larger than"),
+        ("x" * (SETTINGS_RULES.max_bytes + 1), "larger than"),
     ],
 )
 def test_invalid_yaml_is_rejected(text, message):
@@ -61,7 +64,7 @@ def test_expansion_of_aliases_is_limited():
 
 def test_alias_counts_as_many_values_as_its_anchor():
     """Values before the anchor do not count again."""
-    before = f"before: [{'1, ' * (MAX_NODES * 2 // 3)}]\n"
+    before = f"before: [{'1, ' * (2 * SETTINGS_RULES.max_expanded // (3 * (VALUE_SIZE + 1)))}]\n"
     assert parse(before + "a: &x [1, 2]\nb: [*x, *x]\n").value["b"] == [[1, 2], [1, 2]]
     with pytest.raises(SettingsError, match="more than"):
         parse(before.replace("before: ", "before: &all ") + "again: *all\n")
@@ -76,3 +79,13 @@ def test_errors_without_quoting_do_not_contain_the_content():
         with pytest.raises(SettingsError) as caught:
             parse_yaml(FILE, text.encode(), quote=False)
         assert "hunter2" not in str(caught.value)
+
+
+def test_merge_key_adds_the_keys_that_are_missing():
+    """The map's own keys and earlier maps have precedence, in any order of the keys."""
+    text = "a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {z: 3, <<: [*a, *b], w: 3}\nd: {<<: *a, <<: *b}\n"
+    value = parse(text).value
+    assert value["c"] == {"w": 3, "x": 1, "y": 1, "z": 3}
+    assert value["d"] == {"x": 1, "y": 1, "z": 2}
+    assert value["a"] == {"x": 1, "y": 1}
+    assert parse("'<<': 1").value == {"<<": 1}

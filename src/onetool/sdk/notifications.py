@@ -30,11 +30,12 @@ def publish(topic: str, message: str) -> Path | None:
 
 def _is_partial(line: bytes) -> bool:
     """Return whether the last line of a file is a partially written note."""
-    import yaml
+    from onetool.files.safe_yaml import InvalidYaml, YamlRules, read_yaml
 
     if not line.startswith(NOTE_PREFIX[: len(line)]):
         return False
+    rules = YamlRules(max_bytes=len(line), max_depth=2, max_expanded=10 * len(line))
     try:
-        return not isinstance(yaml.safe_load(line), dict)
-    except (yaml.YAMLError, ValueError):
+        return not isinstance(read_yaml(line, rules), dict)
+    except InvalidYaml:
         return True

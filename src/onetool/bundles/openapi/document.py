@@ -7,12 +7,11 @@ from urllib.parse import unquote
 import orjson
 
 from onetool.domain.bundles.bundle import InvalidBundle
-from onetool.domain.text.json_text import MAX_DEPTH, encode, is_json
+from onetool.domain.text.json_text import MAX_DEPTH, encode, is_json, jsonable
 from onetool.domain.text.strings import truncate_middle
 
-from .yaml_reader import read_yaml
-
 MAX_BYTES = 5 * 2**20
+MAX_EXPANDED = 32 * 2**20
 MAX_WORK = 64 * 2**20
 """Bytes to read and write for one document. References can make a small document very large."""
 MAX_HOPS = 20
@@ -90,7 +89,7 @@ def read_document(content: bytes) -> OpenApiDocument:
     if len(content) > MAX_BYTES:
         raise InvalidBundle(f"The document has {len(content)} bytes; the maximum is {MAX_BYTES}.")
     content = content.removeprefix(b"\xef\xbb\xbf")
-    root = _read_json(content) if content.lstrip()[:1] in (b"{", b"[") else read_yaml(content)
+    root = _read_json(content) if content.lstrip()[:1] in (b"{", b"[") else _read_yaml(content)
     if not isinstance(root, dict):
         raise InvalidBundle(f"The document is not an object. {EXAMPLE}")
     if "swagger" in root:
@@ -124,3 +123,14 @@ def _read_json(content: bytes) -> Any:
     if not is_json(root):
         raise InvalidBundle(f"The document is nested more than {MAX_DEPTH} levels deep.")
     return root
+
+
+def _read_yaml(content: bytes) -> Any:
+    from onetool.files.safe_yaml import InvalidYaml, YamlRules, read_yaml
+
+    rules = YamlRules(max_bytes=MAX_BYTES, max_depth=100, max_expanded=MAX_EXPANDED, json_types=True)
+    try:
+        return jsonable(read_yaml(content, rules))
+    except InvalidYaml as error:
+        problem = truncate_middle(error.problem, 200)
+        raise InvalidBundle(f"The document is invalid: {problem} (line {error.line}).") from None
