@@ -10,7 +10,7 @@ def report_progress(done: float, total: float | None = None, message: str = "") 
         invocation = current_call().invocation
     except NoActiveRuntime:
         return
-    invocation.caller.on_progress(done, total, message)
+    invocation.report_progress(done, total, message)
 
 
 def is_cancelled() -> bool:

@@ -17,7 +17,7 @@ from onetool.domain import (
 )
 from onetool.domain.calls.call import CallMeta
 from onetool.domain.calls.caller import ignore_progress
-from onetool.domain.calls.invocation import CancelFlag, Invocation
+from onetool.domain.calls.invocation import CancelFlag, Context, Invocation
 from onetool.domain.errors import CODE_BY_REASON, DuplicateTool, ExecutionError, InvalidTool
 
 
@@ -52,6 +52,19 @@ def test_nested_caller_has_the_deadline_of_the_invocation():
         call_id="1", tool="a.b", args={}, caller=Caller(interface="ask"), deadline=7.0, cancelled=CancelFlag()
     )
     assert invocation.nested_caller().deadline == 7.0
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [("half", "half"), ("é", "é"), ("file \udcff", "file ?"), (5, "5"), (b"x", "b'x'"), (None, "")],
+)
+def test_progress_message_is_always_text(message, text):
+    reports = []
+    caller = Caller(interface="ask", on_progress=lambda *report: reports.append(report))
+    invocation = Invocation("1", "a.b", {}, caller, 7.0, CancelFlag())
+    invocation.report_progress(1, 2, message)
+    Context(invocation).progress(3, None, message)
+    assert reports == [(1, 2, text), (3, None, text)]
 
 
 def test_cancel_flag_shows_its_state():

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from onetool.domain.calls.caller import Caller
 from onetool.interfaces.mcp.exposure import EXPOSURES
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
-from onetool.sdk import tool
+from onetool.sdk import report_progress, tool
 from onetool.testing import memory_runtime
 from support import rest_in_process as rest_app
 from support.waiting import HANG_S
@@ -210,6 +211,27 @@ async def test_progress_reaches_the_client():
         result = await client.call_tool("demo__slow", {}, progress_callback=on_progress)
         assert result.content[0].text == "done"
     assert received == [(1, 2, "half")]
+
+
+async def test_progress_message_that_is_no_text_reaches_the_client():
+    """Through `ctx` and through the SDK function."""
+    received = []
+
+    def report(ctx) -> str:
+        """Report progress with messages of other types."""
+        ctx.progress(1, 4, 5)
+        ctx.progress(2, 4, None)
+        report_progress(3, 4, Path("x"))
+        report_progress(4, 4, "file \udcff")
+        return "done"
+
+    async def on_progress(done: float, total: float | None, message: str | None) -> None:
+        received.append((done, message))
+
+    async with memory_runtime({"demo": [report]}) as ot, over_http(ot.runtime, "all") as client:
+        result = await client.call_tool("demo__report", {}, progress_callback=on_progress)
+        assert result.content[0].text == "done"
+    assert received == [(1, "5"), (2, None), (3, "x"), (4, "file ?")]
 
 
 async def test_cancelling_in_the_client_cancels_the_call():

@@ -41,6 +41,11 @@ class Invocation(NamedTuple):
         """Return the caller for calls that this tool makes: same permissions, no later deadline."""
         return self.caller.nested(self.deadline)
 
+    def report_progress(self, done: float, total: float | None = None, message: object = "") -> None:
+        """Report progress to the caller. The message becomes text that every interface can encode."""
+        text = "" if message is None else str(message)
+        self.caller.on_progress(done, total, text.encode("utf-8", "replace").decode())
+
 
 class Context:
     """The call that a tool is running in. Declare a parameter named `ctx` to receive it."""
@@ -72,4 +77,4 @@ class Context:
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Report progress to the caller."""
-        self._invocation.caller.on_progress(done, total, message)
+        self._invocation.report_progress(done, total, message)

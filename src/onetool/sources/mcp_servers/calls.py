@@ -51,7 +51,7 @@ class ServerCalls:
             schema = self._manifests.tools.output_schemas.get(tool)
             try:
                 return await session.call(
-                    tool, args, invocation.deadline, invocation.caller.on_progress, schema
+                    tool, args, invocation.deadline, invocation.report_progress, schema
                 )
             except RequestNotSent as error:
                 session.end(str(error))
