@@ -370,8 +370,9 @@ def test_host_removed_from_allowed_hosts_is_not_reached(
 @pytest.mark.spec("BND-16")
 def test_ids_are_version_7_uuids(server: RestProcess) -> None:
     """The client provides the id of a bundle, the server the id of a tool."""
-    tool = server.create_tool()
-    for value in (tool["id"], tool["bundleID"], server.pack_bundle("time")["id"]):
+    tool, bundle = server.create_tool(), server.pack_bundle("time")
+    assert (tool["id"], bundle["id"]) == (tool["toolID"], bundle["bundleID"])
+    for value in (tool["toolID"], tool["bundleID"], bundle["bundleID"]):
         assert (uuid.UUID(value).version, uuid.UUID(value).variant) == (7, uuid.RFC_4122)
 
 

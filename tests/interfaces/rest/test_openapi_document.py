@@ -1,9 +1,14 @@
 """The OpenAPI document matches the API: no undocumented responses, and no 5xx."""
 
 import asyncio
+import re
 import sys
+import uuid
 from pathlib import Path
+from typing import Any
 
+import httpx2
+import jsonschema_rs
 import pytest
 
 from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
@@ -56,3 +61,100 @@ async def test_every_route_is_documented():
         assert "422" not in operation["responses"], path
         assert {"200", "201", "204"} & operation["responses"].keys(), path
     assert not [path for path, _ in operations if "builtin" in path.lower()]
+
+
+class DocumentedClient:
+    """Sends requests and checks each response against the published document.
+
+    A field that the document does not describe is an error, although clients must ignore unknown fields.
+    """
+
+    def __init__(self, client: httpx2.AsyncClient, document: dict[str, Any]) -> None:
+        self._client, self.document = client, document
+        for schema in document["components"]["schemas"].values():
+            if "properties" in schema:
+                schema["additionalProperties"] = False
+
+    async def send(self, method: str, path: str, **options: Any) -> Any:
+        """Send a request, check the response and return its JSON."""
+        response = await self._client.request(method, path, **options)
+        assert response.is_success, response.text
+        operation = self._operation(method, path.partition("?")[0])
+        (media_type, content), *_ = operation["responses"][str(response.status_code)]["content"].items()
+        assert response.headers["content-type"].partition(";")[0] == media_type, path
+        schema = {**content["schema"], "components": self.document["components"]}
+        errors = jsonschema_rs.validator_for(schema).iter_errors(response.json())
+        assert [f"{method} {path} {error.instance_path}: {error.message}" for error in errors] == []
+        return response.json()
+
+    def _operation(self, method: str, path: str) -> Any:
+        for template, operations in sorted(self.document["paths"].items(), key=lambda item: "{" in item[0]):
+            if method.lower() in operations and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+                return operations[method.lower()]
+        raise AssertionError(f"{method} {path} is not in the document")
+
+
+HTTP_TOOL = {
+    "type": "http",
+    "tags": ["rain"],
+    "httpImpl": {
+        "request": {
+            "urlTemplate": "https://127.0.0.1/${city}",
+            "query": {"q": [1, None, {"a": "b"}]},
+            "auth": {"type": "apiKey", "in": "query", "name": "key", "value": "${KEY}"},
+        },
+        "response": {"successCodes": [200], "errorMode": "value"},
+    },
+    "outputSchema": {"type": "object"},
+    "limits": {"timeoutMS": 5_000, "maxRetries": 1},
+}
+PYTHON_TOOL = {"type": "python", "pythonImpl": {"func": "tools.echo"}, "argSchema": {"type": "object"}}
+API = {
+    "openapi": "3.1.0",
+    "info": {"title": "Pets", "version": "1"},
+    "servers": [{"url": "https://127.0.0.1"}],
+    "paths": {"/pets": {"get": {"operationId": "list", "responses": {}}}},
+}
+
+
+async def test_responses_have_exactly_the_documented_fields(tmp_path):
+    """The two ids have the names of the path parameters, beside `id`."""
+    bundle_path = f"/tools/bundles/{WEATHER}"
+    version = f"{bundle_path}/tools/{{}}/version/v1".format
+    async with (
+        memory_runtime(settings={"allowedHosts": ["127.0.0.1"]}, cwd=tmp_path) as ot,
+        serve_rest(ot.runtime) as rest,
+    ):
+        client = DocumentedClient(rest, (await rest.get("/openapi.json")).json())
+        bundle = await client.send("PUT", bundle_path, json={"slug": "weather"})
+        assert bundle["bundleID"] == bundle["id"] == WEATHER
+        for slug, body in (("rain", HTTP_TOOL), ("echo", PYTHON_TOOL)):
+            tool = await client.send("PUT", version(slug), json=body)
+            assert {key: tool[key] for key in body if key != "httpImpl"} | body == body
+            assert (tool["toolID"], tool["bundleID"]) == (tool["id"], WEATHER)
+            assert uuid.UUID(tool["toolID"]).version == 7
+            assert await client.send("GET", version(slug)) == tool
+        await client.send("POST", version("echo") + "/invoke", json={"args": {"message": "hi"}})
+        await client.send("PATCH", version("rain"), json={"isEnabled": False})
+        for path in ("/tools", "/tools/tools", "/tools/search", "/tools/tools/search"):
+            query = {"q": "rain"} if "search" in path else {}
+            page = await client.send("GET", path, params={**query, "includeDisabled": True, "pageSize": 200})
+            assert "rain" in {item["slug"] for item in page["toolListItems"]}, path
+        await client.send("PATCH", bundle_path, json={"isEnabled": False})
+        await client.send("GET", "/tools/bundles", params={"includeDisabled": True})
+        archive = (await rest.get(f"{bundle_path}/export")).content
+        for path in (version("rain"), version("echo"), bundle_path):
+            assert (await rest.delete(path)).status_code == 204
+        await client.send("POST", "/tools/import", content=archive)
+        await client.send("POST", "/tools/import/openapi", json=API)
+
+
+async def test_listings_have_exactly_the_documented_fields(tmp_path):
+    """Every GET route without path parameters that returns JSON."""
+    async with memory_runtime(cwd=tmp_path) as ot, serve_rest(ot.runtime) as rest:
+        client = DocumentedClient(rest, (await rest.get("/openapi.json")).json())
+        paths = [path for path, item in client.document["paths"].items() if "get" in item and "{" not in path]
+        assert {"/tools", "/tools/search"} <= set(paths)
+        paths.remove("/metrics")  # text, not JSON
+        for path in paths:
+            await client.send("GET", path, params={"q": "e"} if path.endswith("search") else None)

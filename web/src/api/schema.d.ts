@@ -164,6 +164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Tools
+         * @description List tools of all bundles.
+         */
+        get: operations["list_tools_tools_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/tools/tools/search": {
         parameters: {
             query?: never;
@@ -178,6 +198,28 @@ export interface paths {
          *     Within each group, newest first.
          */
         get: operations["search_tools_tools_tools_search_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/tools/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Tools
+         * @description Search for tools: names that start with `q`, then full-text matches, then similar names.
+         *
+         *     Within each group, newest first.
+         */
+        get: operations["search_tools_tools_search_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -788,9 +830,14 @@ export interface components {
         BundleResponse: {
             /**
              * Id
-             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77
+             * @description Same as `bundleID`.
              */
             id: string;
+            /**
+             * Bundleid
+             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77
+             */
+            bundleID: string;
             /**
              * Slug
              * @example weather
@@ -1746,9 +1793,20 @@ export interface components {
          * @description A version of a tool.
          */
         ToolResponse: {
-            /** Id */
+            /**
+             * Id
+             * @description Same as `toolID`.
+             */
             id: string;
-            /** Bundleid */
+            /**
+             * Toolid
+             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c78
+             */
+            toolID: string;
+            /**
+             * Bundleid
+             * @example 0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77
+             */
             bundleID: string;
             /** Bundleslug */
             bundleSlug: string;
@@ -1796,6 +1854,11 @@ export interface components {
             outputSchema?: {
                 [key: string]: unknown;
             } | null;
+            /** @description Of a tool of type `python`. */
+            pythonImpl?: components["schemas"]["PythonImpl"] | null;
+            /** @description Of a tool of type `http`. */
+            httpImpl?: components["schemas"]["HttpImpl"] | null;
+            limits?: components["schemas"]["ToolLimits"] | null;
             /** Callcount */
             callCount: number;
             /** Lastcalledat */
@@ -2887,7 +2950,159 @@ export interface operations {
             };
         };
     };
+    list_tools_tools_get: {
+        parameters: {
+            query?: {
+                /** @description Only tools with any of these tags (repeated or comma-separated). */
+                tags?: string[] | null;
+                /** @description Only tools of these bundles (repeated or comma-separated). */
+                bundleIDs?: string[] | null;
+                /** @description Include disabled entries. */
+                includeDisabled?: boolean;
+                /** @description Approximate page size; a page may have fewer entries. */
+                recommendedPageSize?: number | null;
+                /** @description Approximate page size; a page may have fewer entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     search_tools_tools_tools_search_get: {
+        parameters: {
+            query?: {
+                /** @description Words, or the start of a name. */
+                q?: string;
+                /** @description Include disabled entries. */
+                includeDisabled?: boolean;
+                /** @description Maximum number of entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_tools_tools_search_get: {
         parameters: {
             query?: {
                 /** @description Words, or the start of a name. */

@@ -8,7 +8,7 @@ import { uuid7 } from './uuid';
 export type Bundle = Schemas['BundleResponse'];
 export type BundleBody = Schemas['BundleBody'];
 export type ToolBody = Schemas['ToolBody'];
-export type Tool = Schemas['ToolResponse'] & Pick<ToolBody, 'pythonImpl' | 'httpImpl' | 'limits'>;
+export type Tool = Schemas['ToolResponse'];
 export type ImportResult = Schemas['ImportResponse'];
 export type ToolKey = Pick<Tool, 'bundleID' | 'slug' | 'version'>;
 

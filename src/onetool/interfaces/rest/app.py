@@ -76,7 +76,12 @@ def create_api(
 ) -> FastAPI:
     """Create the routes without the guard. Without a token, `/login` rejects every token."""
     api = FastAPI(
-        title="OneTool", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None
+        title="OneTool",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        separate_input_output_schemas=False,  # a tool is returned as it was sent
     )
     for routes in (bundle_routes, transfer_routes, tool_routes, call_routes, system_routes):
         api.include_router(routes(runtime))

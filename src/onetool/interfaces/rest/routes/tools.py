@@ -67,7 +67,7 @@ def tool_routes(runtime: Runtime) -> APIRouter:
         """Return a version with its schemas and call count."""
         return await view.respond(await runtime.state.bundles.tool((bundle_id, slug, version)))
 
-    @routes.get("/tools", response_model=ToolPage, include_in_schema=False)
+    @routes.get("/tools", response_model=ToolPage, responses=problem_responses())
     @routes.get("/tools/tools", response_model=ToolPage, responses=problem_responses())
     async def list_tools(
         *,
@@ -88,7 +88,7 @@ def tool_routes(runtime: Runtime) -> APIRouter:
         page = await runtime.state.bundles.list_tools(criteria, state["after"], state["size"])
         return await view.page(page.items, {**state, "after": page.next} if page.next else None)
 
-    @routes.get("/tools/search", response_model=ToolPage, include_in_schema=False)
+    @routes.get("/tools/search", response_model=ToolPage, responses=problem_responses())
     @routes.get("/tools/tools/search", response_model=ToolPage, responses=problem_responses())
     async def search_tools(
         q: Annotated[str, Query(max_length=1_000, description="Words, or the start of a name.")] = "",

@@ -12,7 +12,8 @@ from .fields import Flag, ResponseModel
 class BundleResponse(ResponseModel):
     """A bundle of tools."""
 
-    id: str = Field(examples=["0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"])
+    id: str = Field(description="Same as `bundleID`.")
+    bundleID: str = Field(examples=["0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"])
     slug: str = Field(examples=["weather"])
     displayName: str
     description: str
@@ -32,4 +33,5 @@ class BundlePage(BaseModel):
 
 def bundle_json(bundle: Bundle) -> dict[str, Any]:
     """Return the JSON of a bundle for responses."""
-    return {key: value for key, value in bundle.to_json().items() if key != "importedAt"}
+    data = {key: value for key, value in bundle.to_json().items() if key != "importedAt"}
+    return data | {"bundleID": bundle.id}

@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from onetool.domain.bundles.bundle import StoredTool
+from onetool.domain.bundles.schemas import HttpImpl, PythonImpl, ToolLimits
 from onetool.domain.usage.events import CallCounter
 
 from .fields import Flag, ResponseModel
@@ -13,8 +14,9 @@ from .fields import Flag, ResponseModel
 class ToolResponse(ResponseModel):
     """A version of a tool."""
 
-    id: str
-    bundleID: str
+    id: str = Field(description="Same as `toolID`.")
+    toolID: str = Field(examples=["0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c78"])
+    bundleID: str = Field(examples=["0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"])
     bundleSlug: str
     slug: str
     version: str = Field(examples=["1.0.0"])
@@ -30,6 +32,9 @@ class ToolResponse(ResponseModel):
     )
     argSchema: dict[str, Any]
     outputSchema: dict[str, Any] | None = None
+    pythonImpl: PythonImpl | None = Field(None, description="Of a tool of type `python`.")
+    httpImpl: HttpImpl | None = Field(None, description="Of a tool of type `http`.")
+    limits: ToolLimits | None = None
     callCount: int
     lastCalledAt: str | None = None
     createdAt: str
@@ -47,7 +52,8 @@ def tool_json(
     stored: StoredTool, counter: CallCounter | None, disabled_reason: str, last_called: str | None
 ) -> dict[str, Any]:
     """Return the JSON of a tool for responses, with its usage and availability."""
-    data = stored.tool.to_json() | {"name": stored.name, "bundleSlug": stored.bundle.slug}
+    tool, bundle = stored.tool, stored.bundle
+    data = tool.to_json() | {"toolID": tool.id, "name": stored.name, "bundleSlug": bundle.slug}
     data["callCount"] = counter.calls if counter else 0
     if last_called:
         data["lastCalledAt"] = last_called
