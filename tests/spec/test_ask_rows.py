@@ -1,6 +1,7 @@
 """`onetool ask`, a model that uses the tools: rows RUN-24 to RUN-35 and RUN-38 to RUN-43."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,12 +177,27 @@ def test_calls_of_one_turn_run_in_order(home: Any) -> None:
 
 
 @pytest.mark.spec("RUN-26")
+def test_parallel_tools_run_in_order_unless_the_settings_allow_otherwise(home: Any) -> None:
+    """Only read-only tools ever overlap."""
+    home.write("tools/probe.py", PACK.replace("def step", "@tool(parallel=True)\ndef step"))
+    turns = [scripted_calls(*(("probe.step", {"name": name}) for name in "bac")), {"text": "done"}]
+    in_order = [f"{edge} {name}" for name in "bac" for edge in ("begin", "end")]
+    ask_script(home, turns)
+    assert read_lines(home.cwd / "trace") == in_order
+    home.write("tools/probe.py", PACK.replace("def step", "@tool(parallel=True, read_only=False)\ndef step"))
+    home.write("onetool.yaml", "ask: {parallel: true}\n")
+    ask_script(home, turns, "--yes")
+    assert read_lines(home.cwd / "trace") == in_order * 2
+
+
+@pytest.mark.spec("RUN-26")
 def test_calls_of_different_tools_run_in_the_order_of_the_turn(home: Any) -> None:
-    """Calls that may run beside each other neither overtake other calls nor fall behind them.
+    """With `ask.parallel`, concurrent calls neither overtake other calls nor fall behind them.
 
     A failed call does not change the order, and the results have the order of the calls whichever ends first.
     """
     home.write("tools/probe.py", PACK)
+    home.write("onetool.yaml", "ask: {parallel: true}\n")
     turn = scripted_calls(
         ("probe.step", {"name": "d"}),
         ("probe.side", {"name": "c", "after": "b"}),
@@ -374,6 +390,18 @@ def test_cached_file_result_is_not_reused_after_the_file_changed(home: Any) -> N
     (home.cwd / "more").touch()
     *_, listed = ask_script(home, turns, "--session", "s")["toolResults"]
     assert {entry["path"] for entry in listed["data"]} == {"note", "more"}
+
+
+@pytest.mark.spec("RUN-41")
+def test_file_is_read_again_although_its_size_and_time_are_the_same(home: Any) -> None:
+    """Neither proves that the content is the same."""
+    file = Path(home.cwd / "note")
+    turns = [scripted_calls(("fs.read_file", {"path": "note"})), {"text": "done"}]
+    for content in ("first", "other"):
+        file.write_text(content)
+        os.utime(file, ns=(10**18, 10**18))
+        (read,) = ask_script(home, turns, "--session", "s")["toolResults"]
+        assert (read["data"], "cached" in read["meta"]) == (content, False)
 
 
 def all_commands(command: click.Command, *words: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:

@@ -1,4 +1,4 @@
-"""The tool calls of one turn: in order, in parallel if the tools allow it, with cached results reused."""
+"""The tool calls of one turn: in order, in parallel if the settings and the tools allow it, or cached."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ class _PlannedCall(NamedTuple):
 
     @property
     def is_parallel(self) -> bool:
-        return self.tool is not None and self.tool.tool.spec.parallel
+        return self.tool is not None and self.tool.read_only and self.tool.tool.spec.parallel
 
 
 class ToolCallRunner:
@@ -55,7 +55,8 @@ class ToolCallRunner:
     ) -> AsyncIterator[CompletedCall]:
         """Run all calls of a turn. A failed call does not affect the others."""
         planned = [await self._plan(request, number) for number, request in enumerate(requests)]
-        for is_parallel, group in groupby(planned, lambda call: call.is_parallel):
+        is_allowed = self._runtime.state.configuration.settings.ask.parallel
+        for is_parallel, group in groupby(planned, lambda call: is_allowed and call.is_parallel):
             if is_parallel:
                 for completed in await asyncio.gather(*(self._run_call(call, cache) for call in group)):
                     yield completed

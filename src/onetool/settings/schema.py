@@ -100,6 +100,17 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskSettings:
+    """Conversations with a chat model."""
+
+    parallel: bool = setting(
+        False,
+        "Run consecutive calls of one turn at the same time if their tools are `parallel` and read-only. "
+        "Otherwise each call starts after the previous one has ended.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatsSettings:
     """Usage statistics."""
 
@@ -278,6 +289,7 @@ class Settings:
     providers: dict[str, ProviderSettings] = setting(
         dict, "Chat model providers by name. The first one is the default unless the user chose another."
     )
+    ask: AskSettings = setting(AskSettings, "Conversations with a chat model.")
     approval: ApprovalSettings = setting(ApprovalSettings, "Approval of tools that are not read-only.")
     search: SearchSettings = setting(SearchSettings, "Semantic tool search.")
     log: LogSettings = setting(LogSettings, "Logging.")

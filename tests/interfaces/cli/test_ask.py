@@ -172,8 +172,9 @@ def test_large_results_are_passed_to_the_model_as_handles(home):
 
 
 def test_only_parallel_tools_run_concurrently(home):
-    """Calls of parallel tools run together in one turn; other calls run one after another."""
+    """With `ask.parallel`, calls of parallel tools run together in one turn; others one after another."""
     home.write("tools/probe.py", PACK)
+    home.write("onetool.yaml", "ask: {parallel: true}\n")
     turns = [
         scripted_calls(*[("probe.meet", {})] * 3),
         scripted_calls(*[("probe.is_alone", {})] * 3),

@@ -136,11 +136,16 @@ def test_tools_that_are_not_read_only_prompt_for_approval(home):
 
 
 @pytest.mark.linux
-def test_parallel_calls_prompt_one_at_a_time(home):
+def test_concurrent_calls_prompt_one_at_a_time(home):
     """So `y` always refers to the visible prompt."""
-    home.write("tools/probe.py", PACK.replace("read_only=False", "read_only=False, parallel=True"))
-    wipes = [("probe.wipe", {"what": what}) for what in ("one", "two")]
-    with scripted(home, scripted_calls(*wipes, ("probe.note", {})), {"text": "It is done."}) as terminal:
+    home.write("tools/probe.py", PACK)
+    command = (
+        "import asyncio\n"
+        "calls = [probe.wipe(what='one'), probe.wipe(what='two'), probe.note()]\n"
+        "await asyncio.gather(*calls)"
+    )
+    turns = [scripted_calls(("run", {"command": command})), {"text": "It is done."}]
+    with scripted(home, *turns, options=["--tools", "search"]) as terminal:
         terminal.wait_for(r"\[y/N\]")
         assert wait_until((home.cwd / "noted").exists)
         terminal.read_available()
