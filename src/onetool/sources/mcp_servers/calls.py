@@ -50,9 +50,7 @@ class ServerCalls:
             self._check(tool)
             schema = self._manifests.tools.output_schemas.get(tool)
             try:
-                return await session.call(
-                    tool, args, invocation.deadline, invocation.report_progress, schema
-                )
+                return await session.call(tool, args, invocation.deadline, invocation.report_progress, schema)
             except RequestNotSent as error:
                 session.end(str(error))
                 if is_last:
