@@ -127,7 +127,7 @@ async def test_providers_and_the_locations_of_their_keys(monkeypatch):
 
 async def test_a_body_that_is_not_json_is_rejected_with_400():
     async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        for path in ("/run", "/chat", "/login"):
-            for body in (b"", b"{", b"\xff", b"null", b"[" * 100_000):
+        for path, depth in (("/run", 100_000), ("/chat", 100_000), ("/login", 4_000)):
+            for body in (b"", b"{", b"\xff", b"null", b"[" * depth):
                 response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
                 assert response.status_code == 400, response.text
