@@ -270,7 +270,7 @@ async def test_headers_must_arrive_in_time(data):
 
 async def test_headers_of_the_second_request_must_arrive_in_time():
     """Uvicorn closes only connections on which nothing arrives."""
-    async with serving(header_timeout_s=0.2) as site:
+    async with serving(header_timeout_s=2.0) as site:
         peer = await site.connect(b"GET /usage HTTP/1.1\r\n" + HEAD + b"\r\n")
         assert await peer.read_status() == 200
         peer.writer.write(HALF)
@@ -293,7 +293,7 @@ async def test_a_large_body_has_more_time():
     """It is still accepted when a body that began later, and of which nothing arrived, has timed out."""
     demo = Demo()
     demo.resume.set()
-    async with serving(demo, body_timeout_s=0.2, min_body_bytes_per_s=1) as site:
+    async with serving(demo, body_timeout_s=2.0, min_body_bytes_per_s=1) as site:
         body = CALL.rjust(1_000)
         large = await site.connect(post("/tools/call", length=len(body), body=body[:-1]))
         for _ in range(3):
@@ -306,7 +306,7 @@ async def test_a_large_body_has_more_time():
 async def test_a_request_that_was_received_has_all_the_time():
     """Until others have timed out, one after the other."""
     demo = Demo()
-    async with serving(demo, header_timeout_s=0.1, body_timeout_s=0.1) as site:
+    async with serving(demo, header_timeout_s=2.0, body_timeout_s=2.0) as site:
         peer = await site.connect(post("/tools/call", length=len(CALL), body=CALL))
         await demo.started.wait()
         peer.writer.write(HALF)
