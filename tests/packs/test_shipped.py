@@ -66,6 +66,8 @@ async def test_tool_descriptions():
                     "search": "Return only lines that match this regular expression; offset and limit count matches.",
                     "fuzzy": "Treat search as words with possible typos; best matches first.",
                     "path": "For JSON, the path of the part to read, such as items.0.name.",
+                    "column": "First character of each line to return, counted from 1.",
+                    "width": "Maximum number of characters of each line.",
                 },
             ),
             "ot.version": ("Return the OneTool version.", {}),

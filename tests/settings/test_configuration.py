@@ -251,7 +251,7 @@ def test_trust_record_that_other_users_can_change_is_rejected(home):
     (project / "onetool.yaml").write_text("aliases: {a: b.c}\n")
     trust(home)
     assert load(home).settings.aliases == {"a": "b.c"}
-    (record,) = (home.state / "trust").iterdir()
+    (record,) = [path for path in (home.state / "trust").iterdir() if path.is_file()]
     record.chmod(0o666)
     with pytest.raises(SettingsError, match=f"{record}: other users can change this file"):
         load(home)

@@ -112,7 +112,7 @@ def _is_denied(spec: ToolSpec, deny: Sequence[str]) -> bool:
 
 
 def _denied(tool: Tool) -> Tool:
-    return Tool(replace(tool.spec, enabled=False, disabled_reason=DENIED), tool.runner)
+    return replace(tool, spec=replace(tool.spec, enabled=False, disabled_reason=DENIED))
 
 
 def _check_fields(definition: Mapping[str, Any]) -> None:

@@ -1,8 +1,9 @@
-"""Names derived from slugs."""
+"""Ids, and names derived from slugs."""
 
 import pytest
 
-from onetool.domain.bundles.identifiers import python_name
+from onetool.domain.bundles.bundle import InvalidBundle
+from onetool.domain.bundles.identifiers import check_stored_id, python_name
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,8 @@ from onetool.domain.bundles.identifiers import python_name
 def test_slug_becomes_a_python_identifier(slug, expected):
     """Covers dashes, keywords, leading digits and characters that Python normalizes."""
     assert python_name(slug) == expected
+
+
+def test_id_with_a_zero_timestamp_is_reserved():
+    with pytest.raises(InvalidBundle, match="has a zero timestamp"):
+        check_stored_id("00000000-0000-7000-8000-000000000000", "bundleID")
