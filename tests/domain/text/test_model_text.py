@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.model_text import to_model_text, to_readable_text
 from onetool.domain.text.yaml_text import YamlList, YamlMap, to_yaml
 from support.hypothesis_schemas import json_values
@@ -103,5 +104,5 @@ def without_tables(value: Any) -> Any:
 
 @given(json_values())
 def test_any_value_survives_a_yaml_round_trip_with_blocks(value):
-    value = [without_tables(value), "x\ny"]
+    value = jsonable([without_tables(value), "x\ny"])  # infinities become null
     assert repr(yaml.safe_load(to_readable_text(value))) == repr(value)
