@@ -12,7 +12,9 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.calls.caller import Caller
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.interfaces.cli.approval_prompt import ApprovalPrompt
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
@@ -177,7 +179,6 @@ async def test_chat_over_rest_shows_what_runs():
                 check_question(event_text(event), args)
                 assert recorder.calls[-1] == args
                 assert event["digest"] == complete["digest"] == recorder.digest()
-                assert event["hidden"] is any(argument["hidden"] for argument in event["arguments"])
                 shown = [
                     (json.loads(shown["name"]), json.loads(shown["value"])) for shown in complete["arguments"]
                 ]
@@ -194,7 +195,7 @@ async def test_secrets_are_masked_before_a_question_is_shortened():
     shown = []
 
     async def approve(request):
-        shown.extend([request.text(), request.text(complete=True)])
+        shown.extend([request.text(), request.complete_text()])
         return True
 
     recorder = Recorder()
@@ -205,6 +206,27 @@ async def test_secrets_are_masked_before_a_question_is_shortened():
     assert recorder.calls == [args]
     assert [text for text in shown if "hunter" in text] == []
     assert all('"[secret]": 1' in text for text in shown)
+
+
+async def test_credentials_that_the_call_used_are_masked_in_a_question():
+    """For example a token that a server issued to the tool that makes this call."""
+    shown, credentials = [], CredentialSet()
+    credentials.add("issued-token-4711")
+
+    async def approve(request):
+        shown.append(request.text())
+        return False
+
+    async with memory_runtime(Recorder().packs) as ot:
+        caller = Caller(interface="ask", approve=approve, credentials=credentials)
+        await ot.runtime.call_tool("demo.change", {"token": "issued-token-4711"}, caller, "sdk")
+    assert '"token": "[secret]"' in shown[0]
+
+
+async def test_request_shows_no_secret_in_its_repr():
+    """An error message or a log record may contain it."""
+    request = approval_request("demo.change", {"key": SECRET}, lambda value: "[secret]")
+    assert SECRET not in repr(request)
 
 
 async def test_arguments_that_change_after_the_question_do_not_run():

@@ -2,10 +2,12 @@
 
 import json
 
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onetool.sources.mcp_servers.transport.limited_streams import LimitedEvents
 from onetool.sources.mcp_servers.transport.message_gate import (
     MAX_FACTOR,
     MESSAGE_TOO_LARGE,
@@ -85,3 +87,46 @@ def test_message_that_never_ends_is_an_error():
         gate.feed(b"x" * 1_000)
     with pytest.raises(MessageTooLong, match="a message of more than 16000 bytes"):
         gate.feed(b"x")
+
+
+class Pieces(httpx2.AsyncByteStream):
+    """A body that arrives in pieces."""
+
+    def __init__(self, content: bytes, size: int) -> None:
+        self._pieces = [content[start : start + size] for start in range(0, len(content), size)]
+
+    async def __aiter__(self):
+        for piece in self._pieces:
+            yield piece
+
+
+@pytest.mark.parametrize("size", [1, 3, 1_000])
+@pytest.mark.parametrize(
+    ("sent", "received"),
+    [
+        (b'event: message\ndata: {"a":1}\n\n', b'event: message\ndata: {"a":1}\n\n'),
+        (b'data: {"a":\r\ndata: 1}\r\n\r\n', b'data: {"a":\ndata: 1}\n\n'),
+        (b"id: 7\ndata:\n\n", b"id: 7\ndata:\n\n"),
+        (b": heartbeat\n\n", b": heartbeat\n\n"),
+        (b"\n\nretry: 5\n\ndata: x\n\n", b"retry: 5\n\ndata: x\n\n"),
+    ],
+)
+async def test_events_within_the_limits_are_unchanged(sent, received, size):
+    events = LimitedEvents(Pieces(sent, size), MessageLimits(1_000, 100))
+    assert b"".join([event async for event in events]) == received
+
+
+@pytest.mark.parametrize("size", [1, 1_000])
+async def test_only_the_event_above_the_limits_is_replaced(size):
+    small, large = response([1]), response([1] * 500)
+    sent = b"".join(b"data: " + message + b"\n\n" for message in (small, large, small))
+    events = [event async for event in LimitedEvents(Pieces(sent, size), MessageLimits(10_000, 100))]
+    first, error, last = (json.loads(event.removeprefix(b"data:")) for event in events)
+    assert first == last == json.loads(small)
+    assert (error["id"], error["error"]["code"]) == (5, MESSAGE_TOO_LARGE)
+
+
+async def test_endless_field_of_an_event_is_an_error():
+    events = LimitedEvents(Pieces(b"x" * 100_000, 1_000), MessageLimits(10_000, 100))
+    with pytest.raises(httpx2.StreamError, match="fields of more than 65536 bytes"):
+        await anext(aiter(events))

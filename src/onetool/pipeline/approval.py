@@ -43,13 +43,15 @@ class ApprovalPolicy:
 class Approver:
     """Asks callers about copies of their arguments, so that what was shown is what runs."""
 
-    def __init__(self, policy: ApprovalPolicy, mask: Callable[[Any], Any], threads: Threads) -> None:
-        self._policy, self._mask, self._threads = policy, mask, threads
+    def __init__(self, policy: ApprovalPolicy, threads: Threads) -> None:
+        self._policy, self._threads = policy, threads
 
     async def approve(
-        self, resolved: ResolvedTool, args: Mapping[str, Any], caller: Caller
+        self, resolved: ResolvedTool, args: Mapping[str, Any], caller: Caller, mask: Callable[[Any], Any]
     ) -> ApprovalRequest | None:
         """Return once the call is approved: the request whose arguments run, or None if none was needed.
+
+        mask: masks the credentials of the process and of this call.
 
         Raises:
             ExecutionError: The call is denied. The message names the setting that decides about it.
@@ -57,7 +59,7 @@ class Approver:
         if not self._policy.requires_question(resolved, caller):
             return None
         name = resolved.tool.spec.name
-        request = await self._threads.run(approval_request, name, args, self._mask)
+        request = await self._threads.run(approval_request, name, args, mask)
         problem = await self._ask(caller, request)
         if problem:
             message = (

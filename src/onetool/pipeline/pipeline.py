@@ -63,7 +63,7 @@ class Pipeline:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
         self._credentials, threads = credentials or CredentialSet(), threads or Threads()
-        self._approver = Approver(approval or ApprovalPolicy(), self._credentials.mask, threads)
+        self._approver = Approver(approval or ApprovalPolicy(), threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = Admission(self._limits.max_concurrent, rates)
         self._output_guard = OutputGuard(self._limits.max_output_bytes, threads)
@@ -97,7 +97,7 @@ class Pipeline:
         state.call = call = _without_nulls(state.call, resolved)
         state.bytes_in = self._validator.validate_args(resolved, call.args)
         self._admission.check(resolved.tool.spec, caller)
-        if request := await self._approver.approve(resolved, call.args, caller):
+        if request := await self._approver.approve(resolved, call.args, caller, state.credentials.mask):
             state.call = call._replace(args=request.args)  # nothing runs but what was approved
         deadline = self._deadline(resolved, caller)  # waiting for the user does not count
         slots = await self._admission.acquire(resolved.tool.spec, caller, deadline)

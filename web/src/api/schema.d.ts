@@ -4338,7 +4338,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args, arguments, digest, hidden}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
+            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args, arguments, digest}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
             200: {
                 headers: {
                     [name: string]: unknown;

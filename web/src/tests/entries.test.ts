@@ -9,7 +9,7 @@ import {
 
 type Event = [event: string, data: unknown];
 
-const QUESTION = { id: 'q', arguments: [{ name: '"path"', value: '"a"', hidden: 0 }], digest: '0a', hidden: false };
+const QUESTION = { id: 'q', arguments: [{ name: '"path"', value: '"a"', hidden: 0 }], digest: '0a' };
 
 const applyEvents = (...events: Event[]) =>
   events.reduce<Entry[]>((entries, [event, data]) => applyEvent(entries, { event, data }), []);

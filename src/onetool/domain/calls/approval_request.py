@@ -4,8 +4,8 @@ import hashlib
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from onetool.domain.text.json_text import encode, jsonable
@@ -43,32 +43,37 @@ class ApprovalRequest:
     """A call that waits for approval. Its arguments are a copy that nothing else can change."""
 
     tool: str
-    args: Mapping[str, Any]
-    """The arguments that run if the request is approved. They may contain secrets."""
     digest: str
     """SHA-256 of the tool and the arguments: what was shown can be compared with what ran."""
-    shown: tuple[tuple[str, Any], ...]
-    """Names and values of all arguments, with secrets masked."""
-
-    def arguments(self, *, complete: bool = False) -> list[ShownArgument]:
-        """Return every argument. Long names and values are shortened, unless `complete` is set."""
-        share = MAX_TOTAL_LENGTH // max(len(self.shown), 1)
-        limit = min(max(share, MIN_VALUE_LENGTH), MAX_VALUE_LENGTH)
-        return [
-            _show(name, value, *((None, None) if complete else (MAX_NAME_LENGTH, limit)))
-            for name, value in self.shown
-        ]
-
-    def text(self, *, complete: bool = False) -> str:
-        """Return the question without its last line: the tool, every argument and the digest."""
-        lines = [f"  {argument}" for argument in self.arguments(complete=complete)]
-        heading = f"{_escape(self.tool)} is not read-only. " + ("Arguments:" if lines else "No arguments.")
-        return "\n".join([heading, *lines, f"Digest: {self.digest[:SHOWN_DIGITS]}"])
+    arguments: tuple[ShownArgument, ...]
+    """Every argument, with long names and values shortened."""
+    args: Mapping[str, Any] = field(repr=False)
+    """The arguments that run if the request is approved. They may contain secrets."""
+    _masked: Sequence[tuple[str, Any]] = field(repr=False)
 
     @property
     def hides_something(self) -> bool:
-        """Whether the short form hides a part of a name or a value."""
-        return any(argument.hidden for argument in self.arguments())
+        """Whether a part of a name or a value is not shown."""
+        return any(argument.hidden for argument in self.arguments)
+
+    def complete_arguments(self) -> tuple[ShownArgument, ...]:
+        """Return every argument with nothing hidden but secrets. Call it on a thread: they may be large."""
+        return tuple(_show(name, value, None, None) for name, value in self._masked)
+
+    def text(self) -> str:
+        """Return the question without its last line: the tool, every argument and the digest."""
+        return self._text(self.arguments)
+
+    def complete_text(self) -> str:
+        """Return the question with nothing hidden but secrets. Call it on a thread."""
+        return self._text(self.complete_arguments())
+
+    def _text(self, arguments: Sequence[ShownArgument]) -> str:
+        heading = f"{_escape(self.tool)} is not read-only. " + (
+            "Arguments:" if arguments else "No arguments."
+        )
+        lines = [f"  {argument}" for argument in arguments]
+        return "\n".join([heading, *lines, f"Digest: {self.digest[:SHOWN_DIGITS]}"])
 
 
 def approval_request(tool: str, args: Mapping[str, Any], mask: Callable[[Any], Any]) -> ApprovalRequest:
@@ -78,8 +83,11 @@ def approval_request(tool: str, args: Mapping[str, Any], mask: Callable[[Any], A
         ValueError: The arguments are nested too deeply or contain themselves.
     """
     copy: dict[str, Any] = json.loads(encode(jsonable(args)))
-    shown = tuple((mask(name), mask(value)) for name, value in copy.items())
-    return ApprovalRequest(tool, copy, call_digest(tool, copy), shown)
+    masked = [(mask(name), mask(value)) for name, value in copy.items()]
+    share = MAX_TOTAL_LENGTH // max(len(masked), 1)
+    limit = min(max(share, MIN_VALUE_LENGTH), MAX_VALUE_LENGTH)
+    shown = tuple(_show(name, value, MAX_NAME_LENGTH, limit) for name, value in masked)
+    return ApprovalRequest(tool, call_digest(tool, copy), shown, copy, masked)
 
 
 def call_digest(tool: str, args: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
 
 import click
 
@@ -44,7 +43,7 @@ class ApprovalPrompt:
             reply = (await self._read()).strip().lower()
             if not (has_more and reply in SHOW):
                 return reply in YES
-            text, has_more = await self._threads.run(partial(request.text, complete=True)), False
+            text, has_more = await self._threads.run(request.complete_text), False
 
     async def _read(self) -> str:
         """Read the next line. A pending read of a cancelled question serves the next question."""

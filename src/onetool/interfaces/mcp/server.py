@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import mcp_types as types
@@ -134,7 +133,7 @@ def _approval_handler(context: Context, runtime: Runtime) -> ApprovalHandler:
             content = (response.content or {}) if response.action == "accept" else {}
             if not (has_more and content.get("show_everything")):
                 return content.get("allow") is True
-            text, has_more = await runtime.threads.run(partial(request.text, complete=True)), False
+            text, has_more = await runtime.threads.run(request.complete_text), False
 
     return ask
 

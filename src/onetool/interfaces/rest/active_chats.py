@@ -130,7 +130,7 @@ class _ChatRun:
 
     def _send_question(self, id_: str, request: ApprovalRequest) -> None:
         args = self._mask({"args": request.args})
-        self._send("approval", {"id": id_, "hidden": request.hides_something} | args | question_json(request))
+        self._send("approval", {"id": id_} | args | question_json(request, request.arguments))
 
     def _mask(self, data: dict[str, Any]) -> dict[str, Any]:
         """Mask secrets in arguments and errors. Results, which can be large, and texts are masked already."""

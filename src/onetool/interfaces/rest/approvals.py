@@ -1,11 +1,11 @@
 """Approvals that wait for a decision of the user in the web UI."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
-from onetool.domain.calls.approval_request import ApprovalRequest
+from onetool.domain.calls.approval_request import ApprovalRequest, ShownArgument
 from onetool.domain.calls.caller import ApprovalHandler
 
 Decision = Literal["approve", "deny", "always"]
@@ -69,7 +69,7 @@ class PendingApprovals:
             del self._always_approved[next(iter(self._always_approved))]
 
 
-def question_json(request: ApprovalRequest, *, complete: bool = False) -> dict[str, Any]:
-    """Return what the user sees of a request: the tool, every argument and the digest."""
-    arguments = [asdict(argument) for argument in request.arguments(complete=complete)]
-    return {"tool": request.tool, "digest": request.digest, "arguments": arguments}
+def question_json(request: ApprovalRequest, arguments: Sequence[ShownArgument]) -> dict[str, Any]:
+    """Return what the user sees of a request: the tool, these arguments and the digest."""
+    shown = [asdict(argument) for argument in arguments]
+    return {"tool": request.tool, "digest": request.digest, "arguments": shown}

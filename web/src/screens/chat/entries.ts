@@ -20,8 +20,6 @@ export interface Approval {
   id: string;
   arguments: ShownArgument[];
   digest: string;
-  /** Whether a part of an argument is not shown. */
-  hidden: boolean;
 }
 
 export type Entry =

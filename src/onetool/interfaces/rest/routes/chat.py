@@ -1,6 +1,5 @@
 """`/chat`: ask a model that can call tools, and decide approvals."""
 
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path
@@ -14,7 +13,7 @@ from onetool.interfaces.rest.sse import EVENT_STREAM, EventStream
 
 ApprovalId = Annotated[str, Path(max_length=100)]
 EVENTS = """Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, \
-`approval` {id, tool, args, arguments, digest, hidden}, `result` {id, ok, data or error, meta}, and \
+`approval` {id, tool, args, arguments, digest}, `result` {id, ok, data or error, meta}, and \
 finally `done` with the complete result. Lines that start with a colon are heartbeats."""
 EVENT_KINDS = ("session", "text", "call", "approval", "result", "done")
 EVENT_SCHEMA = {
@@ -50,8 +49,8 @@ def chat_routes(chats: ActiveChats) -> APIRouter:
         request = chats.approvals.request(id)
         if request is None:
             raise not_pending(id)
-        question = await chats.threads.run(partial(question_json, request, complete=True))
-        return QuestionBody.model_validate(question)
+        arguments = await chats.threads.run(request.complete_arguments)
+        return QuestionBody.model_validate(question_json(request, arguments))
 
     @routes.post("/approvals/{id}", status_code=204, responses=problem_responses(404))
     async def decide_approval(id: ApprovalId, body: DecisionBody) -> None:

@@ -26,7 +26,9 @@ class LimitedJson(httpx2.AsyncByteStream):
         try:
             async for chunk in self._stream:
                 gate.feed(chunk)
-        except (httpx2.TransportError, MessageTooLong) as error:
+        except MessageTooLong as error:
+            raise httpx2.StreamError(str(error)) from error
+        except httpx2.TransportError as error:
             raise httpx2.StreamError(describe(error)) from error
         yield gate.finish(self._request_id)
 
@@ -54,7 +56,9 @@ class LimitedEvents(httpx2.AsyncByteStream):
                     for event in self._end_line():
                         yield event
                 self._add(rest)
-        except (httpx2.TransportError, MessageTooLong) as error:
+        except MessageTooLong as error:
+            raise httpx2.StreamError(str(error)) from error
+        except httpx2.TransportError as error:
             raise httpx2.StreamError(describe(error)) from error
 
     async def aclose(self) -> None:
@@ -62,34 +66,25 @@ class LimitedEvents(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
     def _add(self, part: bytes) -> None:
-        if not self._is_data:
-            self._line += part
-            if len(self._line) + sum(map(len, self._fields)) > MAX_FIELD_BYTES and DATA not in self._line[:5]:
-                raise MessageTooLong(
-                    f"the server sent an event with more than {MAX_FIELD_BYTES} bytes of fields"
-                )
-            if not self._line.startswith(DATA):
-                return
-            part, self._line, self._is_data = self._line[len(DATA) :], b"", True
-            if self._has_data:
-                self._gate.feed(b"\n")
-            self._has_data = True
-        self._gate.feed(part)
-
-    def _check_fields(self) -> None:
-        size = len(self._line) + sum(map(len, self._fields))
-        if size > MAX_FIELD_BYTES:
+        if self._is_data:
+            self._gate.feed(part)
+            return
+        self._line += part
+        if self._line.startswith(DATA):
+            self._gate.feed((b"\n" if self._has_data else b"") + self._line[len(DATA) :])
+            self._line, self._is_data, self._has_data = b"", True, True
+        elif len(self._line) + sum(map(len, self._fields)) > MAX_FIELD_BYTES:
             raise MessageTooLong(f"the server sent an event with fields of more than {MAX_FIELD_BYTES} bytes")
 
     def _end_line(self) -> Iterator[bytes]:
         """Yield the event that an empty line ends."""
-        if not self._is_data and not self._line.strip(b"\r"):
-            data = (
-                self._gate.finish().replace(b"\r", b"").replace(b"\n", b"\ndata:") if self._has_data else b""
-            )
-            if self._fields or data:
-                yield b"\n".join([*self._fields, *([DATA + data] if data else []), b"", b""])
-            self._fields, self._has_data = [], False
+        line = self._line.strip(b"\r")
+        if line:
+            self._fields.append(line)
         elif not self._is_data:
-            self._fields.append(self._line.strip(b"\r"))
+            data = self._gate.finish().replace(b"\r", b"").replace(b"\n", b"\ndata:")
+            fields = [*self._fields, DATA + data] if self._has_data else self._fields
+            if fields:
+                yield b"\n".join([*fields, b"", b""])
+            self._fields, self._has_data = [], False
         self._line, self._is_data = b"", False
