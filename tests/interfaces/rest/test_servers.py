@@ -76,6 +76,7 @@ def test_a_read_only_claim_counts_once_it_is_approved(tmp_path):
         assert client.post("/servers/good/probe").json()["ok"]
         (tool,) = client.get("/servers/good/tools").json()["tools"]
         assert (tool["name"], tool["readOnly"], tool["canApprove"]) == ("echo", False, True)
+        assert json.loads(tool["definition"])["annotations"] == {"readOnlyHint": True}
         approved = client.post("/servers/good/approve", json={"seen": {"echo": tool["pin"]}})
         assert approved.status_code == 204
         (tool,) = client.get("/servers/good/tools").json()["tools"]

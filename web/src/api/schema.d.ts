@@ -1710,6 +1710,11 @@ export interface components {
              */
             canApprove: boolean;
             /**
+             * Definition
+             * @description What you approve: the definition as JSON, if `canApprove`.
+             */
+            definition: string;
+            /**
              * Pin
              * @description Hash of this definition, for `seen` of `approve`.
              */

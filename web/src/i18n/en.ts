@@ -346,6 +346,7 @@ export const en = {
     tools: 'Tools',
     readOnly: 'read-only',
     makesChanges: 'makes changes',
+    reviewDefinition: 'Review the definition',
     treatAsReadOnly: 'Treat as read-only',
     log: 'Log',
     emptyLog: 'No log entries.',

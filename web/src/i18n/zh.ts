@@ -313,6 +313,7 @@ export const zh: Messages = {
     tools: '工具',
     readOnly: '只读',
     makesChanges: '会进行更改',
+    reviewDefinition: '查看定义',
     treatAsReadOnly: '视为只读',
     log: '日志',
     emptyLog: '没有日志。',

@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { useApproveTools, useToolAccess } from '~/api/servers';
+import { CodeBlock } from '~/components/CodeBlock';
 import { ErrorNotice } from '~/components/ErrorNotice';
 import { notify } from '~/components/notifications';
 import { QueryView } from '~/components/QueryView';
@@ -21,7 +22,7 @@ export function ToolAccess({ server }: { server: string }) {
       <QueryView query={access}>
         {(tools) => (
           <ul className={css.toolAccess} aria-label={messages.servers.tools}>
-            {tools.map(({ name, readOnly, reason, canApprove, pin }) => (
+            {tools.map(({ name, readOnly, reason, canApprove, definition, pin }) => (
               <li key={name}>
                 <code>{name}</code>
                 <Tag tone={readOnly ? 'success' : 'warning'}>
@@ -29,9 +30,13 @@ export function ToolAccess({ server }: { server: string }) {
                 </Tag>
                 <span className={css.muted}>{reason}</span>
                 {canApprove && (
-                  <Button size="compact-xs" variant="default" onClick={() => approve(name, pin)}>
-                    {messages.servers.treatAsReadOnly}
-                  </Button>
+                  <details className={css.definition}>
+                    <summary>{messages.servers.reviewDefinition}</summary>
+                    <CodeBlock label={name}>{definition}</CodeBlock>
+                    <Button size="compact-xs" variant="default" onClick={() => approve(name, pin)}>
+                      {messages.servers.treatAsReadOnly}
+                    </Button>
+                  </details>
                 )}
               </li>
             ))}

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query
 
+from onetool.domain.text.json_text import pretty
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.interfaces.rest.params import json_response
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
@@ -75,6 +76,7 @@ def review_routes(runtime: Runtime) -> APIRouter:
                 "readOnly": access.read_only,
                 "reason": access.reason,
                 "canApprove": access.is_claim_unaccepted,
+                "definition": pretty(access.tool.to_json()) if access.is_claim_unaccepted else "",
                 "pin": access.tool.pin,
             }
             for access in await runtime.state.servers[name].access()

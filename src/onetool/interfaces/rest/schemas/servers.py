@@ -58,6 +58,7 @@ class ToolAccessResponse(ResponseModel):
     readOnly: bool = Field(description="Whether the tool runs without approval.")
     reason: str
     canApprove: bool = Field(description="Whether the server declares it as read-only without approval.")
+    definition: str = Field(description="What you approve: the definition as JSON, if `canApprove`.")
     pin: str = Field(description="Hash of this definition, for `seen` of `approve`.")
 
 
