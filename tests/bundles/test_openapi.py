@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetool.bundles.openapi import document, read_openapi
+from onetool.bundles.openapi.schemas import MAX_DEPTH
 from onetool.domain.bundles.bundle import InvalidBundle
 from onetool.domain.bundles.identifiers import check_slug, check_version
 from onetool.domain.bundles.schemas import BundleBody, ToolBody
@@ -423,6 +424,7 @@ def test_invalid_base_url_is_rejected():
 def test_too_many_operations_are_rejected():
     with pytest.raises(InvalidBundle, match="more than 10000 operations"):
         read(small({f"/{number}": {"trace": {}} for number in range(10_001)}))
+    read(small({f"/{number}": {"trace": {}} for number in range(10_000)}))
 
 
 def test_total_work_for_references_is_limited(monkeypatch):
@@ -436,6 +438,20 @@ def test_total_work_for_references_is_limited(monkeypatch):
     paths = {f"/{number}": {"$ref": "#/components/item"} for number in range(5_000)}
     with pytest.raises(InvalidBundle, match="more than 3000000 bytes"):
         read(small(paths, components={"item": {"get": {"parameters": [parameter]}}}))
+
+
+def test_depth_of_a_schema_is_limited():
+    """A schema of the maximum depth is imported."""
+
+    def nested(depth):
+        schema = {"type": "string"}
+        for _ in range(depth):
+            schema = {"type": "array", "items": schema}
+        return with_body(schema)
+
+    report = read(small({"/deep": {"post": nested(MAX_DEPTH)}, "/deeper": {"post": nested(MAX_DEPTH + 1)}}))
+    assert [request(tool.body)["urlTemplate"] for tool in report.tools] == ["https://small.test/deep"]
+    assert [line.partition(":")[0] for line in report.skipped] == ["POST /deeper"]
 
 
 def test_size_of_a_tool_is_limited():

@@ -51,6 +51,8 @@ def test_values_and_defaults():
     assert '''note="about it's new: 5"''' in code
     assert "range(7)" in expand_snippet("$search topic=x n=7", SNIPPETS)
     assert "query=True" in expand_snippet("$search topic=true", SNIPPETS)
+    assert "query=False" in expand_snippet("$search topic=False", SNIPPETS)
+    assert "query=None" in expand_snippet("$search topic=null", SNIPPETS)
     assert "query=1.5" in expand_snippet("$search topic=1.5", SNIPPETS)
     assert expand_snippet("1 + 1", SNIPPETS) == "1 + 1"
 

@@ -1,13 +1,18 @@
 """Behavior specific to the native Ollama API."""
 
+import asyncio
+
+import httpx2
 import pytest
 
+from onetool.chat_models import ollama
 from onetool.domain.chat.messages import Message
 from onetool.domain.tools.provider_formats import to_provider
 from onetool.domain.tools.tool import ToolSpec
 from support.chat_models.harness import QUESTION, TOOLS, make_harness
 from support.chat_models.ollama_server import OllamaServer, line
 from support.chat_models.provider_server import CallTurn, Fault, Status, TextTurn
+from support.waiting import HANG_S
 
 
 @pytest.fixture
@@ -104,3 +109,17 @@ async def test_base_url_variants(path):
         harness = make_harness("ollama", server, base_url=server.url + path, key="")
         assert (await harness.ask()).text == "ok"
         await harness.chat.aclose()
+
+
+async def test_error_without_end_is_not_read_to_its_end(harness):
+    """A server that never stops sending an error does not keep the request open."""
+
+    class Endless(httpx2.AsyncByteStream):
+        async def __aiter__(self):
+            while True:
+                await asyncio.sleep(0)
+                yield b"x" * 10_000
+
+    response = httpx2.Response(400, stream=Endless())
+    error = await asyncio.wait_for(ollama._rejected(harness.chat._endpoint, response), HANG_S)
+    assert error.kind == "rejected"

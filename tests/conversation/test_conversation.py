@@ -1,6 +1,7 @@
 """The ask loop and its session records: rules that a model cannot bypass."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -193,3 +194,23 @@ def test_command_fails_if_the_model_says_nothing(home):
     done = onetool("ask", "Hi", "--provider", "scripted", "--model", str(script))
     assert (done.returncode, json.loads(done.stdout)["error"]["kind"]) == (1, "empty")
     assert "The model gave no answer." in done.stderr
+
+
+async def test_tokens_that_a_model_does_not_report_are_estimated():
+    """Four characters a token, for everything that was sent and for what came back."""
+
+    class SilentChat(ScriptedChat):
+        async def reply(self, messages, tools, *, on_text, deadline):
+            response = await super().reply(messages, tools, on_text=on_text, deadline=deadline)
+            return replace(response, tokens=None)
+
+    turns = [call_turn("demo.look", at="y" * 33), {"text": "z" * 80}]
+    async with memory_runtime(packs={"demo": [look]}) as ot:
+        conversation = Conversation(ot.runtime, SilentChat(make_script(turns)), "s")
+        result = await conversation.ask(AskRequest(text="q" * 400))
+    size_of_call = len('{"at":"' + "y" * 33 + '"}')
+    size_of_result = len(result.results[0].data)
+    assert result.is_estimated
+    assert result.tokens.output == size_of_call // 4 + 80 // 4
+    system = result.tokens.input - 2 * 400 // 4 - (size_of_call + size_of_result) // 4
+    assert 0 <= system < 1000, result.tokens

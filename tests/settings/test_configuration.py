@@ -1,7 +1,7 @@
 """Settings: strict validation, merging, and errors with a location and a suggestion."""
 
 import os
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,36 @@ def test_defaults_apply_without_files(home):
     assert configuration.settings.execution.timeout_s == 8
     assert configuration.roots == (home.cwd.resolve(),)
     assert not configuration.untrusted_files
+
+
+BOUNDS = [
+    (f"{group.name}.{field_.name}", field_.type, field_.metadata)
+    for group in fields(Settings)
+    if is_dataclass(group.default_factory)
+    for field_ in fields(group.default_factory)
+    if field_.type in (int, float)
+]
+
+
+@pytest.mark.parametrize(("name", "kind", "rules"), BOUNDS)
+def test_bounds_of_numbers_are_exact(home, name, kind, rules):
+    """A number at its bound is accepted, the next one is not."""
+    group, _, key = name.partition(".")
+    step = 1 if kind is int else 0.001
+
+    def is_accepted(value):
+        home.write("onetool.yaml", f"{group}: {{{key}: {value}}}")
+        try:
+            load(home)
+        except SettingsError:
+            return False
+        return True
+
+    lowest = rules["ge"] if rules["gt"] is None else rules["gt"] + step
+    accepted = {lowest: True, lowest - step: False}
+    if rules["le"] is not None:
+        accepted |= {rules["le"]: True, rules["le"] + step: False}
+    assert {value: is_accepted(value) for value in accepted} == accepted
 
 
 @pytest.mark.parametrize(

@@ -86,3 +86,25 @@ def test_report_contains_totals_durations_failures_and_savings():
     checker = TagChecker()
     checker.feed(page)
     assert checker.open == []
+
+
+def test_bars_are_as_high_as_their_counts():
+    """The bar of an hour stands on the axis. Its failed calls stand on its successful ones."""
+    page = html(call(), call(ok=False), call(ok=False), call(5 * HOUR))
+    *_, (top, failed_height), (successes_y, height) = re.findall(
+        r'<rect class="(?:bad|ok)"[^/]* y="([\d.]+)" [^/]*height="([\d.]+)"', page
+    )
+    assert float(top) + float(failed_height) == pytest.approx(float(successes_y), abs=0.11)
+    assert float(failed_height) == pytest.approx(2 * float(height), abs=0.2)
+    (first_x, first_width), *_, (last_x, _) = re.findall(
+        r'<rect class="ok" x="([\d.]+)"[^/]* width="([\d.]+)"', page
+    )
+    assert float(first_x) + float(first_width) < float(last_x)
+    assert 1 <= float(first_width) <= 40
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"), [(999, "999<"), (1000, "1 k<"), (1_000_000, "1 M<"), (1_000_000_000, "1 G<")]
+)
+def test_large_figures_are_abbreviated(tokens, text):
+    assert f">{text}" in html(TokenSaving("result", NOW, tool="run", tokens=tokens))
