@@ -4,7 +4,7 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 from itertools import count
@@ -21,11 +21,12 @@ from onetool.domain.bundles.bundle import Bundle, rfc3339
 from onetool.files.atomic import write_atomic
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.results import FileResults
+from onetool.threads import Threads
 
 BUNDLE = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 CONTENT = b"x" * 500
 PROCESSES = 8
-Write = Callable[[str], object]
+Write = Callable[[str], Coroutine[Any, Any, object]]
 """Writes a new item with a name."""
 NOTE = (
     "Durable writes per second. The bare program writes a new file, syncs it and renames it. OneTool also "
@@ -40,7 +41,8 @@ async def measure(options: Options) -> list[Table]:
     table = Table("Store", NOTE, ("comparison", "processes", "writes per second"))
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(TemporaryDirectory()))
-        FileBundles(directory / "tool").change_bundle(BUNDLE, lambda _: Bundle(id=BUNDLE, slug="bench"))
+        bundles = FileBundles(directory / "tool", Threads())
+        await bundles.change_bundle(BUNDLE, lambda _: Bundle(id=BUNDLE, slug="bench"))
         processes = {
             kind: [
                 await stack.enter_async_context(running(child_command("store", kind, directory)))
@@ -68,7 +70,7 @@ def bare(directory: Path) -> Write:
     """Write a file atomically with plain system calls."""
     directory.mkdir(exist_ok=True)
 
-    def write(name: str) -> None:
+    async def write(name: str) -> None:
         temporary = directory / f".{name}"
         with temporary.open("wb") as file:
             file.write(CONTENT)
@@ -81,18 +83,22 @@ def bare(directory: Path) -> Write:
 
 def file(directory: Path) -> Write:
     """Write a file as OneTool does."""
-    return lambda name: write_atomic(directory / name, CONTENT)
+
+    async def write(name: str) -> None:
+        write_atomic(directory / name, CONTENT)
+
+    return write
 
 
 def result(directory: Path) -> Write:
     """Store a large result."""
-    store = FileResults(directory, 1000)
+    store = FileResults(directory, 1000, Threads())
     return lambda name: store.put(CONTENT.decode(), "bench")
 
 
 def tool(directory: Path) -> Write:
     """Store a new tool in a bundle."""
-    store = FileBundles(directory)
+    store = FileBundles(directory, Threads())
     at = rfc3339(time.time())
     return lambda name: store.add_tool(new_tool(BUNDLE, name, at), lambda _: None)
 
@@ -108,7 +114,7 @@ async def main(kind: str, directory: Path) -> None:
     async def load(seconds: str) -> float:
         start, done = time.perf_counter(), 0
         while time.perf_counter() - start < float(seconds):
-            write(f"n{os.getpid()}-{next(numbers)}")
+            await write(f"n{os.getpid()}-{next(numbers)}")
             done += 1
         return done / (time.perf_counter() - start)
 

@@ -15,6 +15,7 @@ from onetool.domain.bundles.derived_ids import derived_id
 from onetool.storage.files.counters import FileCounters
 from onetool.storage.files.results import FileResults
 from onetool.storage.files.usage import FileUsage
+from onetool.threads import Threads
 from support.processes import wait_until
 
 HANG_S = 300.0
@@ -42,7 +43,7 @@ async def main():
             await runtime.recorder.flush()
             acknowledge("event", echo.meta.call_id)
             text = f"{os.getpid()} {number}\\n" * 2000
-            stored = await asyncio.to_thread(runtime.state.results.put, text, "x")
+            stored = await runtime.state.results.put(text, "x")
             acknowledge("result", f"{stored.handle} {number}")
             message = f"{os.getpid()}:{number} " + "note # \\\\ {x} 😀 " * 700
             note = {"topic": "notes", "message": message}
@@ -55,7 +56,7 @@ asyncio.run(main())
 
 
 @pytest.mark.stress
-def test_acknowledged_writes_survive_killed_processes(home, size, tmp_path):
+async def test_acknowledged_writes_survive_killed_processes(home, size, tmp_path):
     """Every call, result and note that a process acknowledged is stored, and every file parses."""
     notes = tmp_path / "notes.yaml"
     home.write("onetool.yaml", f"topics: [{{pattern: notes, file: {notes}}}]\nlog: {{file: false}}\n")
@@ -74,8 +75,8 @@ def test_acknowledged_writes_survive_killed_processes(home, size, tmp_path):
         kind: [line[1:] for line in acknowledged if line[0] == kind] for kind in ("event", "result", "note")
     }
     assert min(map(len, by_kind.values())) > 20
-    _check_events(home.root / "data", {call_id for (call_id,) in by_kind["event"]})
-    _check_results(home.root / "data" / "results", by_kind["result"])
+    await _check_events(home.root / "data", {call_id for (call_id,) in by_kind["event"]})
+    await _check_results(home.root / "data" / "results", by_kind["result"])
     _check_notes(notes, {name for (name,) in by_kind["note"]})
 
 
@@ -103,21 +104,22 @@ def _kill_two(writers: "list[subprocess.Popen[bytes]]", outputs: list[Path], tot
     assert [writer.poll() for writer in writers[2:]] == [None] * 8, "a writer ended unexpectedly"
 
 
-def _check_events(data: Path, expected: set[str]) -> None:
+async def _check_events(data: Path, expected: set[str]) -> None:
     lines = [line for file in (data / "usage").glob("*.jsonl") for line in file.read_bytes().splitlines(True)]
     whole = [orjson.loads(line) for line in lines if line.endswith(b"\n")]
     assert len(lines) - len(whole) <= 1  # the last process may have been killed during a write
     assert expected <= {event["call_id"] for event in whole}
-    total = FileUsage(data / "usage").summarize(None).tools["tools.echo"].calls
-    assert total >= len(expected)
-    counters = FileCounters(data / "counters.sqlite3").find([derived_id("tool", "tools.echo")])
+    summary = await FileUsage(data / "usage", Threads()).summarize(None)
+    assert summary.tools["tools.echo"].calls >= len(expected)
+    store = FileCounters(data / "counters.sqlite3", Threads())
+    counters = await store.find([derived_id("tool", "tools.echo")])
     assert next(iter(counters.values())).calls >= len(expected)
 
 
-def _check_results(folder: Path, expected: list[list[str]]) -> None:
-    results = FileResults(folder, 3600)
+async def _check_results(folder: Path, expected: list[list[str]]) -> None:
+    results = FileResults(folder, 3600, Threads())
     for handle, number in expected:
-        text = results.text(handle)
+        text = await results.text(handle)
         assert text is not None
         assert text.splitlines()[-1].endswith(f" {number}")
     assert all(json.loads(file.read_bytes())["handle"] == file.stem for file in folder.glob("*.json"))

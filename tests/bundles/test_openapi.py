@@ -25,7 +25,6 @@ from onetool.settings.secrets import Secret
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.storage.memory.tokens import MemoryTokens
 from onetool.testing import HttpStub, StubResponse
-from onetool.threads import Threads
 from support.hypothesis_schemas import json_schemas, json_values
 from support.openapi_documents import HOSTILE, MODERN, PETSTORE, doubling_schemas
 from support.waiting import HANG_S
@@ -593,7 +592,7 @@ async def test_imported_tool_sends_what_the_document_describes():
             secrets={"BAUME_HTTP_TREES_SECOND_TOKEN": Secret(name="x", value="s3cret")},
             http=http,
             allowed_hosts=["127.0.0.1"],
-            tokens=TokenCache(MemoryTokens(), Threads()),
+            tokens=TokenCache(MemoryTokens()),
         )
         args = {"id": 7, "id_query": 4, "name": "a/b", "tree_root": {"value": None}}
         assert await tool.run(args, invocation) == {"value": 1}

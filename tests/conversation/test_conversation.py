@@ -57,7 +57,7 @@ async def test_secret_that_the_model_streams_in_pieces_is_redacted():
     async with memory_runtime(secrets={"KEY": secret}) as ot:
         request = AskRequest(text="hi", on_event=events.append)
         result = await converse(ot, [{"text": f"It is {secret}, or correct horse"}]).ask(request)
-        records = json.dumps(ot.runtime.sessions.read("s"))
+        records = json.dumps(await ot.runtime.sessions.read("s"))
     shown = [event.text for event in events]
     assert "".join(shown) == result.text == "It is [secret], or correct horse"
     assert shown[:2] == ["It ", "is "]  # what begins no secret is not delayed
@@ -107,9 +107,9 @@ async def test_denied_tool_is_not_served_from_the_cache():
     """A cached result does not bypass a rule that was added later."""
     async with memory_runtime(packs={"demo": [look]}) as ot:
         await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
-        records = ot.runtime.sessions.read("s")
+        records = await ot.runtime.sessions.read("s")
     async with memory_runtime(packs={"demo": [look]}, settings={"approval": {"deny": ["demo.*"]}}) as ot:
-        ot.runtime.sessions.append("s", records)
+        await ot.runtime.sessions.append("s", records)
         result = await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
     assert result.results[0].meta.cached is False
 
@@ -123,10 +123,10 @@ async def test_result_from_another_directory_is_not_reused(tmp_path):
         folder.mkdir()
         async with memory_runtime(cwd=folder) as ot:
             if records:
-                ot.runtime.sessions.append("s", records)
+                await ot.runtime.sessions.append("s", records)
             result = await converse(ot, [call_turn("shell.pwd"), {"text": "done"}]).ask(AskRequest(text="hi"))
             results.append(result.results[0].data)
-            records = ot.runtime.sessions.read("s")
+            records = await ot.runtime.sessions.read("s")
     assert [str(first), str(second)] == results
 
 
@@ -136,9 +136,9 @@ async def test_reused_large_result_has_a_new_handle():
     async with memory_runtime(packs={"demo": [look]}, settings=settings) as ot:
         await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
         await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="again"))
-        texts = [record["text"] for record in ot.runtime.sessions.read("s") if record["role"] == "tool"]
+        texts = [record["text"] for record in await ot.runtime.sessions.read("s") if record["role"] == "tool"]
         first, second = (text.partition("handle='")[2].partition("'")[0] for text in texts)
-        assert ot.runtime.state.results.text(second) == "x" * 200
+        assert await ot.runtime.state.results.text(second) == "x" * 200
     assert first != second
     assert RAN == [""]
 
@@ -148,7 +148,7 @@ async def test_allow_list_is_stored_first_and_survives_reaping():
     async with memory_runtime(packs={"demo": [mark]}) as ot:
         restricted = AskRequest(text="hi", allowed=frozenset({"time.now"}))
         await converse(ot, [{"text": "done"}]).ask(restricted)
-        assert ot.runtime.sessions.read("s")[0]["type"] == "allowed"
+        assert (await ot.runtime.sessions.read("s"))[0]["type"] == "allowed"
         ot.runtime.sessions._changed_at["s"] = 0.0
         async with open_conversation(ot.runtime, "s", "scripted"):
             pass

@@ -21,7 +21,6 @@ from onetool.network.resolution import HostNotAllowed, resolve
 from onetool.network.transports import AsyncGuardedBackend, GuardedBackend
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.storage.memory.tokens import MemoryTokens
-from onetool.threads import Threads
 from support.raw_http import RawHttpServer, raw_response
 from support.waiting import HANG_S
 
@@ -158,7 +157,7 @@ async def call(url, http, seconds=HANG_S, **limits):
         secrets={},
         http=http,
         allowed_hosts=LISTED,
-        tokens=TokenCache(MemoryTokens(), Threads()),
+        tokens=TokenCache(MemoryTokens()),
     )
     deadline = time.monotonic() + seconds
     invocation = Invocation("id", "x.y", {}, Caller(interface="test"), deadline, CancelFlag())

@@ -644,10 +644,10 @@ async def test_failing_usage_store_does_not_affect_calls(capsys):
     class FullUsage(MemoryUsage):
         is_full = True
 
-        def add(self, events: Any) -> None:
+        async def add(self, events: Any) -> None:
             if self.is_full:
                 raise OSError("disk full")
-            super().add(events)
+            await super().add(events)
 
     usage = FullUsage()
     async with memory_runtime(usage=usage) as ot:

@@ -84,7 +84,7 @@ def test_processes_refresh_once_per_expiry(home):
     """Three processes with 50 calls each, which also reload. No refresh token is used twice or lost."""
     upstream = RotatingUpstream()
     with HttpStub({"/token": upstream.token, "/call": upstream.call}) as stub:
-        home.write("onetool.yaml", "allowedHosts: [127.0.0.1]\n")
+        home.write("onetool.yaml", "allowedHosts: [127.0.0.1]\nexecution: {timeout_s: 600}\n")
         home.write("secrets.yaml", "REFRESH: configured-refresh-token\n")
         asyncio.run(store_tool(home, stub.url))
         command = [sys.executable, "-c", CALLER]

@@ -29,7 +29,7 @@ from onetool.sources.http_tools.token_cache import AccessToken
 from onetool.sources.http_tools.token_chain import IssuedToken, TokenChain
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.storage.files.tokens import FileTokens
-from onetool.storage.memory.tokens import MemoryTokens
+from onetool.storage.memory.tokens import LockedTokenText, MemoryTokens
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
 from support.raw_http import RawHttpServer, raw_response
@@ -68,7 +68,7 @@ def make_tool(http):
             secrets=secrets or {},
             http=http,
             allowed_hosts=hosts,
-            tokens=tokens or TokenCache(MemoryTokens(), Threads()),
+            tokens=tokens or TokenCache(MemoryTokens()),
             backoff=backoff,
         )
 
@@ -644,7 +644,7 @@ def oauth(upstream, **fields):
 async def test_concurrent_calls_fetch_one_token(make_tool):
     """Tools with the same credentials share a token. It is refreshed 30 seconds before it expires."""
     now = [100.0]
-    tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
+    tokens = TokenCache(MemoryTokens(), now=lambda: now[0])
     issuer = TokenServer()
     async with RawHttpServer(issuer) as upstream:
         tools = [
@@ -676,7 +676,7 @@ async def test_concurrent_calls_fetch_one_token(make_tool):
 @pytest.mark.spec("BND-65")
 async def test_rejected_cached_token_is_replaced_once(make_tool):
     """The call is repeated with a new token. A token that was just fetched is not replaced."""
-    issuer, tokens = TokenServer(), TokenCache(MemoryTokens(), Threads())
+    issuer, tokens = TokenServer(), TokenCache(MemoryTokens())
     async with RawHttpServer(issuer) as upstream:
         tools = [
             make_tool(
@@ -731,7 +731,7 @@ async def test_new_refresh_token_replaces_the_old_one(make_tool):
     """A public client sends its id in the form. A short-lived token is refreshed in its last tenth."""
     now, issuer = [100.0], TokenServer(refresh_token="next-refresh-token", expires_in=10)
     async with RawHttpServer(issuer) as upstream:
-        tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
+        tokens = TokenCache(MemoryTokens(), now=lambda: now[0])
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         assert await asyncio.gather(*(call(tool) for _ in range(5))) == [{"token": "token-1"}] * 5
         now[0] += 8.9
@@ -748,7 +748,7 @@ async def test_new_refresh_token_outlives_the_process(make_tool, tmp_path):
     async with RawHttpServer(issuer) as upstream:
 
         def start_process():
-            tokens = TokenCache(FileTokens(tmp_path), Threads(), now=lambda: now[0])
+            tokens = TokenCache(FileTokens(tmp_path, Threads()), now=lambda: now[0])
             return make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
 
         first, second = start_process(), start_process()
@@ -764,7 +764,7 @@ async def test_new_refresh_token_outlives_the_process(make_tool, tmp_path):
 async def test_refresh_token_stays_valid_if_no_new_one_is_issued(make_tool):
     now, issuer = [100.0], TokenServer(refresh_token="second")
     async with RawHttpServer(issuer) as upstream:
-        tokens = TokenCache(MemoryTokens(), Threads(), now=lambda: now[0])
+        tokens = TokenCache(MemoryTokens(), now=lambda: now[0])
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         for _ in range(3):
             await call(tool)
@@ -777,7 +777,7 @@ async def test_tools_with_other_scopes_share_the_refresh_token(make_tool):
     """Each refresh token is valid once, so there is only one chain of them."""
     issuer = RotatingIssuer()
     async with RawHttpServer(issuer) as upstream:
-        tokens = TokenCache(MemoryTokens(), Threads())
+        tokens = TokenCache(MemoryTokens())
         tools = [
             make_tool(refresh_grant(upstream, scope=scope), secrets=secret("KEY"), tokens=tokens)
             for scope in ("read", "write", "read")
@@ -793,7 +793,7 @@ async def test_refresh_continues_if_its_call_is_cancelled(make_tool, tmp_path):
     issuer = RotatingIssuer()
     issuer.release.clear()
     async with RawHttpServer(issuer) as upstream:
-        tokens = TokenCache(FileTokens(tmp_path), Threads())
+        tokens = TokenCache(FileTokens(tmp_path, Threads()))
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         cancelled = asyncio.create_task(call(tool))
         await until(lambda: issuer.forms)
@@ -805,7 +805,7 @@ async def test_refresh_continues_if_its_call_is_cancelled(make_tool, tmp_path):
         assert not closing.done()
         issuer.release.set()
         await closing
-        again = TokenCache(FileTokens(tmp_path), Threads())
+        again = TokenCache(FileTokens(tmp_path, Threads()))
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=again)
         assert await call(tool) == {"token": "token-1"}
     assert issuer.issued == 1
@@ -818,20 +818,21 @@ class FailingTokens(MemoryTokens):
         super().__init__()
         self._can_read = can_read
 
-    def change(self, server, change):
+    @asynccontextmanager
+    async def exclusive(self, server):
         if self._can_read:
-            change(None)
+            yield LockedTokenText({}, server)
         raise OSError(28, "No space left on device")
 
 
 async def test_token_that_cannot_be_stored_is_used(make_tool, caplog):
     issuer = RotatingIssuer()
     async with RawHttpServer(issuer) as upstream:
-        tokens = TokenCache(FailingTokens(can_read=True), Threads())
+        tokens = TokenCache(FailingTokens(can_read=True))
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         assert [await call(tool), await call(tool)] == [{"token": "token-1"}] * 2
         assert "cannot store access tokens: No space left on device" in caplog.text
-        tokens = TokenCache(FailingTokens(can_read=False), Threads())
+        tokens = TokenCache(FailingTokens(can_read=False))
         tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
         error = await call_error(tool)
     assert str(error) == "Cannot read or store access tokens: No space left on device."
@@ -1030,9 +1031,7 @@ async def test_credentials_that_a_call_used_are_redacted_in_its_result(
             request_fields = {"auth": auth | {"tokenUrl": upstream.url + "/token"}}
         requests = get(upstream.url + "/login"), post(upstream.url + "/x", body="plain", **request_fields)
         process = CredentialSet()
-        runner = make_tool(
-            *requests, secrets=secret("KEY"), tokens=TokenCache(MemoryTokens(), Threads(), process)
-        )
+        runner = make_tool(*requests, secrets=secret("KEY"), tokens=TokenCache(MemoryTokens(), process))
 
         async def outer() -> dict:
             """Call the tool and return what it returned."""

@@ -315,10 +315,10 @@ async def test_process_is_killed_with_its_parent():
 async def test_stored_listing_is_used_before_the_server_starts(tmp_path):
     """The first call starts the server and checks the tool against the current listing."""
     log, file = tmp_path / "log", tmp_path / "tools.json"
-    stored = FileManifests(tmp_path / "state")
+    stored = FileManifests(tmp_path / "state", Threads())
     async with running(command("good"), store=stored) as server:
         await server.count()
-    async with running(command("good", log), store=FileManifests(tmp_path / "state")) as server:
+    async with running(command("good", log), store=FileManifests(tmp_path / "state", Threads())) as server:
         await server.refresh()
         assert (server.state, await server.count()) == ("idle", TOOLS)
         assert not log.exists()
@@ -339,7 +339,7 @@ def listing(**descriptions):
 
 async def test_changed_tool_is_quarantined_until_approved(tmp_path, caplog):
     """It is disabled, and both definitions are available. A tool that was added is quarantined as well."""
-    file, store = tmp_path / "tools.json", FileManifests(tmp_path / "state")
+    file, store = tmp_path / "tools.json", FileManifests(tmp_path / "state", Threads())
     file.write_text(listing(echo="Echoes.", pid="Shows the process."))
     async with running(command("from-file", file), store=store) as server:
         assert await call(server, "echo", text="x") == "x"
@@ -376,7 +376,7 @@ async def test_changed_tool_is_quarantined_until_approved(tmp_path, caplog):
 
 
 async def test_added_tool_is_available_if_the_settings_allow_it(tmp_path, caplog):
-    file, store = tmp_path / "tools.json", FileManifests(tmp_path / "state")
+    file, store = tmp_path / "tools.json", FileManifests(tmp_path / "state", Threads())
     for tools in ({"echo": "Echoes."}, {"echo": "Echoes.", "pid": "Shows the process."}):
         file.write_text(listing(**tools))
         async with running(command("from-file", file, new_tools="allow"), store=store) as server:

@@ -52,7 +52,7 @@ def protected():
 
 @pytest.fixture
 def store(tmp_path):
-    return FileTokens(tmp_path / "tokens")
+    return FileTokens(tmp_path / "tokens", Threads())
 
 
 @asynccontextmanager
@@ -118,26 +118,27 @@ async def test_tokens_of_a_login_are_redacted(protected, store):
     first, second = CredentialSet(), CredentialSet()
     async with running(protected.url, store, credentials=first) as server:
         await log_in(server)
-        before = stored_tokens(store)
+        before = await stored_tokens(store)
         async with running(protected.url, store, credentials=second) as other:
             await call(other)
             protected.expire_access_tokens()
             await call(server)
             await call(other)
-    after = stored_tokens(store)
+    after = await stored_tokens(store)
     assert before["access_token"] != after["access_token"]
     names = ("access_token", "refresh_token")
     text = " ".join(tokens[name] for tokens in (before, after) for name in names)
     assert first.redact(text) == second.redact(text) == " ".join([MASK] * 4)
 
 
-def stored_tokens(store):
-    return json.loads(store.read("s"))["tokens"]
+async def stored_tokens(store):
+    return json.loads(await store.read("s"))["tokens"]
 
 
-def update_stored(store, **changes):
+async def update_stored(store, **changes):
     """Change what is stored, as another process would."""
-    store.change("s", lambda text: json.dumps(json.loads(text) | changes))
+    async with store.exclusive("s") as stored:
+        await stored.replace(json.dumps(json.loads(stored.text) | changes))
 
 
 async def test_one_login_serves_all_processes(protected, store, tmp_path):
@@ -154,7 +155,7 @@ async def test_one_login_serves_all_processes(protected, store, tmp_path):
     assert (redirect_uri.hostname, redirect_uri.path) == ("127.0.0.1", "/callback")
     with pytest.raises(ConnectionRefusedError), socket.create_connection(address):
         pass
-    async with running(protected.url, FileTokens(tmp_path / "tokens")) as server:
+    async with running(protected.url, FileTokens(tmp_path / "tokens", Threads())) as server:
         assert await call(server, "again") == "again"
     assert protected.request_counts["/authorize"] == protected.request_counts["/token"] == 1
 
@@ -177,7 +178,7 @@ async def test_missing_login_is_reported_with_the_command(protected, store):
         protected.revoke_all_tokens()
         with pytest.raises(ExecutionError, match=f"Server 's' is unavailable: {LOGIN_REQUIRED}"):
             await call(server)
-        assert (server.state, store.read("s")) == ("failed", None)
+        assert (server.state, await store.read("s")) == ("failed", None)
         await logged_in(protected, store)
         assert await server.probe() is True
     assert protected.request_counts["/register"] == 2
@@ -187,18 +188,18 @@ async def test_missing_login_is_reported_with_the_command(protected, store):
 async def test_expired_tokens_are_refreshed(protected, store, has_expiry):
     """Before the request if the expiry is known, otherwise when the server rejects them."""
     await logged_in(protected, store)
-    before = stored_tokens(store)
+    before = await stored_tokens(store)
     protected.expire_access_tokens()
     if has_expiry:
-        update_stored(store, expires_at=time.time())
+        await update_stored(store, expires_at=time.time())
     else:
-        update_stored(store, expires_at=None)
+        await update_stored(store, expires_at=None)
     protected.received_tokens.clear()
     async with running(protected.url, store) as server:
         assert await call(server) == "hi"
     assert protected.request_counts["refresh_token"] == 1
     assert (before["access_token"] in protected.received_tokens) is not has_expiry
-    assert not set(before.values()) & set(stored_tokens(store).values()) - {"Bearer", 3600, "all"}
+    assert not set(before.values()) & set((await stored_tokens(store)).values()) - {"Bearer", 3600, "all"}
 
 
 async def test_concurrent_calls_share_one_refresh(protected, store):
@@ -222,7 +223,7 @@ async def test_tokens_refreshed_by_another_process_are_used(protected, store):
 async def test_two_processes_refresh_concurrently(protected, store, tmp_path):
     """Every request needs a new token, and no refresh token is used twice."""
     await logged_in(protected, store)
-    update_stored(store, expires_at=time.time())
+    await update_stored(store, expires_at=time.time())
     protected.expires_in = 0
     command = [sys.executable, str(SCRIPT), protected.url, str(tmp_path / "tokens"), "10"]
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -243,7 +244,7 @@ async def test_refresh_completes_although_the_call_was_cancelled(protected, stor
 
     async with running(protected.url, store) as server:
         await log_in(server)
-        before = stored_tokens(store)
+        before = await stored_tokens(store)
         protected.expire_access_tokens()
         protected.responses["/token"] = slow_response
         cancelled = asyncio.create_task(call(server))
@@ -253,14 +254,14 @@ async def test_refresh_completes_although_the_call_was_cancelled(protected, stor
         proceed.set()
         assert await call(server) == "hi"
     assert (cancelled.cancelled(), protected.request_counts["refresh_token"]) == (True, 1)
-    assert stored_tokens(store)["refresh_token"] != before["refresh_token"]
+    assert (await stored_tokens(store))["refresh_token"] != before["refresh_token"]
 
 
 async def test_close_waits_for_a_refresh(protected, store):
     """A process that exits during a refresh would lose the only valid refresh token."""
     await logged_in(protected, store)
-    before = stored_tokens(store)
-    update_stored(store, expires_at=time.time())
+    before = await stored_tokens(store)
+    await update_stored(store, expires_at=time.time())
     started, proceed = threading.Event(), threading.Event()
 
     def slow_response(request):
@@ -277,7 +278,7 @@ async def test_close_waits_for_a_refresh(protected, store):
 
     protected.responses["/token"] = slow_response
     await asyncio.to_thread(asyncio.run, probe_and_close())
-    assert stored_tokens(store)["refresh_token"] != before["refresh_token"]
+    assert (await stored_tokens(store))["refresh_token"] != before["refresh_token"]
 
 
 async def test_failed_refresh_keeps_the_tokens(protected, store):
@@ -314,7 +315,7 @@ TEMPORARY_ERRORS = [
 async def test_temporary_refresh_error_keeps_the_tokens(protected, store, response):
     """Only errors about the grant or the client end a login."""
     await logged_in(protected, store)
-    before = store.read("s")
+    before = await store.read("s")
     protected.expire_access_tokens()
     protected.responses["/token"] = response
     async with running(protected.url, store) as server:
@@ -322,7 +323,7 @@ async def test_temporary_refresh_error_keeps_the_tokens(protected, store, respon
         assert f"token refresh failed: the authorization server returned HTTP status {response.status}" in (
             server.status().reason
         )
-    assert store.read("s") == before
+    assert await store.read("s") == before
 
 
 @pytest.mark.parametrize("code", ["invalid_grant", "invalid_client", "unauthorized_client"])
@@ -335,17 +336,17 @@ async def test_permanent_refresh_error_deletes_the_tokens(protected, store, code
     async with running(protected.url, store) as server:
         assert await server.probe() is False
         assert server.status().reason == LOGIN_REQUIRED
-    assert store.read("s") is None
+    assert await store.read("s") is None
 
 
 async def test_token_is_used_until_it_expires(protected, store):
     """If an early refresh fails, the token is still used. After expiry the failure is reported."""
     await logged_in(protected, store)
     protected.responses["/token"] = StubResponse("later", 503)
-    update_stored(store, expires_at=time.time() + 29)
+    await update_stored(store, expires_at=time.time() + 29)
     async with running(protected.url, store) as server:
         assert await call(server) == "hi"
-    update_stored(store, expires_at=time.time())
+    await update_stored(store, expires_at=time.time())
     async with running(protected.url, store) as server:
         assert await server.probe() is False
         assert "HTTP status 503" in server.status().reason
@@ -354,20 +355,20 @@ async def test_token_is_used_until_it_expires(protected, store):
 async def test_rejected_token_without_refresh_token_requires_login(protected, store):
     """The token stays stored: the rejection may be temporary."""
     await logged_in(protected, store)
-    tokens = {name: value for name, value in stored_tokens(store).items() if name != "refresh_token"}
-    update_stored(store, tokens=tokens, expires_at=time.time())
+    tokens = {name: value for name, value in (await stored_tokens(store)).items() if name != "refresh_token"}
+    await update_stored(store, tokens=tokens, expires_at=time.time())
     async with running(protected.url, store) as server:
         assert await call(server) == "hi"
         protected.expire_access_tokens()
         with pytest.raises(ExecutionError, match=LOGIN_REQUIRED):
             await call(server)
-    assert stored_tokens(store) == tokens
+    assert await stored_tokens(store) == tokens
 
 
 async def test_new_login_replaces_the_old_one_at_once(protected, store):
     async with running(protected.url, store) as server:
         await log_in(server)
-        before = stored_tokens(store)["access_token"]
+        before = (await stored_tokens(store))["access_token"]
         await log_in(server)
         protected.received_tokens.clear()
         assert await call(server) == "hi"
@@ -382,7 +383,8 @@ async def test_tokens_are_bound_to_a_url(protected, store):
             assert await server.probe() is False
             assert server.status().reason == LOGIN_REQUIRED
         assert not any(other.received_tokens)
-    store.change("s", lambda text: "{}")
+    async with store.exclusive("s") as stored:
+        await stored.replace("{}")
     async with running(protected.url, store) as server:
         assert await server.probe() is False
         assert server.status().reason == LOGIN_REQUIRED
@@ -439,13 +441,13 @@ async def test_configured_authorization_header_disables_login(protected, store):
 async def test_failed_authorization_keeps_the_old_tokens(protected, store, overrides, expected):
     """The error is one short sentence without secrets, and the browser shows the failure."""
     await logged_in(protected, store)
-    before = store.read("s")
+    before = await store.read("s")
     protected.callback_overrides = overrides
     browser = Browser()
     async with running(protected.url, store) as server:
         text = await login_error(server, browser)
     assert text.startswith("Login to server 's' failed: ")
-    assert (expected in text, len(text) < 400, store.read("s")) == (True, True, before)
+    assert (expected in text, len(text) < 400, await store.read("s")) == (True, True, before)
     assert all(secret not in text for secret in protected.secrets)
     await until(lambda: browser.pages)
     has_code = set(overrides) <= {"iss"} or overrides.get("code") == "made-up"
@@ -509,7 +511,7 @@ async def test_invalid_oauth_responses_fail_the_login(protected, responses, meta
         async with running(protected.url, store) as server:
             text = await login_error(server)
     assert expected in text
-    assert store.read("s") is None
+    assert await store.read("s") is None
     assert "s3cr3t" not in text + caplog.text
 
 
@@ -591,7 +593,7 @@ async def test_refresh_times_out(protected, store, monkeypatch):
         assert await server.probe() is False
         assert "token refresh timed out after 0.1 s" in server.status().reason
     proceed.set()
-    assert stored_tokens(store)["access_token"]
+    assert (await stored_tokens(store))["access_token"]
 
 
 async def test_login_works_if_the_browser_cannot_be_opened(protected):
@@ -684,16 +686,17 @@ class FailingStore(MemoryTokens):
 
     problem = None
 
-    def read(self, server):
+    async def read(self, server):
         if self.problem == "read":
             raise PermissionError(13, "Permission denied")
-        return super().read(server)
+        return await super().read(server)
 
-    def change(self, server, change):
-        if self.problem == "write":
-            change(super().read(server))
-            raise OSError(28, "No space left on device")
-        return super().change(server, change)
+    @asynccontextmanager
+    async def exclusive(self, server):
+        async with super().exclusive(server) as stored:
+            yield stored
+            if self.problem == "write":
+                raise OSError(28, "No space left on device")
 
 
 async def test_store_errors(protected, caplog):
@@ -722,7 +725,7 @@ async def test_logs_errors_and_reprs_contain_no_secrets(protected, store, caplog
             await log_in(server)
             protected.expire_access_tokens()
             await call(server)
-            tokens = StoredTokens.read(store.read("s"), protected.url)
+            tokens = StoredTokens.read(await store.read("s"), protected.url)
             texts += [
                 repr(tokens),
                 str(tokens),

@@ -37,12 +37,12 @@ def y(fail: bool = False) -> str:
 PACKS = {"x": [y]}
 
 
-def usage_with_calls(**ages: list[float]) -> MemoryUsage:
+async def usage_with_calls(**ages: list[float]) -> MemoryUsage:
     """Return a store with calls of `pack__tool` that happened the given seconds ago."""
     usage, now = MemoryUsage(), time.time()
     for name, tool_ages in ages.items():
         tool = name.replace("__", ".")
-        usage.add([CallEvent(tool=tool, at=now - age, ok=True) for age in tool_ages])
+        await usage.add([CallEvent(tool=tool, at=now - age, ok=True) for age in tool_ages])
     return usage
 
 
@@ -244,7 +244,7 @@ async def test_stats_count_calls_per_tool():
 )
 async def test_period_covers_the_last_day_week_or_month(ages, expected):
     """The periods are 24 hours, 7 days and 30 days, for one tool and in total."""
-    async with memory_runtime(PACKS, usage=usage_with_calls(x__y=ages)) as ot:
+    async with memory_runtime(PACKS, usage=await usage_with_calls(x__y=ages)) as ot:
         shown = [await stats(ot, period=period, tool="x.y") for period in ("day", "week", "month", "all")]
         assert [found["total_calls"] for found in shown] == expected
         assert [found["tools"]["x.y"]["calls"] for found in shown] == expected
@@ -254,7 +254,7 @@ async def test_period_covers_the_last_day_week_or_month(ages, expected):
 
 @pytest.mark.spec("OT-42")
 async def test_stats_of_one_tool_exclude_tools_with_similar_names():
-    usage = usage_with_calls(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
+    usage = await usage_with_calls(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
     async with memory_runtime(PACKS, usage=usage) as ot:
         shown = await stats(ot, tool="brave.search")
         whole = await stats(ot, period="all")
@@ -269,7 +269,9 @@ async def test_report_is_written_to_the_requested_file(output, tmp_path):
     """The result contains the statistics and the path of the page."""
     (tmp_path / "sub").mkdir()
     path = output.format(cwd=tmp_path)
-    async with memory_runtime(PACKS, usage=usage_with_calls(brave__search=[1], x__y=[1]), cwd=tmp_path) as ot:
+    async with memory_runtime(
+        PACKS, usage=await usage_with_calls(brave__search=[1], x__y=[1]), cwd=tmp_path
+    ) as ot:
         shown = await stats(ot, output=path)
         plain = await stats(ot)
     assert set(shown) >= FIELDS
@@ -289,7 +291,7 @@ async def test_tool_names_are_escaped_in_the_report(name, tmp_path):
     pages: dict[str, list[ParsedPage]] = {}
     for tool in ("x.y", name):
         usage = MemoryUsage()
-        usage.add([CallEvent(tool=tool, at=time.time(), ok=True)])
+        await usage.add([CallEvent(tool=tool, at=time.time(), ok=True)])
         async with memory_runtime(usage=usage, cwd=tmp_path) as ot:
             for args in ({}, {"tool": tool}):
                 await stats(ot, output="stats.html", **args)
@@ -304,7 +306,7 @@ async def test_tool_names_are_escaped_in_the_report(name, tmp_path):
 
 @pytest.mark.spec("OT-43")
 async def test_report_has_no_external_references(tmp_path):
-    async with memory_runtime(usage=usage_with_calls(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
+    async with memory_runtime(usage=await usage_with_calls(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
         await stats(ot, output="stats.html")
     text = (tmp_path / "stats.html").read_text(encoding="utf-8")
     assert "x.y" in text
@@ -364,7 +366,7 @@ async def test_report_is_not_written_to_a_forbidden_path(output, tmp_path):
     (work / "dangling.html").symlink_to(tmp_path / "new.html")
     (work / "away").symlink_to(tmp_path)
     before, path = snapshot(tmp_path), output.format(outside=tmp_path)
-    async with memory_runtime(PACKS, usage=usage_with_calls(x__y=[1]), cwd=work) as ot:
+    async with memory_runtime(PACKS, usage=await usage_with_calls(x__y=[1]), cwd=work) as ot:
         result = await ot.call("ot.stats", output=path)
         in_code = await ot.run(f"ot.stats(output={path!r})")
     start = f"Error: Cannot write to '{path}': "

@@ -13,20 +13,22 @@ from uuid_utils.compat import uuid7
 
 from onetool.domain.bundles.bundle import Bundle, BundleFilter, rfc3339
 from onetool.storage.files.bundles.store import FileBundles
+from onetool.threads import Threads
 from support.processes import wait_until
 
 HANG_S = 600.0
 WRITER = """
-import random, sys, time
+import asyncio, random, sys, time
 from pathlib import Path
 from uuid_utils.compat import uuid7
 from onetool.domain.bundles.bundle import AlreadyExists, ToolVersion, rfc3339
 from onetool.storage.files.bundles.store import FileBundles
+from onetool.threads import Threads
 
 folder, finish, keys, bundles = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
-store, rng = FileBundles(folder), random.Random()
+store, rng = FileBundles(folder, Threads()), random.Random()
 
-def add(number):
+async def add(number):
     at = rfc3339(time.time())
     tool = ToolVersion(
         id=str(uuid7()), bundle_id=bundles[number % len(bundles)], slug=f"tool-{number}", version="v1",
@@ -34,26 +36,29 @@ def add(number):
         created_at=at, modified_at=at,
     )
     try:
-        store.add_tool(tool, lambda bundle: None)
+        await store.add_tool(tool, lambda bundle: None)
         outcome = f"won {tool.bundle_id} {tool.slug} {tool.id}"
     except AlreadyExists:
         outcome = "taken"
     sys.stdout.write(outcome + "\\n")
     sys.stdout.flush()
 
-while not finish.exists():
-    add(rng.randrange(keys))
-for number in rng.sample(range(keys), keys):
-    add(number)
-print("done", flush=True)
+async def main():
+    while not finish.exists():
+        await add(rng.randrange(keys))
+    for number in rng.sample(range(keys), keys):
+        await add(number)
+    print("done", flush=True)
+
+asyncio.run(main())
 """
 
 
 @pytest.mark.stress
-def test_each_version_has_one_winner(tmp_path, size):
+async def test_each_version_has_one_winner(tmp_path, size):
     """Each key has exactly one tool, and every reported win is stored."""
     folder, finish, keys = tmp_path / "bundles", tmp_path / "finish", size(300, 2000)
-    bundles = [_bundle(FileBundles(folder)) for _ in range(5)]
+    bundles = [await _bundle(FileBundles(folder, Threads())) for _ in range(5)]
     outputs = [tmp_path / f"writer-{index}" for index in range(size(4, 8))]
     arguments = [str(folder), str(finish), str(keys), *bundles]
     writers = [_start(output, arguments) for output in outputs]
@@ -68,12 +73,12 @@ def test_each_version_has_one_winner(tmp_path, size):
     lines = [line.split() for output in outputs for line in output.read_text().splitlines()]
     won = [(line[1], line[2], line[3]) for line in lines if line[0] == "won" and len(line) == 4]
     assert max(Counter(win[:2] for win in won).values()) == 1
-    _check_files(folder, won, keys)
+    await _check_files(folder, won, keys)
 
 
-def _bundle(store: FileBundles) -> str:
+async def _bundle(store: FileBundles) -> str:
     bundle = Bundle(id=str(uuid7()), slug="contended", created_at=rfc3339(1), modified_at=rfc3339(1))
-    return store.change_bundle(bundle.id, lambda _: bundle).id
+    return (await store.change_bundle(bundle.id, lambda _: bundle)).id
 
 
 def _start(output: Path, arguments: list[str]) -> "subprocess.Popen[bytes]":
@@ -98,16 +103,16 @@ def _wait_for_lines(output: Path, more: int) -> None:
     assert wait_until(lambda: output.read_bytes().count(b"\n") >= enough, HANG_S), "the writers hang"
 
 
-def _check_files(folder: Path, won: list[tuple[str, str, str]], keys: int) -> None:
+async def _check_files(folder: Path, won: list[tuple[str, str, str]], keys: int) -> None:
     files = [file for file in folder.glob("*-*/*.json") if file.name != "bundle.json"]
     stored = [json.loads(file.read_bytes()) for file in files]
     ids = {(tool["bundleID"], tool["slug"]): tool["id"] for tool in stored}
     assert len(ids) == len(stored) == keys
     assert {(bundle, slug): ids[bundle, slug] for bundle, slug, _ in won} == {(b, s): i for b, s, i in won}
-    fresh = FileBundles(folder)
+    fresh = FileBundles(folder, Threads())
     listed, cursor = [], None
     while True:
-        page = fresh.tools(BundleFilter(include_disabled=True), cursor, 200)
+        page = await fresh.tools(BundleFilter(include_disabled=True), cursor, 200)
         listed += [item.tool.to_json() | {"schemaVersion": 1} for item in page.items]
         cursor = page.next
         if cursor is None:

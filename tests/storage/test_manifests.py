@@ -1,51 +1,48 @@
 """Contract suite of the manifest stores."""
 
-from threading import Thread
+import asyncio
 
 import pytest
 
 from onetool.domain.servers.manifest import ServerTool, merge
 from onetool.storage.files.manifests import FileManifests
 from onetool.storage.memory.manifests import MemoryManifests
+from onetool.threads import Threads
 
 TOOL = ServerTool(name="a", input_schema={})
 
 
 @pytest.fixture(params=["memory", "files"])
 def manifests(request, tmp_path):
-    return MemoryManifests() if request.param == "memory" else FileManifests(tmp_path / "servers")
+    return MemoryManifests() if request.param == "memory" else FileManifests(tmp_path / "servers", Threads())
 
 
-def test_manifest_is_stored_per_server_and_changes_the_generation(manifests):
+async def test_manifest_is_stored_per_server_and_changes_the_generation(manifests):
     before = manifests.generation("s")
-    assert manifests.read("s") is None
-    stored = manifests.change("s", lambda manifest: merge(manifest, [TOOL], 1.0))
-    assert manifests.read("s") == stored == merge(None, [TOOL], 1.0)
-    assert manifests.read("other") is None
+    assert await manifests.read("s") is None
+    stored = await manifests.change("s", lambda manifest: merge(manifest, [TOOL], 1.0))
+    assert await manifests.read("s") == stored == merge(None, [TOOL], 1.0)
+    assert await manifests.read("other") is None
     assert manifests.generation("s") != before
 
 
-def test_concurrent_changes_are_serialized(manifests):
+async def test_concurrent_changes_are_serialized(manifests):
     """Each change receives the result of the one before it."""
 
-    def add(number):
+    async def add(number):
         added = ServerTool(name=f"t{number}", input_schema={})
-        manifests.change(
+        await manifests.change(
             "s", lambda manifest: merge(manifest, [*(manifest.tools if manifest else ()), added], 1.0)
         )
 
-    writers = [Thread(target=add, args=(number,)) for number in range(8)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert len(manifests.read("s").tools) == 8
+    await asyncio.gather(*(add(number) for number in range(8)))
+    assert len((await manifests.read("s")).tools) == 8
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"tools": 1}', '{"previous": [1]}', "\x00"])
-def test_corrupt_file_is_moved(tmp_path, content):
+async def test_corrupt_file_is_moved(tmp_path, content):
     """The server counts as unknown, and the file remains for inspection."""
     (tmp_path / "s.json").write_text(content)
-    store = FileManifests(tmp_path)
-    assert store.read("s") is None
+    store = FileManifests(tmp_path, Threads())
+    assert await store.read("s") is None
     assert len(list(tmp_path.glob("s.json.corrupt-*"))) == 1

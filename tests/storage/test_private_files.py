@@ -13,6 +13,7 @@ from onetool.files.atomic import make_private_dir, write_atomic, write_new
 from onetool.storage.files.manifests import FileManifests
 from onetool.storage.files.toggles import FileToggles
 from onetool.storage.files.tokens import FileTokens
+from onetool.threads import Threads
 from support.cli_process import TIMEOUT_S
 
 pytestmark = pytest.mark.linux
@@ -63,12 +64,13 @@ def test_every_file_and_directory_is_private(tmp_path):
     assert public_paths(home) == {}
 
 
-def test_stores_of_servers_and_toggles_are_private(tmp_path):
+async def test_stores_of_servers_and_toggles_are_private(tmp_path):
     before = os.umask(0)
     try:
-        FileManifests(tmp_path / "a" / "servers").change("gh", lambda _: EMPTY)
-        FileTokens(tmp_path / "b" / "logins").change("gh", lambda _: "{}")
-        FileToggles(tmp_path / "c" / "bundles" / "toggles.json").set("id", False)
+        await FileManifests(tmp_path / "a" / "servers", Threads()).change("gh", lambda _: EMPTY)
+        async with FileTokens(tmp_path / "b" / "logins", Threads()).exclusive("gh") as stored:
+            await stored.replace("{}")
+        await FileToggles(tmp_path / "c" / "bundles" / "toggles.json", Threads()).set("id", False)
         write_atomic(tmp_path / "d" / "e" / "f", b"")
         write_new(tmp_path / "g" / "h" / "i", b"")
         make_private_dir(tmp_path / "j" / "k")

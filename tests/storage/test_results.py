@@ -8,6 +8,7 @@ import pytest
 
 from onetool.storage.files.results import METADATA_RETENTION_S, SWEEP_INTERVAL_S, SWEEP_SIZE, FileResults
 from onetool.storage.memory.results import MemoryResults
+from onetool.threads import Threads
 from support.file_access import counted_access
 
 
@@ -26,104 +27,109 @@ def clock() -> Clock:
 
 @pytest.fixture(params=["memory", "files"])
 def store(request, tmp_path, clock):
-    return MemoryResults(10, clock) if request.param == "memory" else FileResults(tmp_path, 10, clock)
+    return (
+        MemoryResults(10, clock) if request.param == "memory" else FileResults(tmp_path, 10, Threads(), clock)
+    )
 
 
 @pytest.mark.parametrize("text", ["", "one", "a\nb\n", "a\r\nb", "\f\u2028 漢 \ud800", "x" * 100_000])
-def test_text_is_returned_unchanged(store, text):
-    stored = store.put(text, "demo.tool")
-    assert store.text(stored.handle) == text
-    assert store.find(stored.handle) == stored
+async def test_text_is_returned_unchanged(store, text):
+    stored = await store.put(text, "demo.tool")
+    assert await store.text(stored.handle) == text
+    assert await store.find(stored.handle) == stored
     assert stored.size_bytes == len(text.encode("utf-8", "surrogatepass"))
     assert (stored.tool, stored.expires_at - stored.created_at) == ("demo.tool", 10)
 
 
-def test_expired_is_not_unknown(store, clock):
+async def test_expired_is_not_unknown(store, clock):
     """An expired handle is still found, without its text."""
-    stored = store.put("text", "demo.tool")
+    stored = await store.put("text", "demo.tool")
     clock.time += 11
-    assert store.text(stored.handle) is None
-    assert store.find(stored.handle) == stored
-    assert store.find("000000000000") is None
-    assert store.text("000000000000") is None
+    assert await store.text(stored.handle) is None
+    assert await store.find(stored.handle) == stored
+    assert await store.find("000000000000") is None
+    assert await store.text("000000000000") is None
 
 
-def test_same_text_gets_two_handles(store):
-    assert store.put("x", "a.b").handle != store.put("x", "a.b").handle
+async def test_same_text_gets_two_handles(store):
+    assert (await store.put("x", "a.b")).handle != (await store.put("x", "a.b")).handle
 
 
 @pytest.mark.parametrize("handle", ["../../etc/passwd", "", "a/b", "x" * 500, "..", "ABCDEF123456", "\0"])
-def test_a_handle_is_not_a_path(tmp_path, handle):
+async def test_a_handle_is_not_a_path(tmp_path, handle):
     """An invalid handle is unknown, and no file is opened."""
-    store = FileResults(tmp_path, 3600)
-    assert store.find(handle) is None
-    assert store.text(handle) is None
+    store = FileResults(tmp_path, 3600, Threads())
+    assert await store.find(handle) is None
+    assert await store.text(handle) is None
 
 
-def test_expired_texts_are_swept(tmp_path, clock):
+async def test_expired_texts_are_swept(tmp_path, clock):
     """The next sweep deletes the text, a sweep a week later the metadata. Other files stay."""
-    store = FileResults(tmp_path, 10, clock)
+    store = FileResults(tmp_path, 10, Threads(), clock)
     (tmp_path / "notes.json").write_text("{}")
-    first = store.put("old", "a.b")
+    first = await store.put("old", "a.b")
     clock.time += SWEEP_INTERVAL_S + 11
-    second = store.put("new", "a.b")
+    second = await store.put("new", "a.b")
     assert not (tmp_path / f"{first.handle}.txt").exists()
-    assert store.find(first.handle)
+    assert await store.find(first.handle)
     clock.time += METADATA_RETENTION_S + SWEEP_INTERVAL_S + 11
-    store.put("newer", "a.b")
-    assert store.find(first.handle) is None
-    assert store.text(second.handle) is None
+    await store.put("newer", "a.b")
+    assert await store.find(first.handle) is None
+    assert await store.text(second.handle) is None
     assert (tmp_path / "notes.json").exists()
 
 
-def test_expired_results_are_swept_in_pieces(tmp_path, clock):
+async def test_expired_results_are_swept_in_pieces(tmp_path, clock):
     """Storing one result never waits for thousands of others. In the end all of them are deleted."""
-    store, count = FileResults(tmp_path, 10, clock), 20 * SWEEP_SIZE
+    store, count = FileResults(tmp_path, 10, Threads(), clock), 20 * SWEEP_SIZE
     for _ in range(count):
-        store.put("old", "a.b")
+        await store.put("old", "a.b")
     clock.time += SWEEP_INTERVAL_S + METADATA_RETENTION_S + 11
     opened = []
     for _ in range(20):
         with counted_access(tmp_path) as access:
-            store.put("new", "a.b")
+            await store.put("new", "a.b")
         opened.append(access["open"])
     own_files = 2 * 2  # text and metadata, and the directory after each
     assert max(opened) <= SWEEP_SIZE + own_files
     assert len(list(tmp_path.iterdir())) == 2 * 20
 
 
-def test_processes_that_store_one_result_sweep_too(tmp_path, clock):
+async def test_processes_that_store_one_result_sweep_too(tmp_path, clock):
     """Each one starts with other results, so that all of them are deleted sooner or later."""
     for _ in range(4 * SWEEP_SIZE):
-        FileResults(tmp_path, 10, clock).put("old", "a.b")
+        await FileResults(tmp_path, 10, Threads(), clock).put("old", "a.b")
     clock.time += SWEEP_INTERVAL_S + 11
     for _ in range(100):
         if sum(file.stat().st_size == len("old") for file in tmp_path.glob("*.txt")) == 0:
             break
-        FileResults(tmp_path, 10, clock).put("newer", "a.b")
+        await FileResults(tmp_path, 10, Threads(), clock).put("newer", "a.b")
     assert [file.read_text() for file in tmp_path.glob("*.txt") if file.read_text() == "old"] == []
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"handle": 1}', "null"])
-def test_corrupt_metadata_is_an_unknown_handle(tmp_path, content):
+async def test_corrupt_metadata_is_an_unknown_handle(tmp_path, content):
     """Other handles are not affected."""
-    store = FileResults(tmp_path, 3600)
-    corrupt, intact = store.put("x", "a.b"), store.put("y", "a.b")
+    store = FileResults(tmp_path, 3600, Threads())
+    corrupt, intact = await store.put("x", "a.b"), await store.put("y", "a.b")
     (tmp_path / f"{corrupt.handle}.json").write_text(content)
-    assert store.find(corrupt.handle) is None
-    assert store.text(intact.handle) == "y"
+    assert await store.find(corrupt.handle) is None
+    assert await store.text(intact.handle) == "y"
     (tmp_path / f"{intact.handle}.txt").unlink()
-    assert store.text(intact.handle) is None
+    assert await store.text(intact.handle) is None
 
 
-def test_several_processes_store_results_concurrently(tmp_path):
+async def test_several_processes_store_results_concurrently(tmp_path):
     code = """
-import sys
+import asyncio, sys
 from pathlib import Path
 from onetool.storage.files.results import FileResults
-store = FileResults(Path(sys.argv[1]), 3600)
-for number in range(25):
-    print(store.put(f"{sys.argv[2]} {number}\\n" * 100, "a.b").handle)
+from onetool.threads import Threads
+store = FileResults(Path(sys.argv[1]), 3600, Threads())
+async def main():
+    for number in range(25):
+        print((await store.put(f"{sys.argv[2]} {number}\\n" * 100, "a.b")).handle)
+asyncio.run(main())
 """
     children = [
         subprocess.Popen(
@@ -132,7 +138,8 @@ for number in range(25):
         for n in range(4)
     ]
     handles = [handle for child in children for handle in child.communicate(timeout=60)[0].split()]
-    store = FileResults(tmp_path, 3600)
+    store = FileResults(tmp_path, 3600, Threads())
     assert len(handles) == 100
-    assert all(len((store.text(handle) or "").splitlines()) == 100 for handle in handles)
+    texts = [await store.text(handle) for handle in handles]
+    assert [len(text.splitlines()) for text in texts] == [100] * 100
     assert all(json.loads(file.read_text()) for file in tmp_path.glob("*.json"))

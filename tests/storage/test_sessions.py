@@ -16,12 +16,13 @@ from onetool.domain.chat.transcript import (
 )
 from onetool.storage.files.sessions import INDEX, FileSessions
 from onetool.storage.memory.sessions import MemorySessions
+from onetool.threads import Threads
 from support.file_access import counted_access
 
 
 @pytest.fixture(params=["memory", "files"])
 def store(request, tmp_path):
-    return MemorySessions() if request.param == "memory" else FileSessions(tmp_path / "sessions")
+    return MemorySessions() if request.param == "memory" else FileSessions(tmp_path / "sessions", Threads())
 
 
 def user(text, ask="a"):
@@ -34,11 +35,11 @@ def test_invalid_allow_list_allows_nothing(broken):
     assert replay([{"type": "allowed", **broken}]).allowed == frozenset()
 
 
-def test_records_are_returned_in_order(store):
-    store.append("s", [user("one"), user("two")])
-    store.append("s", [user("three")])
-    assert [record["text"] for record in store.read("s")] == ["one", "two", "three"]
-    assert store.read("other") == []
+async def test_records_are_returned_in_order(store):
+    await store.append("s", [user("one"), user("two")])
+    await store.append("s", [user("three")])
+    assert [record["text"] for record in await store.read("s")] == ["one", "two", "three"]
+    assert await store.read("other") == []
 
 
 def wait_for_later_file_time(folder):
@@ -50,129 +51,129 @@ def wait_for_later_file_time(folder):
         probe.write_bytes(b"x")
 
 
-def test_sessions_are_listed_most_recently_changed_first(store, tmp_path):
+async def test_sessions_are_listed_most_recently_changed_first(store, tmp_path):
     """In pages, each with its first question as the title."""
     for name in ("three", "one", "two"):
-        store.append(name, [user(f"What is {name}?\nReally?")])
+        await store.append(name, [user(f"What is {name}?\nReally?")])
         wait_for_later_file_time(tmp_path)
-    store.append("three", [user("And?")])
-    first = store.page(None, 2)
-    second = store.page(first.next, 2)
+    await store.append("three", [user("And?")])
+    first = await store.page(None, 2)
+    second = await store.page(first.next, 2)
     assert [summary.id for summary in (*first.items, *second.items)] == ["three", "two", "one"]
     assert first.items[0].title == "What is three?"
     assert first.items[0].messages == 2
     assert second.next is None
-    assert store.page(None, 3).next is None
+    assert (await store.page(None, 3)).next is None
 
 
-def test_sessions_are_deleted_and_reaped(store):
-    store.append("a", [user("x")])
-    assert store.delete("a")
-    assert not store.delete("a")
-    store.append("b", [user("x")])
-    assert store.reap(time.time() - 60) == 0
-    assert store.reap(time.time() + 60) == 1
-    assert store.page(None, 10).items == []
+async def test_sessions_are_deleted_and_reaped(store):
+    await store.append("a", [user("x")])
+    assert await store.delete("a")
+    assert not await store.delete("a")
+    await store.append("b", [user("x")])
+    assert await store.reap(time.time() - 60) == 0
+    assert await store.reap(time.time() + 60) == 1
+    assert (await store.page(None, 10)).items == []
 
 
-def names(store, limit=100) -> list[str]:
-    return [summary.id for summary in store.page(None, limit).items]
+async def names(store, limit=100) -> list[str]:
+    return [summary.id for summary in (await store.page(None, limit)).items]
 
 
 @pytest.mark.parametrize("cursor", ["nonsense", "x|y", "1|2|3"])
-def test_invalid_cursor_is_a_value_error(store, cursor):
-    store.append("s", [user("one")])
+async def test_invalid_cursor_is_a_value_error(store, cursor):
+    await store.append("s", [user("one")])
     with pytest.raises(ValueError, match=r"."):
-        store.page(cursor, 10)
+        await store.page(cursor, 10)
 
 
-def test_page_of_many_sessions_reads_only_changed_files(tmp_path, size):
+async def test_page_of_many_sessions_reads_only_changed_files(tmp_path, size):
     """The first listing indexes the directory. Later ones do not list it, and read what changed."""
     folder, count = tmp_path / "sessions", size(500, 10_000)
-    store = FileSessions(folder)
+    store = FileSessions(folder, Threads())
     folder.mkdir()
     for number in range(count):
         (folder / f"s{number}.jsonl").write_bytes(to_line(user(f"Question {number}")))
         os.utime(folder / f"s{number}.jsonl", (number, number))
-    assert names(store, 25) == [f"s{number}" for number in range(count - 1, count - 26, -1)]
-    store.append("s3", [user("again")])
+    assert await names(store, 25) == [f"s{number}" for number in range(count - 1, count - 26, -1)]
+    await store.append("s3", [user("again")])
     wait_for_later_file_time(tmp_path)
-    store.append("new", [user("first")])
-    assert store.delete("s4")
-    for reader in (store, FileSessions(folder)):
+    await store.append("new", [user("first")])
+    assert await store.delete("s4")
+    for reader in (store, FileSessions(folder, Threads())):
         with counted_access(folder) as access:
-            page = reader.page(None, 25)
+            page = await reader.page(None, 25)
         changed = 2 if reader is store else 0
         assert (access["list"], access["open"]) == (0, changed)
         assert [summary.id for summary in page.items[:3]] == ["new", "s3", f"s{count - 1}"]
         assert [summary.messages for summary in page.items[:3]] == [1, 2, 1]
     with counted_access(folder) as access:
-        second = store.page(page.next, 25)
+        second = await store.page(page.next, 25)
     assert (access["list"], access["open"]) == (0, 23)  # two were read for the first page
     assert second.items[0].id == f"s{count - 24}"
     assert second.items[0].title == f"Question {count - 24}"
 
 
-def test_files_that_were_copied_edited_or_removed_by_hand_are_listed(tmp_path):
-    store = FileSessions(tmp_path)
+async def test_files_that_were_copied_edited_or_removed_by_hand_are_listed(tmp_path):
+    store = FileSessions(tmp_path, Threads())
     for name in ("one", "two", "three"):
-        store.append(name, [user(name)])
-    assert sorted(names(store)) == ["one", "three", "two"]
+        await store.append(name, [user(name)])
+    assert sorted(await names(store)) == ["one", "three", "two"]
     (tmp_path / "copy.jsonl").write_bytes((tmp_path / "one.jsonl").read_bytes())
     (tmp_path / "two.jsonl").unlink()
     (tmp_path / "three.jsonl").write_bytes(to_line(user("edited")))
-    listed = {summary.id: summary.title for summary in store.page(None, 10).items}
+    listed = {summary.id: summary.title for summary in (await store.page(None, 10)).items}
     assert listed == {"copy": "one", "one": "one", "three": "edited"}
 
 
 @pytest.mark.parametrize("content", [None, b"this is not a database, only text that is long enough" * 50])
-def test_lost_or_corrupt_index_is_rebuilt(tmp_path, content):
-    store = FileSessions(tmp_path)
-    store.append("s", [user("one")])
-    assert names(store) == ["s"]
+async def test_lost_or_corrupt_index_is_rebuilt(tmp_path, content):
+    store = FileSessions(tmp_path, Threads())
+    await store.append("s", [user("one")])
+    assert await names(store) == ["s"]
     for file in (tmp_path / ".index").iterdir():
         file.unlink()
     if content:
         (tmp_path / INDEX).write_bytes(content)
-    assert names(store) == ["s"]
-    store.append("t", [user("two")])
-    assert sorted(names(FileSessions(tmp_path))) == ["s", "t"]
+    assert await names(store) == ["s"]
+    await store.append("t", [user("two")])
+    assert sorted(await names(FileSessions(tmp_path, Threads()))) == ["s", "t"]
 
 
-def test_session_is_stored_if_the_index_cannot_be_written(tmp_path, caplog):
-    store = FileSessions(tmp_path)
+async def test_session_is_stored_if_the_index_cannot_be_written(tmp_path, caplog):
+    store = FileSessions(tmp_path, Threads())
     (tmp_path / ".index").write_text("a file where the directory should be")
-    store.append("s", [user("one")])
-    assert [record["text"] for record in store.read("s")] == ["one"]
+    await store.append("s", [user("one")])
+    assert [record["text"] for record in await store.read("s")] == ["one"]
     assert "cannot update the index of sessions" in caplog.text
     (tmp_path / ".index").unlink()
-    assert names(store) == ["s"]
+    assert await names(store) == ["s"]
 
 
 @pytest.mark.parametrize("name", ["", "../x", "a/b", ".hidden", "a" * 101, "x\n", "a b"])
-def test_name_that_could_be_a_path_is_rejected(store, name):
+async def test_name_that_could_be_a_path_is_rejected(store, name):
     """No session is written outside its directory."""
     with pytest.raises(InvalidSession):
-        store.append(name, [user("x")])
+        await store.append(name, [user("x")])
     with pytest.raises(InvalidSession):
-        store.read(name)
+        await store.read(name)
 
 
-def test_incomplete_and_invalid_lines_are_skipped(tmp_path, caplog):
+async def test_incomplete_and_invalid_lines_are_skipped(tmp_path, caplog):
     """A crash while writing a line loses only that line."""
-    store = FileSessions(tmp_path)
-    store.append("s", [user("one")])
+    store = FileSessions(tmp_path, Threads())
+    await store.append("s", [user("one")])
     with (tmp_path / "s.jsonl").open("ab") as file:
         file.write(b'nonsense\n[1]\n{"type": "mess')
-    assert [record["text"] for record in store.read("s")] == ["one"]
-    store.append("s", [user("two")])
-    assert [record["text"] for record in store.read("s")] == ["one", "two"]
+    assert [record["text"] for record in await store.read("s")] == ["one"]
+    await store.append("s", [user("two")])
+    assert [record["text"] for record in await store.read("s")] == ["one", "two"]
     assert "skipped invalid session record" in caplog.text
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no mode bits")
-def test_session_file_is_readable_only_by_its_owner(tmp_path):
-    FileSessions(tmp_path / "sessions").append("s", [user("x")])
+async def test_session_file_is_readable_only_by_its_owner(tmp_path):
+    await FileSessions(tmp_path / "sessions", Threads()).append("s", [user("x")])
     assert (tmp_path / "sessions" / "s.jsonl").stat().st_mode & 0o077 == 0
 
 

@@ -42,7 +42,7 @@ async def open_runtime(
     file = RotatingFile(paths.log_file, log.max_bytes) if log.file and not in_memory else None
     level, credentials = log_level or log.level, CredentialSet()
     with open_logs(stderr=level, file=file, credentials=credentials, owns_process=owns_process):
-        stores = memory_stores(configuration) if in_memory else file_stores(configuration)
+        stores = memory_stores(configuration) if in_memory else file_stores(configuration, threads)
         stores = replace(stores, usage=usage or stores.usage)
         builder = StateBuilder(configuration, stores, threads, credentials, sources=sources, servers=servers)
         runtime = Runtime(
@@ -60,4 +60,5 @@ async def open_runtime(
             yield runtime
         finally:
             await builder.close()
+            await stores.aclose()
             threads.close()

@@ -62,7 +62,7 @@ class StateBuilder:
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
         self._rate_limiter = MemoryRateLimiter()
         self._connections = Connections(stores, threads, credentials)
-        self._http_tokens = TokenCache(stores.http_tokens, threads, credentials)
+        self._http_tokens = TokenCache(stores.http_tokens, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
         execution = configuration.settings.execution
@@ -84,7 +84,7 @@ class StateBuilder:
         self.recorder.statistics_enabled = settings.stats.enabled
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
         make_runner = http_runner(configuration, plan.http, self._http_tokens)
-        stored = BundleToolSource(self._stores.bundles, make_runner, self._threads)
+        stored = BundleToolSource(self._stores.bundles, make_runner)
         servers = [*self._servers, *plan.servers.values()]
         unstored = await self._unstored_sources(configuration, servers)
         catalog = Catalog([*unstored, stored], settings.aliases)
@@ -149,7 +149,7 @@ class StateBuilder:
             has_function=has_function,
             find_names=search.find_names,
         )
-        virtual = VirtualBundles(packs, stores.toggles, self._threads)
+        virtual = VirtualBundles(packs, stores.toggles)
         return Bundles(stores.bundles, virtual, stores.counters, policy, threads=self._threads, new_id=new_id)
 
     async def _unstored_sources(
@@ -180,6 +180,6 @@ class StateBuilder:
         overridable = SnapshotSource(
             StaticReader("starter packs", starters), SourceCapabilities(overridable=True)
         )
-        toggles = Toggles(self._stores.toggles, threads)
+        toggles = Toggles(self._stores.toggles)
         toggled = (*local, *self._sources, *servers, overridable)
         return [toggles, *(ToggledSource(source, toggles) for source in toggled)]

@@ -1,7 +1,7 @@
 """The stores of a runtime: in memory or in files."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from onetool.ports import (
     BundleStore,
@@ -31,6 +31,7 @@ from onetool.storage.memory.sessions import MemorySessions
 from onetool.storage.memory.toggles import MemoryToggles
 from onetool.storage.memory.tokens import MemoryTokens
 from onetool.storage.memory.usage import MemoryUsage
+from onetool.threads import Threads
 
 IN_MEMORY = PackIndex(None)
 """Descriptions of pack files by content, shared by all in-memory runtimes of this process."""
@@ -54,6 +55,13 @@ class Stores:
     packs: PackIndex
     has_files: bool
 
+    async def aclose(self) -> None:
+        """Close every store, in reverse order."""
+        for field_ in reversed(fields(self)):
+            store = getattr(self, field_.name)
+            if hasattr(store, "aclose"):
+                await store.aclose()
+
 
 def memory_stores(configuration: Configuration) -> Stores:
     """Return stores that live as long as the process."""
@@ -72,19 +80,19 @@ def memory_stores(configuration: Configuration) -> Stores:
     )
 
 
-def file_stores(configuration: Configuration) -> Stores:
+def file_stores(configuration: Configuration, threads: Threads) -> Stores:
     """Return stores in the user's directories."""
     data, state = configuration.paths.data, configuration.paths.state
     return Stores(
-        usage=FileUsage(data / "usage"),
-        counters=FileCounters(data / "counters.sqlite3"),
-        results=FileResults(data / "results", configuration.settings.output.ttl_s),
-        bundles=FileBundles(data / "bundles", full_text="ONETOOL_NO_FTS5" not in os.environ),
-        toggles=FileToggles(data / "bundles" / "toggles.json"),
-        manifests=FileManifests(state / "servers"),
-        tokens=FileTokens(data / "logins"),
-        http_tokens=FileTokens(data / "http_tokens"),
-        sessions=FileSessions(data / "sessions"),
+        usage=FileUsage(data / "usage", threads),
+        counters=FileCounters(data / "counters.sqlite3", threads),
+        results=FileResults(data / "results", configuration.settings.output.ttl_s, threads),
+        bundles=FileBundles(data / "bundles", threads, full_text="ONETOOL_NO_FTS5" not in os.environ),
+        toggles=FileToggles(data / "bundles" / "toggles.json", threads),
+        manifests=FileManifests(state / "servers", threads),
+        tokens=FileTokens(data / "logins", threads),
+        http_tokens=FileTokens(data / "http_tokens", threads),
+        sessions=FileSessions(data / "sessions", threads),
         packs=PackIndex(state / "packs.json"),
         has_files=True,
     )

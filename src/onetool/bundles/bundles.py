@@ -52,8 +52,7 @@ class Bundles:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._virtual, self._counters = store, virtual, counters
-        self._policy, self._threads = policy, threads
-        self._new_id, self._now = new_id, now
+        self._policy, self._new_id, self._now = policy, new_id, now
         self._search = BundleSearch(store, virtual, policy, threads=threads, is_usable=self._is_usable)
         self._names: tuple[Hashable, dict[ToolKey, str]] = (None, {})
 
@@ -82,7 +81,7 @@ class Bundles:
             is_new = old is None or bool(old.soft_deleted_at)
             return replace(draft, created_at=old.created_at if old else at, modified_at=at)
 
-        bundle = await self._in_thread(self._store.change_bundle, draft.id, change)
+        bundle = await self._store.change_bundle(draft.id, change)
         return bundle, is_new
 
     async def set_bundle_enabled(self, bundle_id: str, is_enabled: bool) -> Bundle:
@@ -91,8 +90,7 @@ class Bundles:
         if bundle_id in await self._virtual.bundles():
             await self._virtual.set_enabled(bundle_id, is_enabled)
             return (await self._virtual.bundles())[bundle_id]
-        return await self._in_thread(
-            self._store.change_bundle,
+        return await self._store.change_bundle(
             bundle_id,
             lambda old: replace(_require_bundle(old, bundle_id), is_enabled=is_enabled),
         )
@@ -102,8 +100,7 @@ class Bundles:
         bundle_id = check_id(bundle_id, "bundleID")
         await self.reject_read_only(bundle_id)
         at = rfc3339(self._now())
-        await self._in_thread(
-            self._store.change_bundle,
+        await self._store.change_bundle(
             bundle_id,
             lambda old: replace(_require_bundle(old, bundle_id), soft_deleted_at=at),
         )
@@ -112,7 +109,7 @@ class Bundles:
         """Return one bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
         virtual = (await self._virtual.bundles()).get(bundle_id)
-        return virtual or _require_bundle(await self._in_thread(self._store.bundle, bundle_id), bundle_id)
+        return virtual or _require_bundle(await self._store.bundle(bundle_id), bundle_id)
 
     async def list_bundles(self, filter: BundleFilter, after: str | None, limit: int) -> Page[Bundle]:
         """Return bundles whose ids come after `after`: first the virtual ones, then the stored ones."""
@@ -123,7 +120,7 @@ class Bundles:
         ]
         if len(virtual) > limit:
             return Page(virtual[:limit], virtual[limit - 1].id)
-        stored = await self._in_thread(self._store.bundles, filter, after, limit - len(virtual) or 1)
+        stored = await self._store.bundles(filter, after, limit - len(virtual) or 1)
         return _concatenate(virtual, stored, limit, lambda bundle: bundle.id)
 
     async def put_tool(self, key: ToolKey, body: Any) -> StoredTool:
@@ -147,7 +144,7 @@ class Bundles:
         """Store a valid tool version, unless `check` raises for its bundle."""
         await self.check_capacity(1)
         try:
-            return await self._in_thread(self._store.add_tool, tool, check)
+            return await self._store.add_tool(tool, check)
         except AlreadyExists:
             raise AlreadyExists(
                 f"{tool.slug!r} version {tool.version!r} already exists and cannot be changed. "
@@ -157,7 +154,7 @@ class Bundles:
     async def check_capacity(self, added: int) -> None:
         """Check that the limit allows this many more tools."""
         limit = self._policy.max_tools
-        if await self._in_thread(self._store.count) + added > limit:
+        if await self._store.count() + added > limit:
             raise BundleConflict(f"No more than {limit} tools can be stored (execution.max_tools).")
 
     async def set_tool_enabled(self, key: ToolKey, is_enabled: bool) -> StoredTool:
@@ -173,21 +170,21 @@ class Bundles:
             _check_enabled(_require_bundle(bundle, key[0]))
             return replace(_require_tool(tool, key), is_enabled=is_enabled)
 
-        return await self._in_thread(self._store.change_tool, key, change)
+        return await self._store.change_tool(key, change)
 
     async def delete_tool(self, key: ToolKey) -> None:
         """Delete a tool version permanently, even if its bundle is deleted or disabled."""
         key = check_key(key)
         await self.reject_read_only(key[0])
-        if not await self._in_thread(self._store.delete_tool, key):
+        if not await self._store.delete_tool(key):
             raise tool_not_found(key)
 
     async def tool(self, key: ToolKey) -> StoredTool:
         """Return a tool version."""
         key = check_key(key)
-        stored = await self._virtual.tool(key) or await self._in_thread(self._store.tool, key)
+        stored = await self._virtual.tool(key) or await self._store.tool(key)
         if stored is None:
-            _require_bundle(await self._in_thread(self._store.bundle, key[0]), key[0])
+            _require_bundle(await self._store.bundle(key[0]), key[0])
             raise tool_not_found(key)
         _require_bundle(stored.bundle, key[0])
         return stored
@@ -213,7 +210,7 @@ class Bundles:
         ]
         if len(virtual) > limit:
             return Page(virtual[:limit], virtual[limit - 1].tool.id)
-        stored = await self._in_thread(self._store.tools, filter, after, limit - len(virtual) or 1)
+        stored = await self._store.tools(filter, after, limit - len(virtual) or 1)
         usable = Page([tool for tool in stored.items if await self._is_usable(tool, filter)], stored.next)
         return _concatenate(virtual, usable, limit, lambda tool: tool.tool.id)
 
@@ -225,7 +222,7 @@ class Bundles:
 
     async def counters(self, tools: Sequence[StoredTool]) -> Mapping[str, CallCounter]:
         """Return the call counters of tools, by tool id."""
-        return await self._in_thread(self._counters.find, [tool.tool.id for tool in tools])
+        return await self._counters.find([tool.tool.id for tool in tools])
 
     async def disabled_reason(self, stored: StoredTool) -> str:
         """Return why an enabled tool cannot be called; empty if it can."""
@@ -240,7 +237,7 @@ class Bundles:
 
     async def reap(self) -> Sequence[str]:
         """Remove empty bundles that were deleted at least two days ago. Return their ids."""
-        return await self._in_thread(self._store.reap, rfc3339(self._now() - REAP_AFTER))
+        return await self._store.reap(rfc3339(self._now() - REAP_AFTER))
 
     async def _check_function(self, tool: ToolVersion) -> None:
         func = (tool.python_impl or {}).get("func")
@@ -259,9 +256,6 @@ class Bundles:
             raise ReadOnlyBundle(
                 f"Bundle {bundle.slug!r} is read-only. You can only enable or disable it and its tools."
             )
-
-    async def _in_thread(self, function: Callable[..., T], *args: Any) -> T:
-        return await self._threads.run(function, *args)
 
 
 def _require_bundle(bundle: Bundle | None, bundle_id: str) -> Bundle:

@@ -61,7 +61,7 @@ class BundleSearch:
         hits = [hit for hit in found if after is None or hit.position.is_after(after)]
         is_last, usable = False, 0
         while not is_last and usable < limit:
-            stored = await self._threads.run(self._store.search, query, filter, after, limit)
+            stored = await self._store.search(query, filter, after, limit)
             is_last, after = len(stored) < limit, stored[-1].position if stored else after
             kept = [hit for hit in stored if await self._is_usable(hit.stored, filter)]
             usable += len(kept)
@@ -79,7 +79,7 @@ class BundleSearch:
         virtual = {tool.name: tool for tool in await self._virtual.tools() if filter.matches(tool)}
         hits: list[SearchHit] = []
         for name in await self._policy.find_names(query.text):
-            versions = [virtual[name]] if name in virtual else await self._threads.run(self._store.find, name)
+            versions = [virtual[name]] if name in virtual else await self._store.find(name)
             hits += [SearchHit(Tier.MEANING, tool) for tool in versions[:1] if tool.tool.id not in ids]
         if after is None or after.tier < Tier.MEANING:
             return hits

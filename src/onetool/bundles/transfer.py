@@ -43,7 +43,7 @@ class BundleTransfer:
         tools, cursor = list[ToolVersion](), None
         filter = BundleFilter(bundle_ids=frozenset({bundle_id}), include_disabled=True)
         while True:
-            page = await self._threads.run(self._store.tools, filter, cursor, PAGE_SIZE)
+            page = await self._store.tools(filter, cursor, PAGE_SIZE)
             tools += [stored.tool for stored in page.items]
             cursor = page.next
             if cursor is None:
@@ -102,7 +102,7 @@ class BundleTransfer:
         await self._bundles.check_capacity(len(tools))
         imported = replace(bundle, is_enabled=False, imported_at=rfc3339(self._now()), soft_deleted_at=None)
         try:
-            await self._threads.run(self._store.import_bundle, imported, tools)
+            await self._store.import_bundle(imported, tools)
         except AlreadyExists as error:
             raise AlreadyExists(
                 str(error) or f"Bundle {bundle.id} already exists. Delete it first."

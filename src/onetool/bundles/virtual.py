@@ -6,7 +6,6 @@ from onetool.domain.bundles.bundle import Bundle, BundleNotFound, StoredTool, To
 from onetool.domain.bundles.pack_views import bundle_view, tool_view
 from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import ToggleStore
-from onetool.threads import Threads
 
 ListPacks = Callable[[], Awaitable[Mapping[str, Sequence[ToolSpec]]]]
 
@@ -14,8 +13,8 @@ ListPacks = Callable[[], Awaitable[Mapping[str, Sequence[ToolSpec]]]]
 class VirtualBundles:
     """Every pack of every source but the bundle store. They are few, so all are listed every time."""
 
-    def __init__(self, list_packs: ListPacks, toggles: ToggleStore, threads: Threads) -> None:
-        self._list_packs, self._toggles, self._threads = list_packs, toggles, threads
+    def __init__(self, list_packs: ListPacks, toggles: ToggleStore) -> None:
+        self._list_packs, self._toggles = list_packs, toggles
 
     def generation(self) -> Hashable:
         """Return a value that changes whenever a flag changes."""
@@ -23,14 +22,14 @@ class VirtualBundles:
 
     async def bundles(self) -> dict[str, Bundle]:
         """Return every pack as a bundle, by id."""
-        flags = await self._threads.run(self._toggles.read)
+        flags = await self._toggles.read()
         packs = await self._list_packs()
         bundles = [bundle_view(pack, specs[0], flags) for pack, specs in packs.items() if specs]
         return {bundle.id: bundle for bundle in bundles}
 
     async def tools(self) -> list[StoredTool]:
         """Return every tool of these packs."""
-        flags = await self._threads.run(self._toggles.read)
+        flags = await self._toggles.read()
         return [
             tool_view(spec, bundle_view(pack, specs[0], flags), flags)
             for pack, specs in (await self._list_packs()).items()
@@ -52,7 +51,7 @@ class VirtualBundles:
 
     async def set_enabled(self, id: str, is_enabled: bool) -> None:
         """Enable or disable a pack or a tool."""
-        await self._threads.run(self._toggles.set, id, is_enabled)
+        await self._toggles.set(id, is_enabled)
 
 
 def tool_not_found(key: ToolKey) -> BundleNotFound:

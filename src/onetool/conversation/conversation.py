@@ -64,7 +64,7 @@ class Conversation:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._runtime, self._model, self._session = runtime, model, check_session_name(session)
-        self._now, self._in_thread = now, runtime.threads.run
+        self._now = now
 
     async def ask(self, request: AskRequest) -> AskResult:
         """Answer a question. Every message and call is stored before the next step, even if a step fails.
@@ -73,7 +73,7 @@ class Conversation:
             InvalidSession: The session cannot be used.
             OSError: The session cannot be written.
         """
-        transcript = await self._in_thread(self._read)
+        transcript = await self._read()
         allowed = transcript.allowed if request.allowed is None else request.allowed
         if not request.with_tools:
             allowed = frozenset()  # a model may call a tool that it was not given
@@ -99,8 +99,9 @@ class Conversation:
             return AllToolset(self._runtime, ())
         return await select_toolset(self._runtime, caller, request.choice)
 
-    def _read(self) -> Transcript:
-        return replay(self._runtime.sessions.read(self._session))
+    async def _read(self) -> Transcript:
+        records = await self._runtime.sessions.read(self._session)
+        return await self._runtime.threads.run(replay, records)
 
     @property
     def _provider(self) -> ProviderSettings:
@@ -122,7 +123,7 @@ class Conversation:
 
     async def append_records(self, records: Sequence[Record]) -> None:
         """Append records to the session. Durable on return."""
-        await self._in_thread(self._runtime.sessions.append, self._session, records)
+        await self._runtime.sessions.append(self._session, records)
 
     def record(self, message: Message, ask: str, **more: Any) -> Record:
         """Return a record of a message, with the current time."""

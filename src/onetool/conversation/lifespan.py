@@ -28,7 +28,7 @@ async def open_conversation(
         InvalidSession: The name is not a valid session name.
     """
     days = runtime.state.configuration.settings.sessions.retention_days
-    await runtime.threads.run(partial(runtime.sessions.reap, time.time() - days * DAY_S, keep=session))
+    await runtime.sessions.reap(time.time() - days * DAY_S, keep=session)
     chat_model = await runtime.threads.run(
         partial(runtime.state.chat_models.open, provider, model, script=script)
     )

@@ -19,6 +19,7 @@ OneToolError
 ├── ProviderNotSupported     no tool format for this provider; also a ValueError (tools/provider_formats.py)
 ├── SettingsError            the configuration is invalid; stops start-up
 ├── LoginFailed              the login to another server failed
+├── StoreUnavailable         a store is locked or cannot be written; also an OSError
 └── NoActiveRuntime          code that needs a runtime was called without one; also a RuntimeError
 """
 
@@ -116,6 +117,10 @@ class SettingsError(OneToolError):
 
 class LoginFailed(OneToolError):
     """The login to another server failed."""
+
+
+class StoreUnavailable(OneToolError, OSError):
+    """A store is locked by another process for too long, or cannot be read or written. Nothing changed."""
 
 
 class NoActiveRuntime(OneToolError, RuntimeError):

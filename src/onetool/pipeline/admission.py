@@ -25,7 +25,7 @@ class Admission:
         self._global_slots = Slots(max_concurrent)
         self._tool_slots: WeakValueDictionary[str, Slots] = WeakValueDictionary()
 
-    def check(self, spec: ToolSpec, caller: Caller) -> None:
+    async def check(self, spec: ToolSpec, caller: Caller) -> None:
         """Check the limits that do not depend on other running calls.
 
         Raises:
@@ -35,7 +35,7 @@ class Admission:
             message = f"{spec.name} was not called: tools call each other more than {MAX_DEPTH} levels deep."
             raise ExecutionError(Reason.BUSY, message)
         if spec.max_calls_per_minute is not None:
-            self._check_rate(spec, spec.max_calls_per_minute)
+            await self._check_rate(spec, spec.max_calls_per_minute)
 
     async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Slots]:
         """Acquire the slots that this call needs. Pass them to `release` afterwards.
@@ -62,8 +62,8 @@ class Admission:
         for slots in acquired:
             slots.release()
 
-    def _check_rate(self, spec: ToolSpec, per_minute: int) -> None:
-        wait_s = self._rates.try_acquire(spec.name, per_minute)
+    async def _check_rate(self, spec: ToolSpec, per_minute: int) -> None:
+        wait_s = await self._rates.take(spec.name, per_minute)
         if wait_s > 0:
             message = f"{spec.name} was not called: it is limited to {per_minute} calls per minute."
             raise ExecutionError(Reason.RATE_LIMITED, f"{message} Try again in {wait_s:.0f} s.")

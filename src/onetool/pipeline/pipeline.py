@@ -96,7 +96,7 @@ class Pipeline:
         state.resolved = resolved = await self._catalog.resolve(state.call.name, caller)
         state.call = call = _without_nulls(state.call, resolved)
         state.bytes_in = self._validator.validate_args(resolved, call.args)
-        self._admission.check(resolved.tool.spec, caller)
+        await self._admission.check(resolved.tool.spec, caller)
         if request := await self._approver.approve(resolved, call.args, caller, state.credentials.mask):
             state.call = call._replace(args=request.args)  # nothing runs but what was approved
         deadline = self._deadline(resolved, caller)  # waiting for the user does not count

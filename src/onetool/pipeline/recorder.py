@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -57,10 +56,10 @@ class Recorder:
         self._savings: list[TokenSaving] = []
         self._pending_events: list[Event] = []
         self._pending_counts: list[CallEvent] = []
-        self._write_lock = threading.Lock()
+        self._write_lock = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._background_flush: asyncio.Task[None] | None = None
-        self._flush_lock = asyncio.Lock()
+        self._writing: asyncio.Task[None] | None = None
 
     def add(self, call: ToolCall, caller: Caller, meta: CallMeta, sizes: Sizes, tool_id: str | None) -> None:
         """Record a finished call. It is written soon.
@@ -82,11 +81,8 @@ class Recorder:
 
         Exceptions of the stores propagate. The events stay in memory and are written with the next flush.
         """
-        async with self._flush_lock:
-            calls, self._calls = self._calls, []
-            savings, self._savings = self._savings, []
-            if calls or savings or self._pending_events or self._pending_counts:
-                await self._threads.run(self._write, calls, savings)
+        self._writing = asyncio.get_running_loop().create_task(self._write())
+        await asyncio.shield(self._writing)  # a write that is cancelled halfway would store events twice
 
     async def summary(self, period_s: float | None = None) -> UsageSummary:
         """Summarize the calls of the last `period_s` seconds, or all calls, up to the latest one."""
@@ -95,7 +91,7 @@ class Recorder:
         except OSError as error:
             log.error("cannot write the latest calls; statistics are incomplete: %s", error)
         since = None if period_s is None else self._now() - period_s
-        return await self._threads.run(self._usage.summarize, since)
+        return await self._usage.summarize(since)
 
     async def close(self) -> None:
         """Write the remaining events, for at most CLOSE_TIMEOUT_S."""
@@ -119,19 +115,29 @@ class Recorder:
             pending = max(len(self._pending_events), len(self._pending_counts))
             log.error("cannot store %d events; will retry: %s: %s", pending, type(error).__name__, error)
 
-    def _write(self, calls: Sequence[_FinishedCall], savings: Sequence[TokenSaving]) -> None:
-        events = [_to_event(finished) for finished in calls]
-        if log.isEnabledFor(logging.INFO):
-            for event, finished in zip(events, calls, strict=True):
-                log.info("call", extra=_log_fields(event, finished.call))
-        with self._write_lock:  # a cancelled flush may still be writing
+    async def _write(self) -> None:
+        async with self._write_lock:
+            calls, self._calls = self._calls, []
+            savings, self._savings = self._savings, []
+            if not (calls or savings or self._pending_events or self._pending_counts):
+                return
+            events = await self._threads.run(_log_calls, calls)
             self._pending_counts = [*self._pending_counts, *events][-MAX_PENDING:]
             if self.statistics_enabled:
                 self._pending_events = [*self._pending_events, *events, *savings][-MAX_PENDING:]
-            self._usage.add(self._pending_events)
+            await self._usage.add(self._pending_events)
             self._pending_events = []
-            self._counters.add(self._pending_counts)
+            await self._counters.add(self._pending_counts)
             self._pending_counts = []
+
+
+def _log_calls(calls: Sequence[_FinishedCall]) -> list[CallEvent]:
+    """Write calls to the log and return their events."""
+    events = [_to_event(finished) for finished in calls]
+    if log.isEnabledFor(logging.INFO):
+        for event, finished in zip(events, calls, strict=True):
+            log.info("call", extra=_log_fields(event, finished.call))
+    return events
 
 
 def _log_fields(event: CallEvent, call: ToolCall) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from .sandbox import Sandbox
 from .sources import LOCAL, READY, ServerSource, SourceCapabilities, SourceStatus, ToolSource
 from .stores import (
     CounterStore,
+    LockedTokens,
     ManifestStore,
     RateLimiter,
     ResultStore,
@@ -24,6 +25,7 @@ __all__ = [
     "CounterStore",
     "Embedder",
     "EmbeddingIndex",
+    "LockedTokens",
     "ManifestStore",
     "RateLimiter",
     "ResultStore",

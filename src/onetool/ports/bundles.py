@@ -11,8 +11,8 @@ from onetool.domain.page import Page
 class BundleStore(Protocol):
     """Stores bundles and the versions of their tools.
 
-    Every method except `generation` may block and is called on a thread. Several threads and processes may
-    use one store at a time. A change is atomic, and durable when the method returns.
+    No method blocks the event loop. Several tasks and processes may use one store at a time. A change is
+    atomic, and durable when the method returns. Every method may raise StoreUnavailable or another OSError.
 
     A callback receives the current records and decides about the change. The store holds the bundle locked
     meanwhile. It may call the callback more than once, so the callback must have no side effects. If the
@@ -31,19 +31,19 @@ class BundleStore(Protocol):
         """
         ...
 
-    def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
+    async def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
         """Create a bundle or replace it with what `change` returns. Deleting sets `soft_deleted_at`."""
         ...
 
-    def bundle(self, bundle_id: str) -> Bundle | None:
+    async def bundle(self, bundle_id: str) -> Bundle | None:
         """Return a bundle, even if it is marked as deleted."""
         ...
 
-    def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
+    async def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
         """Return up to `limit` bundles after an opaque cursor, in a stable order."""
         ...
 
-    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
+    async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
         """Store a new tool version, unless `check` raises for its bundle.
 
         Raises:
@@ -51,7 +51,7 @@ class BundleStore(Protocol):
         """
         ...
 
-    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+    async def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
         """Store a bundle with all its tools, or nothing.
 
         Raises:
@@ -59,37 +59,37 @@ class BundleStore(Protocol):
         """
         ...
 
-    def change_tool(
+    async def change_tool(
         self, key: ToolKey, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
     ) -> StoredTool:
         """Replace a tool version with what `change` returns for the bundle and the version."""
         ...
 
-    def delete_tool(self, key: ToolKey) -> bool:
+    async def delete_tool(self, key: ToolKey) -> bool:
         """Delete a tool version permanently. Return False if there is none."""
         ...
 
-    def tool(self, key: ToolKey) -> StoredTool | None:
+    async def tool(self, key: ToolKey) -> StoredTool | None:
         """Return a tool version, even if its bundle is marked as deleted."""
         ...
 
-    def find(self, name: str) -> Sequence[StoredTool]:
+    async def find(self, name: str) -> Sequence[StoredTool]:
         """Return all versions of the tool with this name in code (`pack.function`), newest first."""
         ...
 
-    def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
+    async def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return up to `limit` tool versions after an opaque cursor, in a stable order."""
         ...
 
-    def packs(self) -> Sequence[str]:
+    async def packs(self) -> Sequence[str]:
         """Return the names in code of the bundles that contain a tool."""
         ...
 
-    def pack(self, name: str) -> Sequence[StoredTool]:
+    async def pack(self, name: str) -> Sequence[StoredTool]:
         """Return the active version of each tool in the bundle with this name in code."""
         ...
 
-    def search(
+    async def search(
         self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
     ) -> Sequence[SearchHit]:
         """Return the first `limit` tools that match a query, or that come after a position, best first.
@@ -98,29 +98,33 @@ class BundleStore(Protocol):
         """
         ...
 
-    def count(self) -> int:
+    async def count(self) -> int:
         """Return the number of tool versions."""
         ...
 
-    def reap(self, before: str) -> Sequence[str]:
+    async def reap(self, before: str) -> Sequence[str]:
         """Remove empty bundles that were marked as deleted before this time. Return their ids.
 
         before: an RFC 3339 timestamp.
         """
         ...
 
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
+        ...
+
 
 class ToggleStore(Protocol):
     """Stores the enabled flags of packs and tools that are not stored as bundles.
 
-    Every method except `generation` may block and is called on a thread.
+    No method blocks the event loop.
     """
 
     def generation(self) -> Hashable:
         """Return a value that changes with every write of any process. Costs at most one stat."""
         ...
 
-    def read(self) -> Mapping[str, bool]:
+    async def read(self) -> Mapping[str, bool]:
         """Return every flag that was ever set, by the id of the bundle or tool.
 
         Raises:
@@ -128,6 +132,10 @@ class ToggleStore(Protocol):
         """
         ...
 
-    def set(self, id: str, is_enabled: bool) -> None:
+    async def set(self, id: str, is_enabled: bool) -> None:
         """Set a flag, atomically across processes. Durable on return."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...

@@ -1,10 +1,12 @@
 """Ports of the stores: rate limits, server manifests, tokens, usage, results, sessions.
 
-Except for RateLimiter and `generation`, every method may block and is called on a thread. Several threads and
-processes may use one store at a time. A write is atomic, and durable when the method returns.
+No method blocks the event loop: an adapter with a blocking driver moves its work to threads. Several tasks
+and processes may use one store at a time. A write is atomic, and durable when the method returns. Every
+method may raise StoreUnavailable or another OSError.
 """
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from onetool.domain.chat.transcript import Record, SessionSummary
@@ -15,9 +17,9 @@ from onetool.domain.usage.events import CallCounter, CallEvent, Event, UsageSumm
 
 
 class RateLimiter(Protocol):
-    """Limits the rate of calls. Called on the event loop, so it must not block."""
+    """Limits the rate of calls."""
 
-    def try_acquire(self, key: str, per_minute: int) -> float:
+    async def take(self, key: str, per_minute: int) -> float:
         """Count one call and return 0 if the rate permits it; otherwise return the seconds to wait."""
         ...
 
@@ -32,97 +34,134 @@ class ManifestStore(Protocol):
         """
         ...
 
-    def read(self, server: str) -> ServerManifest | None:
+    async def read(self, server: str) -> ServerManifest | None:
         """Return the manifest of a server, or None if it was never listed."""
         ...
 
-    def change(
+    async def change(
         self, server: str, change: Callable[[ServerManifest | None], ServerManifest]
     ) -> ServerManifest:
         """Replace a manifest with what `change` returns, under a lock that all processes respect."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...
 
 
 class TokenStore(Protocol):
     """Stores OAuth tokens, for each server or HTTP tool as one JSON text. Only the owner may read it."""
 
-    def read(self, server: str) -> str | None:
+    async def read(self, server: str) -> str | None:
         """Return the stored text of a server, or None."""
         ...
 
-    def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
-        """Replace the stored text with what `change` returns; None deletes it.
+    def exclusive(self, server: str) -> AbstractAsyncContextManager["LockedTokens"]:
+        """Lock the text of a server against all other processes for the block.
 
-        All processes are locked out meanwhile, so `change` may refresh the tokens over the network.
+        The tokens may be refreshed over the network meanwhile.
 
         Raises:
-            TimeoutError: Another process holds the lock for too long.
+            StoreUnavailable: Another process holds the lock for too long.
         """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
+        ...
+
+
+class LockedTokens(Protocol):
+    """The stored text of one server, which no other process can change."""
+
+    @property
+    def text(self) -> str | None:
+        """The stored text, or None."""
+        ...
+
+    async def replace(self, text: str | None) -> None:
+        """Replace the stored text; None deletes it."""
         ...
 
 
 class UsageStore(Protocol):
     """Stores usage events for statistics."""
 
-    def add(self, events: Sequence[Event]) -> None:
+    async def add(self, events: Sequence[Event]) -> None:
         """Store events."""
         ...
 
-    def summarize(self, since: float | None) -> UsageSummary:
+    async def summarize(self, since: float | None) -> UsageSummary:
         """Summarize the events since a time in seconds since the epoch, or all events."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...
 
 
 class CounterStore(Protocol):
     """Counts the calls of each tool. Counters never expire."""
 
-    def add(self, events: Sequence[CallEvent]) -> None:
+    async def add(self, events: Sequence[CallEvent]) -> None:
         """Add calls to the counters of their tools."""
         ...
 
-    def find(self, tool_ids: Collection[str]) -> Mapping[str, CallCounter]:
+    async def find(self, tool_ids: Collection[str]) -> Mapping[str, CallCounter]:
         """Return the counters of the tools that were called at least once."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...
 
 
 class ResultStore(Protocol):
     """Stores large results until they expire."""
 
-    def put(self, text: str, tool: str) -> StoredResult:
+    async def put(self, text: str, tool: str) -> StoredResult:
         """Store a text under a new handle."""
         ...
 
-    def find(self, handle: str) -> StoredResult | None:
+    async def find(self, handle: str) -> StoredResult | None:
         """Return the metadata of a handle, for some time after expiry too; None if it is unknown."""
         ...
 
-    def text(self, handle: str) -> str | None:
+    async def text(self, handle: str) -> str | None:
         """Return the text of a handle, or None if it expired or is unknown."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...
 
 
 class SessionStore(Protocol):
     """Stores conversations as append-only lists of records."""
 
-    def append(self, session: str, records: Sequence[Record]) -> None:
+    async def append(self, session: str, records: Sequence[Record]) -> None:
         """Append records to a session. The first record creates it."""
         ...
 
-    def read(self, session: str) -> Sequence[Record]:
+    async def read(self, session: str) -> Sequence[Record]:
         """Return all records of a session in order; none if it does not exist."""
         ...
 
-    def page(self, cursor: str | None, limit: int) -> Page[SessionSummary]:
+    async def page(self, cursor: str | None, limit: int) -> Page[SessionSummary]:
         """Return up to `limit` sessions after an opaque cursor, most recently changed first."""
         ...
 
-    def delete(self, session: str) -> bool:
+    async def delete(self, session: str) -> bool:
         """Delete a session. Return False if there is none."""
         ...
 
-    def reap(self, before: float, keep: str | None = None) -> int:
+    async def reap(self, before: float, keep: str | None = None) -> int:
         """Delete sessions last changed before a time, except `keep`. Return how many were deleted.
 
         before: seconds since the epoch.
         """
+        ...
+
+    async def aclose(self) -> None:
+        """Close what the store holds open. May be called more than once."""
         ...

@@ -45,7 +45,7 @@ class ModelOutput:
         if not result.finished_calls:
             return ModelText(message)
         text = await self._threads.run(finished_calls_json, result.finished_calls)
-        stored = await self._threads.run(self._results.put, text, "run")
+        stored = await self._results.put(text, "run")
         calls = finished_calls_text(result.finished_calls, stored.handle)
         return ModelText(f"{message}\n{calls}", stored.handle)
 
@@ -60,7 +60,7 @@ class ModelOutput:
         """Return a short text unchanged; store a long one and return a preview with its handle."""
         if len(text.encode("utf-8", "replace")) <= self._max_inline_bytes:
             return ModelText(text)
-        stored = await self._threads.run(self._results.put, text, tool)
+        stored = await self._results.put(text, tool)
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
         return ModelText(shown, stored.handle)

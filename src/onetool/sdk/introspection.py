@@ -72,10 +72,11 @@ def query_result(
         LookupError: The handle is unknown or the result has expired.
         ValueError: The pattern or path is invalid.
     """
-    results = current_call().runtime.state.results
-    text = results.text(handle)
+    active = current_call()
+    results = active.runtime.state.results
+    text = wait_for(active, results.text(handle), "result()")
     if text is None:
-        stored = results.find(handle)
+        stored = wait_for(active, results.find(handle), "result()")
         raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")
     text = text if path is None else select_path(text, path)
     query: dict[str, Any] = {"offset": offset, "limit": limit, "search": search, "fuzzy": fuzzy}

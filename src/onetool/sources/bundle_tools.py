@@ -9,7 +9,6 @@ from onetool.domain.calls.invocation import Invocation
 from onetool.domain.page import Page
 from onetool.domain.tools.tool import Runner, Tool, ToolSpec
 from onetool.ports import LOCAL, READY, BundleStore, SourceStatus
-from onetool.threads import Threads
 
 ACTIVE = BundleFilter(include_disabled=True, active_only=True)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -22,8 +21,8 @@ class BundleToolSource:
     name = "bundles"
     capabilities = LOCAL
 
-    def __init__(self, store: BundleStore, make_runner: MakeRunner, threads: Threads) -> None:
-        self._store, self._make_runner, self._threads = store, make_runner, threads
+    def __init__(self, store: BundleStore, make_runner: MakeRunner) -> None:
+        self._store, self._make_runner = store, make_runner
 
     def status(self) -> SourceStatus:
         """Return READY: the store is local."""
@@ -41,7 +40,7 @@ class BundleToolSource:
 
         If all versions are disabled, the newest one is returned.
         """
-        versions = await self._threads.run(self._store.find, name)
+        versions = await self._store.find(name)
         if version is not None:
             versions = [stored for stored in versions if stored.tool.version == version]
         enabled = [stored for stored in versions if stored.tool.is_enabled]
@@ -49,20 +48,20 @@ class BundleToolSource:
 
     async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
         """Return active versions after an opaque cursor."""
-        page = await self._threads.run(self._store.tools, ACTIVE, cursor, limit)
+        page = await self._store.tools(ACTIVE, cursor, limit)
         return Page([self._tool(stored) for stored in page.items], page.next)
 
     async def packs(self) -> Collection[str]:
         """Return the names of all packs."""
-        return await self._threads.run(self._store.packs)
+        return await self._store.packs()
 
     async def pack(self, name: str) -> Sequence[Tool]:
         """Return the active versions of one bundle."""
-        return [self._tool(stored) for stored in await self._threads.run(self._store.pack, name)]
+        return [self._tool(stored) for stored in await self._store.pack(name)]
 
     async def count(self) -> int:
         """Return the number of stored versions."""
-        return await self._threads.run(self._store.count)
+        return await self._store.count()
 
     def _tool(self, stored: StoredTool) -> Tool:
         is_http = stored.tool.http_impl is not None

@@ -5,7 +5,6 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from onetool.ports import TokenStore
-from onetool.threads import Threads
 
 REFRESH_TIMEOUT_S = 25.0
 """Time limit for one refresh, in seconds."""
@@ -21,8 +20,8 @@ class RefreshTimedOut(Exception):
 class SharedRefresh:
     """Replaces one text of a token store. All other processes wait meanwhile, and then find new tokens."""
 
-    def __init__(self, store: TokenStore, name: str, threads: Threads) -> None:
-        self._store, self._name, self._threads = store, name, threads
+    def __init__(self, store: TokenStore, name: str) -> None:
+        self._store, self._name = store, name
         self._task: asyncio.Task[str | None] | None = None
 
     async def run(self, refresh: Refresh) -> str | None:
@@ -35,17 +34,7 @@ class SharedRefresh:
             RefreshTimedOut: The refresh took too long.
             OSError: The text cannot be read or stored.
         """
-        loop = asyncio.get_running_loop()
-
-        def change(text: str | None) -> str | None:
-            future = asyncio.run_coroutine_threadsafe(refresh(text), loop)
-            try:
-                return future.result(REFRESH_TIMEOUT_S)
-            except TimeoutError:
-                future.cancel()
-                raise RefreshTimedOut(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
-
-        self._task = asyncio.create_task(self._threads.run(self._store.change, self._name, change))
+        self._task = asyncio.create_task(self._replace(refresh))
         self._task.add_done_callback(_consume_exception)
         return await asyncio.shield(self._task)
 
@@ -53,6 +42,16 @@ class SharedRefresh:
         """Wait for a refresh in progress."""
         if self._task is not None:
             await asyncio.wait({self._task})
+
+    async def _replace(self, refresh: Refresh) -> str | None:
+        async with self._store.exclusive(self._name) as stored:
+            try:
+                async with asyncio.timeout(REFRESH_TIMEOUT_S):
+                    text = await refresh(stored.text)
+            except TimeoutError:
+                raise RefreshTimedOut(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
+            await stored.replace(text)
+            return text
 
 
 def _consume_exception(task: "asyncio.Task[str | None]") -> None:

@@ -7,7 +7,6 @@ from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED, bundle_
 from onetool.domain.page import Page
 from onetool.domain.tools.tool import Tool
 from onetool.ports import LOCAL, READY, SourceStatus, ToggleStore, ToolSource
-from onetool.threads import Threads
 
 from .wrapper import SourceWrapper
 
@@ -18,8 +17,8 @@ class Toggles:
     name = "toggles"
     capabilities = LOCAL
 
-    def __init__(self, store: ToggleStore, threads: Threads) -> None:
-        self._store, self._threads = store, threads
+    def __init__(self, store: ToggleStore) -> None:
+        self._store = store
         self._states: Mapping[str, bool] | None = None
 
     @property
@@ -44,7 +43,7 @@ class Toggles:
     async def refresh(self) -> None:
         """Read the states again."""
         try:
-            self._states = await self._threads.run(self._store.read)
+            self._states = await self._store.read()
         except Exception:
             self._states = None
             raise

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import threading
 
 import pytest
 
@@ -274,17 +273,19 @@ class Sessions:
     """A session store that fails or blocks."""
 
     def __init__(self, error=None):
-        self.error, self.reached, self.resume = error, threading.Event(), threading.Event()
+        self.error, self.reached, self.resume = error, asyncio.Event(), asyncio.Event()
 
-    def append(self, session, records):
+    async def append(self, session, records):
         raise self.error
 
-    def read(self, session):
+    async def read(self, session):
         return ()
 
-    def reap(self, before, keep=None):
+    async def reap(self, before, keep=None):
         self.reached.set()
-        return 0 if self.error else self.resume.wait(HANG_S)
+        if self.error is None:
+            await self.resume.wait()
+        return 0
 
 
 async def test_an_internal_error_ends_the_stream(tmp_path):
@@ -307,7 +308,7 @@ async def test_a_disconnect_before_the_first_event_frees_the_session(tmp_path):
         ot.runtime.sessions = store = Sessions()
         chats = ActiveChats(ot.runtime)
         asking = asyncio.ensure_future(chats.ask(body))
-        assert await asyncio.to_thread(store.reached.wait, HANG_S)
+        await asyncio.wait_for(store.reached.wait(), HANG_S)
         assert chats.is_busy("early")
         asking.cancel()
         store.resume.set()

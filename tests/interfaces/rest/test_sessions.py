@@ -24,7 +24,7 @@ async def test_sessions_are_listed_in_pages(tmp_path):
     async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot, serve_rest(ot.runtime) as client:
         for number in range(53):
             record = {"type": "message", "role": "user", "text": f"Question {number}", "at": 1.0}
-            ot.runtime.sessions.append(f"s{number}", [record])
+            await ot.runtime.sessions.append(f"s{number}", [record])
         first = (await client.get("/sessions")).json()
         second = (await client.get("/sessions", params={"cursor": first["next"]})).json()
         assert (len(first["sessions"]), len(second["sessions"]), second["next"]) == (50, 3, None)

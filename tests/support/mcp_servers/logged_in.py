@@ -16,7 +16,8 @@ from onetool.threads import Threads
 
 
 async def main(url: str, folder: str, calls: str) -> None:
-    store, threads = FileTokens(Path(folder)), Threads()
+    threads = Threads()
+    store = FileTokens(Path(folder), threads)
     server = McpServerSource(
         "s", ServerSettings(url=url), Secrets(), manifest=MemoryManifests(), threads=threads, tokens=store
     )

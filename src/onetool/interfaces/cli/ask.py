@@ -144,11 +144,11 @@ async def _session_id(runtime: Runtime, name: str | None, is_new: bool) -> str |
     if name == LAST:
         if is_new:
             raise InvalidSession("--session last and --new-session exclude each other. Omit one of them.")
-        page = await runtime.threads.run(runtime.sessions.page, None, 1)
+        page = await runtime.sessions.page(None, 1)
         if not page.items:
             raise InvalidSession("There is no session yet. Omit --session to start one.")
         return page.items[0].id
-    records = await runtime.threads.run(runtime.sessions.read, name)
+    records = await runtime.sessions.read(name)
     if is_new and records:
         raise InvalidSession(f"Session {name!r} already exists. Omit --new-session to continue it.")
     return name

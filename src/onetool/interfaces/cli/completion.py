@@ -98,7 +98,7 @@ async def _servers(runtime: Runtime) -> Sequence[str]:
 
 
 async def _sessions(runtime: Runtime) -> Sequence[str]:
-    page = await runtime.threads.run(runtime.sessions.page, None, MAX_PAGE_SIZE)
+    page = await runtime.sessions.page(None, MAX_PAGE_SIZE)
     return [summary.id for summary in page.items]
 
 

@@ -37,7 +37,7 @@ def list_sessions(as_json: bool) -> None:
     """
 
     async def list_page(runtime: Runtime) -> list[Any]:
-        page = await runtime.threads.run(runtime.sessions.page, None, MAX_PAGE_SIZE)
+        page = await runtime.sessions.page(None, MAX_PAGE_SIZE)
         return list(page.items)
 
     summaries = with_runtime(list_page)
@@ -71,7 +71,7 @@ def show(session: str, as_json: bool) -> None:
     Example:
       onetool sessions show work
     """
-    records = _run(lambda runtime: runtime.threads.run(runtime.sessions.read, session))
+    records = _run(lambda runtime: runtime.sessions.read(session))
     if not records:
         raise click.BadParameter(f"unknown session {session!r}. List sessions with: onetool sessions list")
     if use_json(as_json):
@@ -91,7 +91,7 @@ def delete(session: str) -> None:
     Example:
       onetool sessions delete work
     """
-    if not _run(lambda runtime: runtime.threads.run(runtime.sessions.delete, session)):
+    if not _run(lambda runtime: runtime.sessions.delete(session)):
         raise click.BadParameter(f"unknown session {session!r}. List sessions with: onetool sessions list")
     click.echo(f"Deleted {session}.", file=stdout())
 

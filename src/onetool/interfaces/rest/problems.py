@@ -1,7 +1,6 @@
 """Error responses as `application/problem+json`."""
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
@@ -22,7 +21,7 @@ from onetool.domain.bundles.bundle import (
     InvalidBundle,
     ReadOnlyBundle,
 )
-from onetool.domain.errors import ErrorCode, Reason
+from onetool.domain.errors import ErrorCode, Reason, StoreUnavailable
 from onetool.domain.text.json_text import describe_invalid_json
 
 STATUS_BY_ERROR: Mapping[type[BundleError], int] = MappingProxyType(
@@ -136,7 +135,7 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
         return problem(error.status, redact(str(error)), headers=error.headers)
 
     @app.exception_handler(TimeoutError)
-    @app.exception_handler(sqlite3.OperationalError)
+    @app.exception_handler(StoreUnavailable)
     async def store_busy(request: Request, error: Exception) -> JSONResponse:
         return problem(503, "The store is busy. Try again in 1 second.", headers={"Retry-After": "1"})
 

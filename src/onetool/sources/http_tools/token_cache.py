@@ -11,7 +11,6 @@ from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.ports import TokenStore
 from onetool.sources.shared_refresh import RefreshTimedOut, SharedRefresh
-from onetool.threads import Threads
 
 from .token_chain import IssuedToken, TokenChain
 
@@ -53,13 +52,12 @@ class TokenCache:
     def __init__(
         self,
         store: TokenStore,
-        threads: Threads,
         credentials: CredentialSet | None = None,
         *,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Create a cache. Tokens are added to `credentials`, to be redacted."""
-        self._store, self._threads, self._now = store, threads, now
+        self._store, self._now = store, now
         self._credentials = credentials or CredentialSet()
         self._entries: dict[TokenKey, _CacheEntry] = {}
 
@@ -138,7 +136,7 @@ class TokenCache:
         if key not in self._entries and len(self._entries) >= MAX_ENTRIES:
             del self._entries[next(iter(self._entries))]
         if key not in self._entries:
-            self._entries[key] = _CacheEntry(SharedRefresh(self._store, key.chain, self._threads))
+            self._entries[key] = _CacheEntry(SharedRefresh(self._store, key.chain))
         return self._entries[key]
 
 

@@ -30,8 +30,9 @@ class ManifestCache:
         """Read the manifest again."""
         async with self._lock:
             generation = self.generation()
-            self.manifest, self.tools = await self._threads.run(self._read)
-            self._read_generation = generation
+            manifest = await self._store.read(self._server)
+            self.tools = await self._threads.run(self._factory.build, manifest)
+            self.manifest, self._read_generation = manifest, generation
 
     async def ensure_fresh(self) -> None:
         """Read the manifest again if it changed."""
@@ -45,7 +46,8 @@ class ManifestCache:
     async def change(self, change: Callable[[ServerManifest | None], ServerManifest]) -> ServerManifest:
         """Store a new listing or approval, and return the new manifest."""
         async with self._lock:
-            manifest, self.tools = await self._threads.run(self._change, change)
+            manifest = await self._store.change(self._server, change)
+            self.tools = await self._threads.run(self._factory.build, manifest)
             self.manifest = manifest
         return manifest
 
@@ -79,13 +81,3 @@ class ManifestCache:
             for tool in self.manifest.tools
             if reasons.get(tool.name)
         ]
-
-    def _read(self) -> tuple[ServerManifest | None, ServerTools]:
-        manifest = self._store.read(self._server)
-        return manifest, self._factory.build(manifest)
-
-    def _change(
-        self, change: Callable[[ServerManifest | None], ServerManifest]
-    ) -> tuple[ServerManifest, ServerTools]:
-        manifest = self._store.change(self._server, change)
-        return manifest, self._factory.build(manifest)

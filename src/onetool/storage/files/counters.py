@@ -6,6 +6,9 @@ from pathlib import Path
 
 from onetool.domain.usage.events import CallCounter, CallEvent, count_calls
 from onetool.files.sqlite_files import SqliteFile
+from onetool.threads import Threads
+
+from .on_thread import on_thread
 
 TIMEOUT_S = 5.0
 """How long a writer waits for another process."""
@@ -24,15 +27,18 @@ set calls = calls + excluded.calls, last_called_at = max(last_called_at, exclude
 class FileCounters:
     """Stores one row per tool. Renames a corrupt file and starts a new one."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, threads: Threads) -> None:
+        self._threads = threads
         self._file, self._sqlite = file, SqliteFile(file, TABLE, TIMEOUT_S)
 
+    @on_thread
     def add(self, events: Sequence[CallEvent]) -> None:
         """Add calls to the counters of their tools. Durable on return."""
         rows = [(tool_id, *counter) for tool_id, counter in count_calls(events).items()]
         if rows:
             self._sqlite.run(lambda connection: connection.executemany(ADD, rows))
 
+    @on_thread
     def find(self, tool_ids: Collection[str]) -> Mapping[str, CallCounter]:
         """Return the counters of the tools that were called at least once."""
         ids = list(tool_ids)
@@ -47,3 +53,6 @@ class FileCounters:
             return counters
 
         return self._sqlite.run(read) if self._file.exists() else {}
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""

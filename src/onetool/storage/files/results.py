@@ -13,6 +13,9 @@ import orjson
 
 from onetool.domain.results.stored_result import StoredResult, create_stored_result
 from onetool.files.atomic import write_atomic
+from onetool.threads import Threads
+
+from .on_thread import on_thread
 
 HANDLE = re.compile(r"[0-9a-f]{12}")
 METADATA_RETENTION_S = 7 * 86_400.0
@@ -26,12 +29,15 @@ SWEEP_SIZE = 50
 class FileResults:
     """Stores each result as a text file and a metadata file. Safe for several processes."""
 
-    def __init__(self, folder: Path, ttl_s: float, now: Callable[[], float] = time.time) -> None:
-        self._folder, self._ttl_s, self._now = folder, ttl_s, now
+    def __init__(
+        self, folder: Path, ttl_s: float, threads: Threads, now: Callable[[], float] = time.time
+    ) -> None:
+        self._folder, self._ttl_s, self._threads, self._now = folder, ttl_s, threads, now
         self._listed_at = 0.0
         self._unchecked: list[str] = []
         self._sweep_lock = threading.Lock()
 
+    @on_thread
     def put(self, text: str, tool: str) -> StoredResult:
         """Store a text. Durable on return."""
         self._sweep()
@@ -43,23 +49,31 @@ class FileResults:
         )
         return stored
 
+    @on_thread
     def find(self, handle: str) -> StoredResult | None:
         """Return the metadata of a handle. A corrupt file counts as an unknown handle."""
-        if not HANDLE.fullmatch(handle):
-            return None
-        try:
-            return StoredResult(**orjson.loads(self._metadata_file(handle).read_bytes()))
-        except (OSError, ValueError, TypeError):
-            return None
+        return self._find(handle)
 
+    @on_thread
     def text(self, handle: str) -> str | None:
         """Return the text, or None if it has expired."""
-        stored = self.find(handle)
+        stored = self._find(handle)
         if stored is None or stored.expires_at <= self._now():
             return None
         try:
             return self._text_file(handle).read_bytes().decode("utf-8", "surrogatepass")
         except OSError:
+            return None
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def _find(self, handle: str) -> StoredResult | None:
+        if not HANDLE.fullmatch(handle):
+            return None
+        try:
+            return StoredResult(**orjson.loads(self._metadata_file(handle).read_bytes()))
+        except (OSError, ValueError, TypeError):
             return None
 
     def _sweep(self) -> None:
@@ -85,7 +99,7 @@ class FileResults:
         return handles
 
     def _remove_expired(self, handle: str) -> None:
-        stored, now = self.find(handle), self._now()
+        stored, now = self._find(handle), self._now()
         if stored is None or stored.expires_at > now:
             return
         self._text_file(handle).unlink(missing_ok=True)

@@ -20,7 +20,9 @@ from onetool.domain.page import Page
 from onetool.files.append import append_lines
 from onetool.files.atomic import make_private_dir
 from onetool.files.fingerprint import fingerprint
+from onetool.threads import Threads
 
+from .on_thread import on_thread
 from .session_index import UNREAD, SessionIndex, SessionRow
 
 log = logging.getLogger(__name__)
@@ -33,10 +35,11 @@ LAST_PLACE = (float("inf"), "")
 class FileSessions:
     """Stores the records of a session in `name.jsonl`. Skips lines that are incomplete or not records."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, threads: Threads) -> None:
+        self._folder, self._threads = folder, threads
         self._index = SessionIndex(folder / INDEX)
 
+    @on_thread
     def append(self, session: str, records: Sequence[Record]) -> None:
         """Append records to a session. Durable on return."""
         file, before = self._file(session), self._stamp()
@@ -45,10 +48,12 @@ class FileSessions:
         row = SessionRow(session, file.stat().st_mtime, UNREAD)
         self._update_index(row, (), before)
 
+    @on_thread
     def read(self, session: str) -> Sequence[Record]:
         """Return all records of a session."""
         return list(self._records(self._file(session)))
 
+    @on_thread
     def page(self, cursor: str | None, limit: int) -> Page[SessionSummary]:
         """Return sessions, most recently changed first. Reads only those that changed since the last time."""
         if not self._folder.exists():
@@ -65,8 +70,21 @@ class FileSessions:
         ]
         return Page(summaries, _to_cursor(rows[limit - 1]) if len(rows) > limit else None)
 
+    @on_thread
     def delete(self, session: str) -> bool:
         """Delete a session. Return False if there is none."""
+        return self._delete(session)
+
+    @on_thread
+    def reap(self, before: float, keep: str | None = None) -> int:
+        """Delete sessions last changed before `before`, except `keep`. Return how many were deleted."""
+        old = [row.name for row in self._files().values() if row.changed_at < before]
+        return sum(self._delete(name) for name in old if name != keep)
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""
+
+    def _delete(self, session: str) -> bool:
         file, before = self._file(session), self._stamp()
         try:
             file.unlink()
@@ -74,11 +92,6 @@ class FileSessions:
             return False
         self._update_index(None, [session], before)
         return True
-
-    def reap(self, before: float, keep: str | None = None) -> int:
-        """Delete sessions last changed before `before`, except `keep`. Return how many were deleted."""
-        old = [row.name for row in self._files().values() if row.changed_at < before]
-        return sum(self.delete(name) for name in old if name != keep)
 
     def _file(self, session: str) -> Path:
         return self._folder / f"{check_session_name(session)}{SUFFIX}"
@@ -137,10 +150,6 @@ class FileSessions:
                         log.warning("skipped invalid session record at %s:%d", file, number)
         except FileNotFoundError:
             return
-
-
-def _summary(row: SessionRow) -> SessionSummary:
-    return SessionSummary(row.name, row.title, row.changed_at, row.messages)
 
 
 def _to_cursor(row: SessionRow) -> str:

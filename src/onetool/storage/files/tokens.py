@@ -3,12 +3,17 @@
 import json
 import logging
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 
 from onetool.files.atomic import PRIVATE, PRIVATE_DIR, make_private_dir, sync_directory, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.lock import locked
+from onetool.threads import Threads
+
+from .on_thread import on_thread
 
 log = logging.getLogger(__name__)
 TIMEOUT_S = 30.0
@@ -18,46 +23,86 @@ TIMEOUT_S = 30.0
 class FileTokens:
     """One JSON file per server. Writes are atomic, and a lock file serializes them across processes."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, threads: Threads) -> None:
+        self._folder, self._threads = folder, threads
 
+    @on_thread
     def read(self, server: str) -> str | None:
         """Return the stored tokens of a server. A corrupt file is renamed and counts as missing."""
-        file = self._file(server)
-        try:
-            text = file.read_bytes().decode()
-            if isinstance(json.loads(text), dict):
-                return text
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):  # not logged: the message may quote a token
-            pass
-        log.error("moved corrupt file %s to %s; log in again", file, move_corrupt_file(file).name)
-        return None
+        return _read(self._file(server))
 
-    def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
-        """Replace the stored tokens with what `change` returns; None deletes them. Durable on return."""
-        make_private_dir(self._folder)
-        self._folder.chmod(PRIVATE_DIR)  # an existing directory may have other permissions
-        file = self._file(server)
-        descriptor = os.open(file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
+    @asynccontextmanager
+    async def exclusive(self, server: str) -> AsyncIterator["LockedTokenFile"]:
+        """Lock the tokens of a server against all other processes for the block."""
+        tokens = LockedTokenFile(self._file(server), self._threads)
         try:
-            with locked(descriptor, TIMEOUT_S):
-                before = self.read(server)
-                after = change(before)
-                if after != before:
-                    _store(file, after)
+            await tokens.lock()
+            yield tokens
         finally:
-            os.close(descriptor)
-        return after
+            tokens.unlock()
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""
 
     def _file(self, server: str) -> Path:
         return self._folder / f"{server}.json"
 
 
-def _store(file: Path, text: str | None) -> None:
-    if text is not None:
-        write_atomic(file, text.encode())
-        return
-    file.unlink(missing_ok=True)
-    sync_directory(file.parent)
+class LockedTokenFile:
+    """The stored tokens of one server while this process holds their lock."""
+
+    def __init__(self, file: Path, threads: Threads) -> None:
+        self._file, self._threads = file, threads
+        self._state_lock = threading.Lock()
+        self._held, self._is_unlocked = ExitStack(), False
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str | None:
+        """The stored text, or None."""
+        return self._text
+
+    @on_thread
+    def replace(self, text: str | None) -> None:
+        """Replace the stored text; None deletes it. Durable on return."""
+        if text == self._text:
+            return
+        if text is None:
+            self._file.unlink(missing_ok=True)
+            sync_directory(self._file.parent)
+        else:
+            write_atomic(self._file, text.encode())
+        self._text = text
+
+    @on_thread
+    def lock(self) -> None:
+        """Wait for the lock and read the text."""
+        make_private_dir(self._file.parent)
+        self._file.parent.chmod(PRIVATE_DIR)  # an existing directory may have other permissions
+        with ExitStack() as stack:
+            descriptor = os.open(self._file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, PRIVATE)
+            stack.callback(os.close, descriptor)
+            stack.enter_context(locked(descriptor, TIMEOUT_S))
+            self._text = _read(self._file)
+            with self._state_lock:
+                if not self._is_unlocked:  # otherwise the caller was cancelled while this thread waited
+                    self._held = stack.pop_all()
+
+    def unlock(self) -> None:
+        """Release the lock, now or as soon as the thread that waits for it gets it."""
+        with self._state_lock:
+            self._is_unlocked = True
+        self._held.close()
+
+
+def _read(file: Path) -> str | None:
+    try:
+        text = file.read_bytes().decode()
+        if isinstance(json.loads(text), dict):
+            return text
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError):  # not logged: the message may quote a token
+        pass
+    log.error("moved corrupt file %s to %s; log in again", file, move_corrupt_file(file).name)
+    return None

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from onetool.domain.usage.events import DAY, Event, UsageSummary
 from onetool.files.append import append_files
+from onetool.threads import Threads
 
+from .on_thread import on_thread
 from .usage_archive import UsageArchive
 from .usage_days import DayUsage, parse_event, to_line
 
@@ -33,12 +35,13 @@ class FileUsage:
     A time before the last 35 days selects all events.
     """
 
-    def __init__(self, folder: Path, now: Callable[[], float] = time.time) -> None:
-        self._folder, self._now = folder, now
+    def __init__(self, folder: Path, threads: Threads, now: Callable[[], float] = time.time) -> None:
+        self._folder, self._threads, self._now = folder, threads, now
         self._archive = UsageArchive(folder / "archive.json")
         self._days: dict[date, DayUsage] = {}
         self._lock = threading.Lock()
 
+    @on_thread
     def add(self, events: Sequence[Event]) -> None:
         """Append events to the files of their days: all of them, or none if a file cannot be written."""
         days: defaultdict[Path, list[bytes]] = defaultdict(list)
@@ -47,6 +50,7 @@ class FileUsage:
         lines = {file: b"".join(day_lines) for file, day_lines in days.items()}
         append_files(lines, is_torn=lambda last: parse_event(last) is None)
 
+    @on_thread
     def summarize(self, since: float | None) -> UsageSummary:
         """Summarize the events since `since`, or all events."""
         with self._lock:
@@ -65,6 +69,9 @@ class FileUsage:
                 elif _start(day) + DAY > since:
                     summary.add(usage.events(), since)
             return summary
+
+    async def aclose(self) -> None:
+        """Do nothing: no file stays open."""
 
     def _archive_days(self, days: Sequence[date]) -> None:
         if not days:

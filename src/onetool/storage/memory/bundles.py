@@ -1,6 +1,5 @@
 """Stored bundles in memory."""
 
-import threading
 from collections.abc import Callable, Hashable, Sequence
 
 from onetool.domain.bundles.bundle import (
@@ -26,24 +25,22 @@ class MemoryBundles:
         self._bundles: dict[str, Bundle] = {}
         self._tools: dict[ToolKey, ToolVersion] = {}
         self._generation = 0
-        self._lock = threading.RLock()
 
     def generation(self) -> Hashable:
         """Return a value that changes with every write."""
         return self._generation
 
-    def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
+    async def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
         """Create or replace a bundle with what `change` returns."""
-        with self._lock:
-            bundle = self._bundles[bundle_id] = change(self._bundles.get(bundle_id))
-            self._generation += 1
-            return bundle
+        bundle = self._bundles[bundle_id] = change(self._bundles.get(bundle_id))
+        self._generation += 1
+        return bundle
 
-    def bundle(self, bundle_id: str) -> Bundle | None:
+    async def bundle(self, bundle_id: str) -> Bundle | None:
         """Return a bundle. Includes deleted ones."""
         return self._bundles.get(bundle_id)
 
-    def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
+    async def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
         """Return a page of bundles, starting at an opaque cursor."""
         bundles = [
             bundle
@@ -52,51 +49,48 @@ class MemoryBundles:
         ]
         return Page(bundles[:limit], bundles[limit - 1].id if len(bundles) > limit else None)
 
-    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
+    async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
         """Store a new version, unless `check` raises for its bundle."""
-        with self._lock:
-            check(self._bundles.get(tool.bundle_id))
-            if tool.key in self._tools:
-                raise AlreadyExists
-            self._check_available(tool)
-            return self._put(tool)
+        check(self._bundles.get(tool.bundle_id))
+        if tool.key in self._tools:
+            raise AlreadyExists
+        self._check_available(tool)
+        return self._put(tool)
 
-    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+    async def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
         """Store a bundle with all its tools, or nothing."""
-        with self._lock:
-            old = self._bundles.get(bundle.id)
-            if old is not None and not old.soft_deleted_at:
-                raise AlreadyExists
-            for tool in tools:
-                self._check_available(tool)
-            self._bundles[bundle.id] = bundle
-            for tool in tools:
-                self._put(tool)
+        old = self._bundles.get(bundle.id)
+        if old is not None and not old.soft_deleted_at:
+            raise AlreadyExists
+        for tool in tools:
+            self._check_available(tool)
+        self._bundles[bundle.id] = bundle
+        self._generation += 1
+        for tool in tools:
+            self._put(tool)
 
-    def change_tool(
+    async def change_tool(
         self, key: ToolKey, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
     ) -> StoredTool:
         """Replace a version with what `change` returns."""
-        with self._lock:
-            return self._put(change(self._bundles.get(key[0]), self._tools.get(key)))
+        return self._put(change(self._bundles.get(key[0]), self._tools.get(key)))
 
-    def delete_tool(self, key: ToolKey) -> bool:
+    async def delete_tool(self, key: ToolKey) -> bool:
         """Delete a version permanently. Return whether it existed."""
-        with self._lock:
-            self._generation += 1
-            return self._tools.pop(key, None) is not None
+        self._generation += 1
+        return self._tools.pop(key, None) is not None
 
-    def tool(self, key: ToolKey) -> StoredTool | None:
+    async def tool(self, key: ToolKey) -> StoredTool | None:
         """Return a version. Includes versions of deleted bundles."""
         tool = self._tools.get(key)
         return self._stored_tool(tool) if tool else None
 
-    def find(self, name: str) -> Sequence[StoredTool]:
+    async def find(self, name: str) -> Sequence[StoredTool]:
         """Return all versions of the tool with this qualified name, newest first."""
         versions = [stored for stored in self._all() if stored.name == name]
         return sorted(versions, key=lambda stored: (stored.tool.created_at, stored.tool.id), reverse=True)
 
-    def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
+    async def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of versions, starting at an opaque cursor."""
         tools = sorted(
             (
@@ -108,11 +102,11 @@ class MemoryBundles:
         )
         return Page(tools[:limit], tools[limit - 1].tool.id if len(tools) > limit else None)
 
-    def packs(self) -> Sequence[str]:
+    async def packs(self) -> Sequence[str]:
         """Return the pack names of the bundles that contain a tool."""
         return list({stored.name.partition(".")[0] for stored in self._all()})
 
-    def pack(self, name: str) -> Sequence[StoredTool]:
+    async def pack(self, name: str) -> Sequence[StoredTool]:
         """Return the active versions of a bundle by its pack name."""
         return [
             stored
@@ -120,7 +114,7 @@ class MemoryBundles:
             if stored.name.partition(".")[0] == name and self._is_active(stored.tool)
         ]
 
-    def search(
+    async def search(
         self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
     ) -> Sequence[SearchHit]:
         """Return the best matches, or those after a position."""
@@ -129,22 +123,24 @@ class MemoryBundles:
         hits = find_hits(query, tools, similar)
         return [hit for hit in hits if after is None or hit.position.is_after(after)][:limit]
 
-    def count(self) -> int:
+    async def count(self) -> int:
         """Return the number of tool versions."""
         return len(self._tools)
 
-    def reap(self, before: str) -> Sequence[str]:
+    async def reap(self, before: str) -> Sequence[str]:
         """Delete the empty bundles that were soft-deleted before `before`. Return their ids."""
-        with self._lock:
-            used = {key[0] for key in self._tools}
-            reaped = [
-                bundle.id
-                for bundle in self._bundles.values()
-                if bundle.soft_deleted_at and bundle.soft_deleted_at < before and bundle.id not in used
-            ]
-            for bundle_id in reaped:
-                del self._bundles[bundle_id]
-            return reaped
+        used = {key[0] for key in self._tools}
+        reaped = [
+            bundle.id
+            for bundle in self._bundles.values()
+            if bundle.soft_deleted_at and bundle.soft_deleted_at < before and bundle.id not in used
+        ]
+        for bundle_id in reaped:
+            del self._bundles[bundle_id]
+        return reaped
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""
 
     def _check_available(self, tool: ToolVersion) -> None:
         for other in self._tools.values():

@@ -1,6 +1,5 @@
 """Server manifests in memory."""
 
-import threading
 from collections.abc import Callable, Hashable
 
 from onetool.domain.servers.manifest import ServerManifest
@@ -12,21 +11,22 @@ class MemoryManifests:
     def __init__(self) -> None:
         self._manifests: dict[str, ServerManifest] = {}
         self._changes = 0
-        self._lock = threading.Lock()
 
     def generation(self, server: str) -> Hashable:
         """Return a value that changes with every write."""
         return self._changes
 
-    def read(self, server: str) -> ServerManifest | None:
+    async def read(self, server: str) -> ServerManifest | None:
         """Return the manifest of a server."""
         return self._manifests.get(server)
 
-    def change(
+    async def change(
         self, server: str, change: Callable[[ServerManifest | None], ServerManifest]
     ) -> ServerManifest:
         """Replace the manifest with what `change` returns."""
-        with self._lock:
-            changed = self._manifests[server] = change(self._manifests.get(server))
-            self._changes += 1
+        changed = self._manifests[server] = change(self._manifests.get(server))
+        self._changes += 1
         return changed
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""

@@ -14,7 +14,7 @@ class MemoryRateLimiter:
         self._clock = clock
         self._due: dict[str, float] = {}
 
-    def try_acquire(self, key: str, per_minute: int) -> float:
+    async def take(self, key: str, per_minute: int) -> float:
         """Admit a call and return 0, or return the seconds to wait. Allows bursts of `per_minute` calls."""
         now, interval = self._clock(), MINUTE_S / per_minute
         due = max(self._due.get(key, now), now)

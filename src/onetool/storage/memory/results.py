@@ -14,19 +14,22 @@ class MemoryResults:
         self._stored: dict[str, StoredResult] = {}
         self._texts: dict[str, str] = {}
 
-    def put(self, text: str, tool: str) -> StoredResult:
+    async def put(self, text: str, tool: str) -> StoredResult:
         """Store a text."""
         stored = create_stored_result(text, tool, self._now(), self._ttl_s)
         self._stored[stored.handle], self._texts[stored.handle] = stored, text
         return stored
 
-    def find(self, handle: str) -> StoredResult | None:
+    async def find(self, handle: str) -> StoredResult | None:
         """Return the metadata of a handle."""
         return self._stored.get(handle)
 
-    def text(self, handle: str) -> str | None:
+    async def text(self, handle: str) -> str | None:
         """Return the text, or None if it has expired."""
         stored = self._stored.get(handle)
         if stored is None or stored.expires_at <= self._now():
             self._texts.pop(handle, None)
         return self._texts.get(handle)
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""

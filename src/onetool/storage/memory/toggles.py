@@ -14,11 +14,14 @@ class MemoryToggles:
         """Return a value that changes with every write."""
         return self._generation
 
-    def read(self) -> Mapping[str, bool]:
+    async def read(self) -> Mapping[str, bool]:
         """Return every flag that was ever set."""
         return dict(self._flags)
 
-    def set(self, id: str, is_enabled: bool) -> None:
+    async def set(self, id: str, is_enabled: bool) -> None:
         """Set a flag."""
         self._flags[id] = is_enabled
         self._generation += 1
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""

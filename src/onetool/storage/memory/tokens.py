@@ -1,8 +1,9 @@
 """OAuth tokens of servers in memory."""
 
-import threading
+import asyncio
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 
 class MemoryTokens:
@@ -10,18 +11,36 @@ class MemoryTokens:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    def read(self, server: str) -> str | None:
+    async def read(self, server: str) -> str | None:
         """Return the stored tokens of a server."""
         return self._texts.get(server)
 
-    def change(self, server: str, change: Callable[[str | None], str | None]) -> str | None:
-        """Replace the stored tokens with what `change` returns; None deletes them."""
-        with self._locks[server]:
-            after = change(self._texts.get(server))
-            if after is None:
-                self._texts.pop(server, None)
-            else:
-                self._texts[server] = after
-        return after
+    @asynccontextmanager
+    async def exclusive(self, server: str) -> AsyncIterator["LockedTokenText"]:
+        """Lock the tokens of a server for the block."""
+        async with self._locks[server]:
+            yield LockedTokenText(self._texts, server)
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+
+class LockedTokenText:
+    """The stored tokens of one server while they are locked."""
+
+    def __init__(self, texts: dict[str, str], server: str) -> None:
+        self._texts, self._server = texts, server
+
+    @property
+    def text(self) -> str | None:
+        """The stored text, or None."""
+        return self._texts.get(self._server)
+
+    async def replace(self, text: str | None) -> None:
+        """Replace the stored text; None deletes it."""
+        if text is None:
+            self._texts.pop(self._server, None)
+        else:
+            self._texts[self._server] = text

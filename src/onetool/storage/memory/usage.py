@@ -14,10 +14,13 @@ class MemoryUsage:
     def __init__(self) -> None:
         self.events: deque[Event] = deque(maxlen=MAX_EVENTS)
 
-    def add(self, events: Sequence[Event]) -> None:
+    async def add(self, events: Sequence[Event]) -> None:
         """Store events."""
         self.events.extend(events)
 
-    def summarize(self, since: float | None) -> UsageSummary:
+    async def summarize(self, since: float | None) -> UsageSummary:
         """Summarize the stored events since `since`, or all of them."""
         return UsageSummary().add(tuple(self.events), since)
+
+    async def aclose(self) -> None:
+        """Do nothing: there is nothing to close."""

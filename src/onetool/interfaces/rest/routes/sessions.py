@@ -46,7 +46,7 @@ def session_routes(runtime: Runtime, chats: ActiveChats) -> APIRouter:
         """Change the title of a conversation."""
         await reader.read(session)
         record = {"type": "title", "title": body.title.strip()}
-        await runtime.threads.run(runtime.sessions.append, session, [record])
+        await runtime.sessions.append(session, [record])
         return json_response(
             runtime.state.redactor.mask({"id": session, "title": (await reader.read(session)).title})
         )
@@ -60,7 +60,7 @@ def session_routes(runtime: Runtime, chats: ActiveChats) -> APIRouter:
                 409, f"Session {session!r} is busy. Wait until the current question is finished."
             )
         chats.approvals.discard(session)
-        await runtime.threads.run(runtime.sessions.delete, session)
+        await runtime.sessions.delete(session)
 
     return routes
 
@@ -75,7 +75,7 @@ class _SessionReader:
         start: dict[str, Any] = {"kind": "sessions", "after": None}
         after = start["after"] if cursor is None else read_token(cursor, start)["after"]
         try:
-            page = await self._runtime.threads.run(self._runtime.sessions.page, after, PAGE_SIZE)
+            page = await self._runtime.sessions.page(after, PAGE_SIZE)
         except ValueError:
             raise ProblemError(
                 400, "Invalid cursor. Use `next` of the previous page, or omit it to start over."
@@ -85,15 +85,12 @@ class _SessionReader:
 
     async def read(self, session: str) -> Transcript:
         try:
-            return await self._runtime.threads.run(self._read, session)
+            records = await self._runtime.sessions.read(session)
         except InvalidSession as error:
             raise ProblemError(400, str(error)) from None
-
-    def _read(self, session: str) -> Transcript:
-        records = self._runtime.sessions.read(session)
         if not records:
             raise ProblemError(404, f"Session {session!r} not found.")
-        return replay(records)
+        return await self._runtime.threads.run(replay, records)
 
 
 def _session_json(runtime: Runtime, session: str, transcript: Transcript) -> Any:

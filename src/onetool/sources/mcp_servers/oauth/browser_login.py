@@ -37,7 +37,8 @@ async def log_in(config: OAuthConfig, show: Show, open_browser: OpenBrowser) -> 
         check_scheme(config.url)
         async with open_client(config) as client, CallbackServer() as callback:
             tokens = await _BrowserLogin(config, client, callback, show, open_browser).run()
-        await config.threads.run(config.store.change, config.server, lambda before: tokens.text)
+        async with config.store.exclusive(config.server) as stored:
+            await stored.replace(tokens.text)
     except ServerUnavailable as error:
         raise LoginFailed(f"Login to server {config.server!r} failed: {error}.") from None
     except OSError as error:

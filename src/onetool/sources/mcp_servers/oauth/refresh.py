@@ -27,7 +27,7 @@ class TokenRefresher:
         self._config = config
         self._tokens: StoredTokens | None = None
         self._lock = asyncio.Lock()
-        self._shared = SharedRefresh(config.store, config.server, config.threads)
+        self._shared = SharedRefresh(config.store, config.server)
         self._log = logging.getLogger(f"onetool.servers.{config.server}")
 
     async def current(self) -> StoredTokens | None:
@@ -66,7 +66,7 @@ class TokenRefresher:
         config, refreshed = self._config, list[StoredTokens]()
         try:
             if stale is None:
-                return self._parse(await config.threads.run(config.store.read, config.server))
+                return self._parse(await config.store.read(config.server))
             tokens = self._parse(await self._shared.run(partial(self._refresh, stale, refreshed)))
         except RefreshTimedOut as error:
             raise ServerUnavailable(str(error)) from None

@@ -72,12 +72,17 @@ class BundleIndex:
         except sqlite3.OperationalError:  # locked, or the disk is full: the file is intact
             raise
         except sqlite3.DatabaseError as error:
-            self._close_idle()
-            self._close_idle = _no_connection
+            self.close()
             log.error("moved corrupt file %s to %s: %s", self._file, move_corrupt_file(self._file), error)
             for suffix in ("-wal", "-shm"):
                 Path(f"{self._file}{suffix}").unlink(missing_ok=True)
             return self._create_tables()
+
+    def close(self) -> None:
+        """Close the idle connection. The next transaction opens a new one."""
+        with self._idle_lock:
+            self._close_idle()
+            self._close_idle = _no_connection
 
     def _create_tables(self) -> bool:
         with self._connect() as connection:

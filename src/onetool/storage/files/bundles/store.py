@@ -26,6 +26,8 @@ from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuer
 from onetool.domain.page import Page
 from onetool.files.atomic import PRIVATE, make_private_dir
 from onetool.files.fingerprint import fingerprint
+from onetool.storage.files.on_thread import on_thread
+from onetool.threads import Threads
 
 from .index import BundleIndex
 from .queries import IndexQueries
@@ -39,9 +41,14 @@ class FileBundles:
     """Bundles in files. The index can always be rebuilt from them."""
 
     def __init__(
-        self, folder: Path, *, full_text: bool = True, clock: Callable[[], float] = time.monotonic
+        self,
+        folder: Path,
+        threads: Threads,
+        *,
+        full_text: bool = True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._folder = folder
+        self._folder, self._threads = folder, threads
         self._files = BundleRecords(folder)
         self._index = BundleIndex(folder / "index.sqlite3", full_text=full_text)
         self._sync = IndexSync(folder, self._files, self._index, clock)
@@ -57,6 +64,7 @@ class FileBundles:
         """Return a value that changes with every write."""
         return fingerprint(self._sync.generation_file)
 
+    @on_thread
     def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
         """Create or replace a bundle with what `change` returns."""
         change(self._files.bundle(bundle_id))  # if it raises, no directory is created
@@ -67,15 +75,18 @@ class FileBundles:
                 rows.put_bundle(bundle)
         return bundle
 
+    @on_thread
     def bundle(self, bundle_id: str) -> Bundle | None:
         """Return a bundle. Includes deleted ones."""
         return self._files.bundle(bundle_id)
 
+    @on_thread
     def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
         """Return a page of bundles, starting at an opaque cursor."""
         with self._query() as rows:
             return rows.bundles(filter, cursor, limit)
 
+    @on_thread
     def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
         """Store a new version, unless `check` raises for its bundle."""
         self._check_new(tool, check)
@@ -84,6 +95,7 @@ class FileBundles:
             with self._transaction(tool.bundle_id) as rows:
                 return self._put(rows, tool)
 
+    @on_thread
     def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
         """Store a bundle with all its tools, or nothing. The bundle's record is written last."""
         self._check_import(bundle, tools)
@@ -99,6 +111,7 @@ class FileBundles:
                 for tool in tools:
                     rows.put_tool(tool, file_stamp(self._files.tool_file(tool.bundle_id, tool.id)))
 
+    @on_thread
     def change_tool(
         self, key: ToolKey, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
     ) -> StoredTool:
@@ -109,6 +122,7 @@ class FileBundles:
             with self._transaction(key[0]) as rows:
                 return self._put(rows, tool)
 
+    @on_thread
     def delete_tool(self, key: ToolKey) -> bool:
         """Delete a version permanently. Return whether it existed."""
         self._open()
@@ -122,6 +136,7 @@ class FileBundles:
                     rows.drop_tool(tool.id)
         return tool is not None
 
+    @on_thread
     def tool(self, key: ToolKey) -> StoredTool | None:
         """Return a version. Includes versions of deleted bundles."""
         self._open()  # a copied file has no claim until it is indexed
@@ -132,27 +147,32 @@ class FileBundles:
             stored = rows.find_tool(tool.id)
         return stored if stored and stored.tool.key == key else None
 
+    @on_thread
     def find(self, name: str) -> Sequence[StoredTool]:
         """Return all versions of the tool with this qualified name, newest first."""
         pack, _, func = name.partition(".")
         with self._query() as rows:
             return rows.versions(pack, func)
 
+    @on_thread
     def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of versions, starting at an opaque cursor."""
         with self._query() as rows:
             return rows.tools(filter, cursor, limit)
 
+    @on_thread
     def packs(self) -> Sequence[str]:
         """Return the pack names of the bundles that contain a tool."""
         with self._query() as rows:
             return rows.packs()
 
+    @on_thread
     def pack(self, name: str) -> Sequence[StoredTool]:
         """Return the active versions of a bundle by its pack name."""
         with self._query() as rows:
             return rows.pack(name)
 
+    @on_thread
     def search(
         self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
     ) -> Sequence[SearchHit]:
@@ -164,16 +184,23 @@ class FileBundles:
                 query, filter, lambda: query.similar_slugs(self._slugs_of(rows, filter)), after, limit
             )
 
+    @on_thread
     def count(self) -> int:
         """Return the number of tool versions."""
         with self._query() as rows:
             return rows.count()
 
+    @on_thread
     def reap(self, before: str) -> Sequence[str]:
         """Delete the empty bundles that were soft-deleted before `before`. Return their ids."""
         self._open()
         self._files.empty_trash()
         return [bundle_id for bundle_id in self._files.bundle_ids() if self._try_reap(bundle_id, before)]
+
+    @on_thread
+    def aclose(self) -> None:
+        """Close the idle connection of the index."""
+        self._index.close()
 
     def _try_reap(self, bundle_id: str, before: str) -> bool:
         try:
