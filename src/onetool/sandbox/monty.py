@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, get_args
@@ -158,9 +158,7 @@ class _SandboxRun:
     def _call(self, step: Any) -> Any:
         module, _, function = step.function_name.partition(".")
         if module == text_functions.MODULE:
-            remaining = self._job.limits.printed_bytes - self._printed_bytes
-            text = text_functions.text_of(function, step.args[0], self._job.host, remaining)
-            return step.resume({"return_value": text})
+            return step.resume(self._to_text(function, step.args))
         pack = module.removeprefix("pack_")
         if pack not in self._job.modules or not function:
             return step.resume({"exc_type": "NameError", "message": f"name {pack!r} is not defined"})
@@ -175,6 +173,12 @@ class _SandboxRun:
         self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
         position = (step.position.start, step.position.end)
         return self._wait_for(step, is_async=position in self._job.program.awaited_calls)
+
+    def _to_text(self, function: str, args: Sequence[Any]) -> dict[str, Any]:
+        if len(args) != 1:  # the code called the function itself
+            return {"exc_type": "TypeError", "message": f"{function}() takes one argument"}
+        remaining = self._job.limits.printed_bytes - self._printed_bytes
+        return {"return_value": text_functions.text_of(function, args[0], self._job.host, remaining)}
 
     def _wait_for(self, step: Any, *, is_async: bool) -> Any:
         """Answer with the result of a pending call, or with a future if the code awaits it."""
@@ -211,19 +215,19 @@ class _SandboxRun:
         raised = error.exception() if hasattr(error, "exception") else error
         frames = error.traceback() if hasattr(error, "traceback") else []
         in_program = [frame for frame in frames if frame.filename == frames[0].filename]
-        return explain_error(raised, in_program, self._job, lambda code: _evaluate(monty, worker, code))
+        return explain_error(raised, in_program, self._job, lambda name: _read_variable(monty, worker, name))
 
 
-def _evaluate(monty: Any, worker: Any, code: str) -> Any:
-    """Return the value of an expression after the code failed.
+def _read_variable(monty: Any, worker: Any, name: str) -> Any:
+    """Return the value of a global variable after the code failed.
 
     Raises:
-        LookupError: It cannot be evaluated.
+        LookupError: There is no such variable.
     """
     try:
-        return worker.feed_run(code, skip_type_check=True)
+        return worker.feed_run(name, skip_type_check=True)
     except monty.MontyError:
-        raise LookupError(code) from None
+        raise LookupError(name) from None
 
 
 def _module(monty: Any, stubs: str) -> Any:

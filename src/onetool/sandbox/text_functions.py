@@ -43,9 +43,9 @@ def text_of(function: str, value: Any, host: SandboxHost, max_printed_bytes: int
     """
     try:
         check_size(value, max_printed_bytes if function == "to_print" else MAX_STR_BYTES)
-    except ValueError:
+        original = host.restore(value)
+        if isinstance(original, YamlMap | YamlList):
+            return str(original)
+        return to_readable_text(value) if function == "to_print" and is_json(value) else None
+    except ValueError:  # too large, nested too deeply, or an integer with more digits than Python writes
         return None
-    original = host.restore(value)
-    if isinstance(original, YamlMap | YamlList):
-        return str(original)
-    return to_readable_text(value) if function == "to_print" and is_json(value) else None

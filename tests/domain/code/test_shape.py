@@ -11,6 +11,7 @@ from onetool.domain.code.shape import describe_shape
         ({"content": "x"}, "dict with keys content"),
         ({str(n): n for n in range(14)}, "dict with keys 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more"),
         ({"k" * 100: 1}, "dict with keys " + "k" * 40),
+        ({10**5000: 1, "a": 2}, "dict with keys int, a"),
         ({}, "empty dict"),
         ("x", "str of 1 character"),
         ("abc", "str of 3 characters"),

@@ -1,6 +1,7 @@
 """The shape of a value in a few words, for error messages."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+from itertools import islice
 from typing import Any
 
 MAX_KEYS = 12
@@ -36,10 +37,17 @@ def _describe_items(value: "list[Any] | tuple[Any, ...] | set[Any] | frozenset[A
     return f"{name} of {len(value)} {kind}"
 
 
-def _list(keys: Iterable[Any]) -> str:
-    names = [str(key)[:MAX_NAME_LENGTH] for key in keys]
-    more = f" and {len(names) - MAX_KEYS} more" if len(names) > MAX_KEYS else ""
-    return ", ".join(names[:MAX_KEYS]) + more
+def _list(keys: Collection[Any]) -> str:
+    names = [_name(key) for key in islice(keys, MAX_KEYS)]
+    more = f" and {len(keys) - MAX_KEYS} more" if len(keys) > MAX_KEYS else ""
+    return ", ".join(names) + more
+
+
+def _name(key: Any) -> str:
+    try:
+        return str(key)[:MAX_NAME_LENGTH]
+    except ValueError:  # an integer with more digits than Python writes
+        return type(key).__name__
 
 
 def _count(number: int, noun: str) -> str:
