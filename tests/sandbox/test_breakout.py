@@ -15,177 +15,15 @@ import pytest
 from onetool.domain import Caller, Reason
 from onetool.sdk import call_tool, get_secret
 from onetool.testing import memory_runtime
+from support.breakout_programs import CORPUS, HOST_BOMBS, PROBE, SPIN, UNCHECKED, UNCHECKED_KINDS
 from support.waiting import HANG_S, until
 
 CANARY = "canary-value-123"
-PROBE = "ONETOOL_BREAKOUT_PROBE"
 LIMITS = {"run_cpu_s": 30.0, "run_timeout_s": 60.0, "run_memory_bytes": 2**25, "run_max_calls": 50}
 SHORT = {"run_cpu_s": 0.5, "run_timeout_s": 5.0}
 """Time limits for code that never ends."""
 ENDLESS = {"run_cpu_s": 600.0, "run_timeout_s": 600.0}
 """Time limits that no test reaches."""
-SPIN = "while True: pass"
-DEEP = "x = [0]\nfor i in range(40):\n    x = [x, x]\n"
-"""Forty small lists that contain 2**40 zeros, because they share their items."""
-
-# OUTSIDE and INSIDE are replaced with files that contain a secret, outside and inside the working directory.
-# NEW is replaced with a path in the working directory that does not exist.
-CORPUS = {
-    "files": {
-        "open": 'open("OUTSIDE").read()',
-        "open_inside": 'open("INSIDE").read()',
-        "open_write": 'open("NEW", "w").write("x")',
-        "path_read": 'from pathlib import Path\nPath("OUTSIDE").read_text()',
-        "path_read_inside": 'from pathlib import Path\nPath("INSIDE").read_bytes()',
-        "path_write": 'from pathlib import Path\nPath("NEW").write_text("x")',
-        "path_unlink": 'from pathlib import Path\nPath("INSIDE").unlink()',
-        "path_proc": 'from pathlib import Path\nPath("/proc/self/environ").read_text()',
-        "os_open": 'import os\nos.read(os.open("OUTSIDE", os.O_RDONLY), 99)',
-        "os_symlink": 'import os\nos.symlink("OUTSIDE", "NEW")',
-        "io_open": 'import io\nio.open("OUTSIDE").read()',
-        "shutil": 'import shutil\nshutil.copy("OUTSIDE", "NEW")',
-        "tempfile": 'import tempfile\ntempfile.mkdtemp(dir=".")',
-        "sqlite": 'import sqlite3\nsqlite3.connect("NEW").execute("create table t(x)")',
-        "tool_outside": 'fs.read_file(path="OUTSIDE")',
-        "tool_dots": 'fs.read_file(path="../outside.txt")',
-        "tool_null": 'fs.read_file(path="INSIDE\\0/../../outside.txt")',
-    },
-    "processes": {
-        "environ": f'import os\nos.environ["{PROBE}"]',
-        "getenv": f'import os\nos.getenv("{PROBE}")',
-        "putenv": f'import os\nos.environ["{PROBE}"] = "changed"',
-        "system": 'import os\nos.system("touch NEW")',
-        "popen": 'import os\nos.popen("cat OUTSIDE").read()',
-        "fork": "import os\nwhile True:\n    os.fork()",
-        "kill": "import os\nos.kill(os.getppid(), 9)",
-        "subprocess": 'import subprocess\nsubprocess.check_output(["cat", "OUTSIDE"])',
-        "pty": 'import pty\npty.spawn("/bin/sh")',
-        "ctypes": 'import ctypes\nctypes.CDLL(None).system(b"touch NEW")',
-        "socket": 'import socket\nsocket.create_connection(("127.0.0.1", 22))',
-        "urllib": 'import urllib.request\nurllib.request.urlopen("file://OUTSIDE").read()',
-        "http": 'import http.client\nhttp.client.HTTPConnection("127.0.0.1").request("GET", "/")',
-        "aio_exec": 'import asyncio\nawait asyncio.create_subprocess_exec("touch", "NEW")',
-        "aio_socket": 'import asyncio\nawait asyncio.open_connection("127.0.0.1", 22)',
-        "signal": "import signal\nsignal.raise_signal(9)",
-        "resource": "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1, 1))",
-        "threading": f"import threading\nthreading.Thread(target=print).start()\n{SPIN}",
-        "multiprocessing": "import multiprocessing\nmultiprocessing.Process(target=print).start()",
-    },
-    "imports": {
-        "dunder_import": '__import__("os").system("touch NEW")',
-        "import_builtins": 'import builtins\nbuiltins.open("OUTSIDE").read()',
-        "builtins_item": '__builtins__["open"]("OUTSIDE").read()',
-        "exec": "exec(\"open('NEW', 'w').write('x')\")",
-        "eval_open": "eval(\"open('OUTSIDE').read()\")",
-        "exec_path": "exec(\"from pathlib import Path\\nprint(Path('OUTSIDE').read_text())\")",
-        "onetool": "import onetool.runtime.runtime\nonetool.runtime.current()",
-        "onetool_exec": "exec(\"from onetool.sdk import get_secret\\nprint(get_secret('CANARY'))\")",
-        "sdk_name": 'get_secret("CANARY")',
-        "pack_module": "import pack_demo\npack_demo.ping()",
-        "loader": '__loader__.load_module("os")',
-        "file": "open(__file__).read()",
-        "pickle": "import pickle\npickle.loads(b\"cos\\nsystem\\n(S'touch NEW'\\ntR.\")",
-    },
-    "introspection": {
-        "subclasses": "().__class__.__mro__[1].__subclasses__()",
-        "globals": "def f(): pass\nf.__globals__['__builtins__']",
-        "self": "print.__self__.open('OUTSIDE').read()",
-        "getattr": "getattr(getattr((), '__cla' + 'ss__'), '__mro__')",
-        "getattr_pack": "getattr(demo, '__di' + 'ct__')",
-        "fstring": "x = ()\nf'{x.__class__.__mro__}'",
-        "format": "'{0.__class__.__mro__}'.format(())",
-        "format_tool": "'{0.__globals__[get_secret]}'.format(demo.reveal)",
-        "type3": "type('X', (object,), {'__del__': lambda s: open('NEW', 'w')})()",
-        "metaclass": "class M(type): pass\nclass A(metaclass=M): pass\nA.__class__.__subclasses__(M)",
-        "descriptor": "class D:\n    def __get__(s, o, t): return open('OUTSIDE')\nclass A: x = D()\nA().x",
-        "frames": "import sys\nsys._getframe(1).f_globals",
-        "sys_exec": 'exec("import sys\\nprint(sys.modules, sys.argv, sys.path)")',
-        "gc": "import gc\ngc.get_objects()",
-        "traceback": "try:\n    1 / 0\nexcept Exception as e:\n    e.__traceback__.tb_frame.f_back.f_globals",
-        "generator": "(i for i in [1]).gi_frame.f_back.f_globals",
-        "pack_class": "demo.__class__",
-        "pack_private": "demo._x",
-        "pack_reassign": "demo = fs\ndemo.read_file(path='OUTSIDE')",
-        "pack_patch": "demo.ping = print\ndemo.ping()",
-        "pack_value": "[demo, demo.ping, fs, demo.reveal]",
-        "reveal": "demo.reveal()",
-        "reveal_spelled": "print(demo.reveal())\n' '.join(demo.reveal())",
-        "reveal_reversed": "demo.reveal()[::-1]",
-        "reveal_raised": "raise ValueError(demo.reveal())",
-    },
-    "memory": {
-        "list": "x = []\nwhile True:\n    x.append(0)",
-        "list_doubling": "x = [0]\nwhile True:\n    x = x + x",
-        "range_list": "list(range(10**9))",
-        "str_times": "'a' * 10**10",
-        "str_doubling": "x = 'a'\nwhile True:\n    x += x",
-        "dict": "x = {}\ni = 0\nwhile True:\n    x[i] = str(i)\n    i += 1",
-        "format_width": "'{:>1000000000}'.format(1)",
-        "caught": "x = []\nwhile 1:\n    try: x.append('x' * 10**6)\n    except BaseException: pass",
-        "shift": "1 << 10**11",
-        "recursion": "def f(x):\n    return f([x, x])\nf(0)",
-        "recursion_async": "import asyncio\nasync def f():\n    await asyncio.gather(f(), f())\nawait f()",
-        "shared_print": f"{DEEP}print(x)",
-        "deep_result": "x = []\nfor i in range(5000):\n    x = [x]\nx",
-        "cyclic_args": "x = [1]\nx.append(x)\ntools.echo(message=x)",
-        "json_nesting": "import json\njson.loads('[' * 10**6)",
-        "long_error": "raise ValueError('x' * 10**7)",
-    },
-    "cpu": {
-        "loop": SPIN,
-        "loop_caught": f"while True:\n    try:\n        {SPIN}\n    except BaseException: pass",
-        "sum_range": "sum(range(10**12))",
-        "pow": "pow(7, 10**8)",
-        "factorial": "x = 1\ni = 1\nwhile True:\n    x *= i\n    i += 1",
-        "squaring": "x = 10\nwhile True:\n    x = x * x",
-        "int_result": "10**100000",
-        "sorting": "x = list(range(10**5))\nwhile True:\n    x = sorted(x, key=lambda i: -i)",
-        "regex": "import re\nre.match(r'(a+)+$', 'a' * 50 + 'b')",
-        "regex_back": "import re\nre.match(r'((a+)+)\\2$(?!b)', 'a' * 50 + 'b')",
-        "regex_size": "import re\nre.compile('((a{1000}){1000}){1000}')",
-        "equality": "t = u = (0,)\nfor i in range(60):\n    t = (t, t)\n    u = (u, u)\nt == u",
-    },
-    "waiting": {
-        "print_lines": "for i in range(10**7):\n    print(i)",
-        "print_huge": "print('x' * 10**7)",
-        "sleep": "import time\ntime.sleep(10**6)",
-        "sleep_async": "import asyncio\nawait asyncio.sleep(10**6)",
-        "sleep_loop": "import asyncio\nwhile True:\n    await asyncio.sleep(0.001)",
-        "tool_flood": "while True:\n    demo.ping()",
-        "tool_gather": "import asyncio\nawait asyncio.gather(*[demo.ping() for _ in range(10000)])",
-        "tool_hangs": "demo.hang()",
-        "tool_recursion": "demo.again()",
-        "tool_huge": "tools.echo(message='x' * 17_000_000)",
-        "system_exit": "raise SystemExit(3)",
-        "interrupt": "raise KeyboardInterrupt()",
-        "exit": "exit()",
-        "input": "input()",
-        "breakpoint": "breakpoint()",
-        "help": "help()",
-    },
-    "sources": {
-        "nfkc": "\U0001d428\U0001d429\U0001d41e\U0001d427('OUTSIDE').read()",
-        "surrogate": "'\ud800'",
-        "null": "x = 1\0\nopen('OUTSIDE')",
-        "long_line": f"x = '{'a' * 10**6}'",
-        "long_name": "demo." + "a" * 10**6,
-        "parentheses": "(" * 10_000 + ")" * 10_000,
-        "brackets": "x = " + "[" * 150 + "]" * 150,
-        "minuses": "-" * 100_000 + "1",
-        "sum_1500": "+".join(["1"] * 1500),
-        "elif_1500": "x = 0\nif x: pass\n" + "elif x: pass\n" * 1500,
-        "indents": "".join(" " * i + "if 1:\n" for i in range(99)) + " " * 99 + "pass",
-        "garbage": "}{ def 0x )(* \\ ''' \x1b[2J",
-    },
-}
-# These once blocked the event loop of the host, which would block the test too, so each runs in a process.
-HOST_BOMBS = {
-    "shared_result": f"{DEEP}x",
-    "shared_argument": f"{DEEP}tools.echo(message=x)",
-    "shared_dict": "x = {}\nfor i in range(40):\n    x = {'a': x, 'b': x}\nx",
-    "many_statements": "1;" * 150_000,
-    "many_items": f"x = {{{','.join(f'{i}:{i}' for i in range(150_000))}}}",
-}
 BOMB_PROCESS = """
 import asyncio, json, sys, time
 from onetool.testing import memory_runtime
@@ -220,6 +58,26 @@ def again() -> str:
     return call_tool("demo.again")
 
 
+def fail() -> str:
+    """Raise an error that contains a secret."""
+    raise ValueError(f"wrong key {get_secret('CANARY')}")
+
+
+class HostObject:
+    """An object of the host that contains a secret."""
+
+    token = CANARY
+
+    def reveal(self) -> str:
+        """Return the secret."""
+        return self.token
+
+
+def host_object() -> HostObject:
+    """Return an object that is not JSON."""
+    return HostObject()
+
+
 async def hang() -> str:
     """Never return."""
     await asyncio.sleep(10**6)
@@ -227,17 +85,17 @@ async def hang() -> str:
 
 
 def runtime(cwd=None, output=None, **limits):
-    settings = {"execution": LIMITS | limits, "output": output or {}}
-    return memory_runtime(
-        {"demo": [ping, reveal, again, hang]}, settings=settings, secrets={"CANARY": CANARY}, cwd=cwd
-    )
+    settings = {"execution": LIMITS | limits, "output": output or {}, "aliases": {"p": "demo.ping"}}
+    settings["snippets"] = {"say": {"body": "tools.echo(message={{ text }})", "params": {"text": {}}}}
+    tools = [ping, reveal, fail, host_object, again, hang]
+    return memory_runtime({"demo": tools}, settings=settings, secrets={"CANARY": CANARY}, cwd=cwd)
 
 
 class SecretHost:
     """A working directory with secrets inside and outside, and checks for leaks and changes."""
 
-    def __init__(self, root: Path, setenv) -> None:
-        self.root, self.cwd = root, root / "work"
+    def __init__(self, root: Path, setenv, capture) -> None:
+        self.root, self.cwd, self.capture = root, root / "work", capture
         self.cwd.mkdir()
         self.secret = secrets.token_hex(16)
         (root / "outside.txt").write_text(self.secret)
@@ -267,22 +125,25 @@ class SecretHost:
             yield "changed files"
         if os.environ.get(PROBE) != self.secret:
             yield "changed the environment"
+        if self.capture.readouterr().out:
+            yield "wrote to the standard output of the host, where an MCP client reads messages"
 
 
 @pytest.fixture
-def host(tmp_path, monkeypatch):
-    return SecretHost(tmp_path, monkeypatch.setenv)
+def host(tmp_path, monkeypatch, capfd):
+    return SecretHost(tmp_path, monkeypatch.setenv, capfd)
 
 
-async def attempt(ot, host, code):
-    """Run the code and yield what went wrong during the run and after it."""
-    try:
-        output = str(await asyncio.wait_for(ot.run(host.fill_in(code)), HANG_S))
-    except (Exception, asyncio.CancelledError) as error:
-        output = ""
-        yield f"ended with {type(error).__name__} instead of a result"
-    for violation in host.violations(output):
-        yield violation
+async def attempt(ot, host, variants):
+    """Run variants of a program and yield what went wrong during the runs and after them."""
+    for code in variants:
+        try:
+            output = str(await asyncio.wait_for(ot.run(host.fill_in(code)), HANG_S))
+        except (Exception, asyncio.CancelledError) as error:
+            output = ""
+            yield f"ended with {type(error).__name__} instead of a result"
+        for violation in host.violations(output):
+            yield violation
     if (after := await run_within_short_limits(ot, "1 + 1")).data != 2:
         yield f"broke the next run: {after}"
 
@@ -297,17 +158,23 @@ async def run_within_short_limits(ot, code):
 
 
 def batches():
-    for kind, snippets in CORPUS.items():
-        items = list(snippets.items())
+    for kind, programs in CORPUS.items():
+        items = [(name, variants(kind, code)) for name, code in programs.items()]
         for first in range(0, len(items), 11):
             yield pytest.param(items[first : first + 11], id=f"{kind}-{items[first][0]}")
 
 
+def variants(kind, code):
+    """Return the program, and the same without a type check if it can run inside `exec`."""
+    can_exec = kind in UNCHECKED_KINDS and "await" not in code and not code.startswith("$")
+    return [code, UNCHECKED.format(code)] if can_exec else [code]
+
+
 @pytest.mark.parametrize("batch", list(batches()))
 async def test_corpus_cannot_break_out(host, batch):
-    """No snippet reads or changes the host, each ends with a result, and the next run works."""
+    """No program reads or changes the host, each ends with a result, and the next run works."""
     async with runtime(host.cwd, **SHORT) as ot:
-        violations = [f"{name}: {found}" for name, code in batch async for found in attempt(ot, host, code)]
+        violations = [f"{name}: {found}" for name, codes in batch async for found in attempt(ot, host, codes)]
     assert not violations, "\n".join(violations)
 
 
@@ -325,8 +192,10 @@ def test_expensive_source_or_result_does_not_block_the_host(name):
     assert cpu_ratio < 200, name
 
 
-def test_the_corpus_is_large():
-    assert sum(map(len, CORPUS.values())) + len(HOST_BOMBS) >= 80
+def test_the_corpus_is_large_and_has_no_duplicates():
+    programs = [code for kind in (*CORPUS.values(), HOST_BOMBS) for code in kind.values()]
+    assert len(programs) >= 250
+    assert len(set(programs)) == len(programs)
 
 
 @pytest.mark.parametrize(
@@ -407,6 +276,17 @@ async def test_killed_worker_fails_only_its_run():
         assert not result.ok
         assert result.error.message
         assert (await ot.run("1 + 1")).data == 2
+
+
+async def test_run_leaves_nothing_for_the_next_run():
+    """Its variables, functions and imports are gone, also those that replace functions of the sandbox."""
+    settings = {"execution": LIMITS | {"max_concurrent_runs": 1}}
+    async with memory_runtime(settings=settings) as ot:
+        left = "import json\nx = [json]\ndef print(*values): return x\nonetool_text_of = print"
+        assert (await ot.run(left)).ok
+        for name in ("x", "json"):
+            assert f"name {name!r} is not defined" in (await ot.run(f"eval('{name}')")).error.message
+        assert (await ot.run("print(['a'])\nstr(['b'])")).printed == "[a]\n"
 
 
 CALLS = {
@@ -496,6 +376,8 @@ FORBIDDEN = {
     "dotted": "globals()['pack_shell.pwd']()",
     "forged": "def pwd(): ...\npwd.__name__ = 'pack_shell.pwd'\npwd()",
     "bare": "pwd()",
+    "alias": "here()",
+    "alias_eval": "if False:\n    here\neval('here()')",
     "service": "ot.call(name='shell.pwd')",
     "spy": "demo.spy()",
     "spy_module": "time.now()\nexec('import pack_demo\\npack_demo.spy()')",
@@ -513,7 +395,9 @@ async def test_allow_list_applies_inside_code(tmp_path, name):
         return 1
 
     caller = Caller(interface="ask", allowed=frozenset({"time.now"}))
-    async with memory_runtime({"demo": [spy]}, settings={"execution": LIMITS}, cwd=tmp_path) as ot:
+    settings = {"execution": LIMITS, "aliases": {"here": "shell.pwd"}}
+    async with memory_runtime({"demo": [spy]}, settings=settings, cwd=tmp_path) as ot:
+        assert (await ot.run("here()")).data == str(tmp_path)
         assert (await ot.runtime.run("time.now()", caller)).ok
         result = await ot.runtime.run(FORBIDDEN[name], caller)
     assert not result.ok
