@@ -92,7 +92,7 @@ def file(directory: Path) -> Write:
 
 def result(directory: Path) -> Write:
     """Store a large result."""
-    store = FileResults(directory, 1000, Threads())
+    store = FileResults(directory, Threads())
     return lambda name: store.put(CONTENT.decode(), "bench")
 
 

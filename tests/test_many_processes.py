@@ -117,7 +117,7 @@ async def _check_events(data: Path, expected: set[str]) -> None:
 
 
 async def _check_results(folder: Path, expected: list[list[str]]) -> None:
-    results = FileResults(folder, 3600, Threads())
+    results = FileResults(folder, Threads())
     for handle, number in expected:
         text = await results.text(handle)
         assert text is not None

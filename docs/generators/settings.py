@@ -12,12 +12,16 @@ from .markdown import GENERATED, page, table
 ABOUT = f"""Settings are in `onetool.yaml` in the config directory (see `onetool config path`). The
 `.onetool/onetool.yaml` of a trusted project overrides it: maps are merged by key, lists are replaced.
 All settings are optional. An unknown key or an invalid value is an error with the file, the line and a
-suggestion. {GENERATED}"""
+suggestion.
 
+Changes to tools apply to the next call, changes to other settings after a reload, which applies to all your
+running processes: `onetool run 'ot.reload()'`. A few settings, marked below, require a restart; `ot.reload()`
+and the log of each process name those that changed. {GENERATED}"""
 
 PROMPTS = """## prompts.yaml
 
 Instructions for models, in a file beside `onetool.yaml`."""
+RESTART = "**A change requires a restart.**"
 COLUMNS = ("setting", "default", "description")
 
 
@@ -33,11 +37,16 @@ def rows(kind: Any, prefix: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield one row for each setting, groups before their members."""
     hints = get_type_hints(kind)
     for field in fields(kind):
-        yield f"`{prefix}{field.name}`", _default(field), field.metadata.get("doc") or "Required."
+        yield f"`{prefix}{field.name}`", _default(field), _description(field)
         types = [hints[field.name], *get_args(hints[field.name])]
         for group in filter(is_dataclass, types):
             separator = "" if group is types[0] else ".<name>" if types[1] is str else "[]"
             yield from rows(group, f"{prefix}{field.name}{separator}.")
+
+
+def _description(field: "Field[Any]") -> str:
+    doc = field.metadata.get("doc") or "Required."
+    return f"{doc} {RESTART}" if field.metadata["restart"] else doc
 
 
 def _default(field: "Field[Any]") -> str:

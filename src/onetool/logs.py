@@ -65,9 +65,13 @@ class JsonLogHandler(logging.Handler):
     ) -> None:
         super().__init__()
         self._credentials = credentials or CredentialSet()
-        self._stderr_level, self._file = stderr_level, file
+        self.configure(stderr_level=stderr_level, file=file)
         self._records: Queue[logging.LogRecord | None] = Queue(MAX_QUEUED)
         self._writer: threading.Thread | None = None
+
+    def configure(self, *, stderr_level: int, file: RotatingFile | None) -> None:
+        """Change where records are written. Also applies to records that are queued."""
+        self._stderr_level, self._file = stderr_level, file
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Drop records of libraries below warning, unless stderr shows records of their level."""
@@ -160,6 +164,19 @@ def _write_stderr(text: str) -> None:
         content = content[os.write(descriptor, content) :]
 
 
+class Logs:
+    """The handler of a logger, and the level of both."""
+
+    def __init__(self, logger: logging.Logger, handler: JsonLogHandler) -> None:
+        self._logger, self._handler = logger, handler
+
+    def configure(self, *, stderr: str, file: RotatingFile | None) -> None:
+        """Write records to stderr from this level on, and to the file from info on."""
+        level = logging.getLevelNamesMapping()[stderr.upper()]
+        self._handler.configure(stderr_level=level, file=file)
+        self._logger.setLevel(min(level, logging.INFO) if file else level)
+
+
 @contextmanager
 def open_logs(
     *,
@@ -167,24 +184,24 @@ def open_logs(
     file: RotatingFile | None,
     credentials: CredentialSet | None = None,
     owns_process: bool = False,
-) -> Iterator[JsonLogHandler]:
+) -> Iterator[Logs]:
     """Write log records, redacted: to stderr from this level on, to the file from info on.
 
     If OneTool owns the process, these are the records of all loggers, and the uncaught exceptions of
     threads. Otherwise only the records of loggers under `onetool`: the root logger belongs to the program
     that OneTool is embedded in.
     """
-    level = logging.getLevelNamesMapping()[stderr.upper()]
-    handler = JsonLogHandler(stderr_level=level, file=file, credentials=credentials)
+    handler = JsonLogHandler(stderr_level=logging.CRITICAL, file=None, credentials=credentials)
     logger = logging.getLogger(None if owns_process else OWN_LOGGERS)
     previous = logger.level, logger.propagate, threading.excepthook
-    logger.setLevel(min(level, logging.INFO) if file else level)
+    logs = Logs(logger, handler)
+    logs.configure(stderr=stderr, file=file)
     logger.propagate = False
     logger.addHandler(handler)
     if owns_process:
         threading.excepthook = _log_thread_exception
     try:
-        yield handler
+        yield logs
     finally:
         logger.removeHandler(handler)
         logger.setLevel(previous[0])

@@ -397,6 +397,25 @@ async def test_slot_assigned_to_a_cancelled_waiter_is_released():
     assert not slots.try_acquire()
 
 
+async def test_resized_slots_admit_waiters_and_wait_for_slots_in_use():
+    slots = Slots(1)
+    assert slots.try_acquire()
+    waiting = [asyncio.create_task(slots.wait(None)) for _ in range(3)]
+    await asyncio.sleep(0)
+    slots.resize(3)
+    await asyncio.gather(*waiting[:2])
+    assert not waiting[2].done()
+    slots.resize(1)
+    for _ in range(2):
+        slots.release()
+        assert not slots.try_acquire()
+    slots.release()
+    await waiting[2]
+    slots.release()
+    assert slots.try_acquire()
+    assert not slots.try_acquire()
+
+
 async def test_cache_of_compiled_schemas_is_bounded(monkeypatch):
     monkeypatch.setattr("onetool.pipeline.validation.MAX_CACHED", 3)
 

@@ -35,7 +35,7 @@ class Host:
 @pytest.fixture(scope="module")
 def sandbox():
     threads = Threads()
-    sandbox = MontySandbox(threads, 1, 2**26)
+    sandbox = MontySandbox(threads)
     yield sandbox
     sandbox.close()
     threads.close()

@@ -268,8 +268,8 @@ async def test_unknown_handle_returns_text_and_invalid_arguments_raise():
 @pytest.mark.spec("OT-119")
 async def test_expired_result_is_reported_as_expired():
     """A lifetime that is shorter than the clock can measure has always ended."""
-    async with memory_runtime(settings={"output": {"ttl_s": 1e-9}}) as ot:
-        handle = (await ot.runtime.state.results.put("x", "a.b")).handle
+    async with memory_runtime(settings={"output": {"ttl_s": 1e-9, "max_inline_size": 100}}) as ot:
+        handle = (await ot.runtime.state.model_output.shorten("x" * 101, "a.b")).handle
         result = await ot.call("ot.result", handle=handle)
     assert "expired" in result.data
     assert "not found" not in result.data

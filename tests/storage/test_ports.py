@@ -8,7 +8,6 @@ import pytest
 from onetool import ports
 from onetool.bootstrap.stores import file_stores, memory_stores
 from onetool.domain.bundles.bundle import Bundle
-from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.threads import Threads
 
@@ -29,10 +28,9 @@ NOT_COROUTINES = {"generation", "problems", "exclusive"}
 
 @pytest.fixture(params=["memory", "files"])
 def stores(request, home):
-    configuration = load_configuration(find_paths(home.env, home.cwd), {})
-    return (
-        memory_stores(configuration) if request.param == "memory" else file_stores(configuration, Threads())
-    )
+    if request.param == "memory":
+        return memory_stores()
+    return file_stores(find_paths(home.env, home.cwd), Threads())
 
 
 def public_names(kind):

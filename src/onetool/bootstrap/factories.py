@@ -13,10 +13,10 @@ from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Runner
 from onetool.network.client import HttpClients
+from onetool.pipeline.admission import Admission
 from onetool.pipeline.approval import ApprovalPolicy
 from onetool.pipeline.pipeline import CallLimits, Pipeline
 from onetool.pipeline.recorder import Recorder
-from onetool.ports import RateLimiter
 from onetool.runtime.active_call import activate_call
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration
@@ -56,7 +56,7 @@ def make_pipeline(
     configuration: Configuration,
     catalog: Catalog,
     recorder: Recorder,
-    rates: RateLimiter,
+    admission: Admission,
     runtime: Runtime,
     *,
     credentials: CredentialSet,
@@ -69,11 +69,10 @@ def make_pipeline(
         partial(activate_call, runtime),
         limits=CallLimits(
             timeout=settings.execution.timeout_s,
-            max_concurrent=settings.execution.max_concurrent,
             max_args_bytes=settings.execution.max_args_bytes,
             max_output_bytes=settings.output.max_bytes,
         ),
-        rates=rates,
+        admission=admission,
         approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny, settings.approval.timeout_s),
         credentials=credentials,
         threads=runtime.threads,

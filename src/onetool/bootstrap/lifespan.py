@@ -9,7 +9,9 @@ from onetool.files.reload_signal import FileReloadSignal
 from onetool.logs import RotatingFile, open_logs
 from onetool.ports import ServerSource, ToolSource, UsageStore
 from onetool.runtime.runtime import Runtime
+from onetool.runtime.state import State
 from onetool.settings.configuration import Configuration
+from onetool.settings.schema import LogSettings
 from onetool.threads import Threads
 
 from .factories import new_id
@@ -38,16 +40,27 @@ async def open_runtime(
     """
     threads = threads or Threads()
     configuration = await threads.run(read)
-    log, paths = configuration.settings.log, configuration.paths
-    file = RotatingFile(paths.log_file, log.max_bytes) if log.file and not in_memory else None
-    level, credentials = log_level or log.level, CredentialSet()
-    with open_logs(stderr=level, file=file, credentials=credentials, owns_process=owns_process):
-        stores = memory_stores(configuration) if in_memory else file_stores(configuration, threads)
+    paths, credentials = configuration.paths, CredentialSet()
+
+    def log_targets(log: LogSettings) -> tuple[str, RotatingFile | None]:
+        file = RotatingFile(paths.log_file, log.max_bytes) if log.file and not in_memory else None
+        return log_level or log.level, file
+
+    stderr, file = log_targets(configuration.settings.log)
+    with open_logs(stderr=stderr, file=file, credentials=credentials, owns_process=owns_process) as logs:
+        stores = memory_stores() if in_memory else file_stores(paths, threads)
         stores = replace(stores, usage=usage or stores.usage)
         builder = StateBuilder(configuration, stores, threads, credentials, sources=sources, servers=servers)
+
+        async def build(configuration: Configuration, runtime: Runtime) -> State:
+            state = await builder.build(configuration, runtime)
+            stderr, file = log_targets(configuration.settings.log)
+            logs.configure(stderr=stderr, file=file)
+            return state
+
         runtime = Runtime(
             read=read,
-            build=builder.build,
+            build=build,
             recorder=builder.recorder,
             savings=builder.savings,
             sessions=stores.sessions,

@@ -17,8 +17,10 @@ from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import ToolSpec
 from onetool.embeddings.bert_embedder import BertEmbedder
+from onetool.pipeline.admission import Admission
 from onetool.pipeline.code_runner import CodeRunner
 from onetool.pipeline.recorder import Recorder
+from onetool.pipeline.slots import Slots
 from onetool.pipeline.token_savings import TokenSavings
 from onetool.ports import ServerSource, SourceCapabilities, ToolSource
 from onetool.runtime.model_output import ModelOutput
@@ -26,6 +28,7 @@ from onetool.runtime.runtime import Runtime
 from onetool.runtime.state import State
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_configured_tools, settings_files
+from onetool.settings.schema import Settings
 from onetool.sources.bundle_tools import BundleToolSource
 from onetool.sources.config_tools import ConfigToolReader
 from onetool.sources.http_tools import TokenCache
@@ -60,13 +63,14 @@ class StateBuilder:
         self._sources, self._servers = sources, servers
         self.recorder = Recorder(stores.usage, stores.counters, threads)
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
-        self._rate_limiter = MemoryRateLimiter()
+        execution = configuration.settings.execution
+        self._admission = Admission(execution.max_concurrent, MemoryRateLimiter())
+        self._run_slots = Slots(execution.max_concurrent_runs)
         self._connections = Connections(stores, threads, credentials)
         self._http_tokens = TokenCache(stores.http_tokens, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
-        execution = configuration.settings.execution
-        self._sandbox = MontySandbox(threads, execution.max_concurrent_runs, execution.run_memory_bytes)
+        self._sandbox = MontySandbox(threads)
 
     async def close(self) -> None:
         """Write pending records, close the connections and servers, and stop the sandbox."""
@@ -81,7 +85,6 @@ class StateBuilder:
         """Build a state: everything that a reload replaces."""
         settings = configuration.settings
         self._credentials.keep(configuration.credentials)  # with those of earlier states, whose calls may run
-        self.recorder.statistics_enabled = settings.stats.enabled
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
         make_runner = http_runner(configuration, plan.http, self._http_tokens)
         stored = BundleToolSource(self._stores.bundles, make_runner)
@@ -92,15 +95,20 @@ class StateBuilder:
             configuration,
             catalog,
             self.recorder,
-            self._rate_limiter,
+            self._admission,
             runtime,
             credentials=self._credentials,
         )
         search = CatalogSearch(catalog, self._threads, embedder=self._open_embedder(configuration))
         bundles = self._bundles(configuration, Catalog(unstored), search)
-        limits = sandbox_limits(configuration)
         code_runner = CodeRunner(
-            catalog, pipeline, self._sandbox, self._threads, limits=limits, snippets=settings.snippets
+            catalog,
+            pipeline,
+            self._sandbox,
+            self._threads,
+            slots=self._run_slots,
+            limits=sandbox_limits(configuration),
+            snippets=settings.snippets,
         )
         state = State(
             configuration=configuration,
@@ -113,6 +121,7 @@ class StateBuilder:
                 self.savings,
                 self._threads,
                 max_inline_bytes=settings.output.max_inline_size,
+                ttl_s=settings.output.ttl_s,
             ),
             results=self._stores.results,
             bundles=bundles,
@@ -123,7 +132,14 @@ class StateBuilder:
             credentials=self._credentials,
         )
         await self._connections.apply(plan)
+        self._apply(settings)
         return state
+
+    def _apply(self, settings: Settings) -> None:
+        """Change the parts that outlive a reload."""
+        self.recorder.statistics_enabled = settings.stats.enabled
+        self._admission.resize(settings.execution.max_concurrent)
+        self._run_slots.resize(settings.execution.max_concurrent_runs)
 
     def _open_embedder(self, configuration: Configuration) -> BertEmbedder | None:
         """Return the embedder. It survives reloads, unless the directory of the model changes."""

@@ -13,7 +13,7 @@ from onetool.ports import (
     TokenStore,
     UsageStore,
 )
-from onetool.settings.configuration import Configuration
+from onetool.settings.paths import Paths
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.counters import FileCounters
@@ -63,12 +63,12 @@ class Stores:
                 await store.aclose()
 
 
-def memory_stores(configuration: Configuration) -> Stores:
+def memory_stores() -> Stores:
     """Return stores that live as long as the process."""
     return Stores(
         usage=MemoryUsage(),
         counters=MemoryCounters(),
-        results=MemoryResults(configuration.settings.output.ttl_s),
+        results=MemoryResults(),
         bundles=MemoryBundles(),
         toggles=MemoryToggles(),
         manifests=MemoryManifests(),
@@ -80,13 +80,13 @@ def memory_stores(configuration: Configuration) -> Stores:
     )
 
 
-def file_stores(configuration: Configuration, threads: Threads) -> Stores:
+def file_stores(paths: Paths, threads: Threads) -> Stores:
     """Return stores in the user's directories."""
-    data, state = configuration.paths.data, configuration.paths.state
+    data, state = paths.data, paths.state
     return Stores(
         usage=FileUsage(data / "usage", threads),
         counters=FileCounters(data / "counters.sqlite3", threads),
-        results=FileResults(data / "results", configuration.settings.output.ttl_s, threads),
+        results=FileResults(data / "results", threads),
         bundles=FileBundles(data / "bundles", threads, full_text="ONETOOL_NO_FTS5" not in os.environ),
         toggles=FileToggles(data / "bundles" / "toggles.json", threads),
         manifests=FileManifests(state / "servers", threads),

@@ -58,16 +58,18 @@ def reload() -> str:
     """Reload settings, secrets, prompts and packs. If a file is invalid, nothing changes.
 
     Returns:
-        `OK: Configuration reloaded`, or an error with the file and line.
+        `OK: Configuration reloaded`, with a line for each changed setting that needs a restart, or an error
+        with the file and line.
 
     Example:
         ot.reload()
     """
     try:
-        reload_configuration()
+        pending = reload_configuration()
     except ValueError as error:
         return ErrorText(f"Error: {error}")
-    return "OK: Configuration reloaded"
+    restarts = [f"{name} needs a restart: {active!r} stays active" for name, active in pending.items()]
+    return "\n".join(["OK: Configuration reloaded", *restarts])
 
 
 def notify(topic: str, message: str) -> str:

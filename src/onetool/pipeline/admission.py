@@ -17,13 +17,18 @@ MAX_DEPTH = 8
 class Admission:
     """Admits calls within the limits. A call waits for a free slot until its deadline, but not for approval.
 
-    Nested calls need no global slot, because the outermost call already holds one.
+    Nested calls need no global slot, because the outermost call already holds one. It outlives reloads, so
+    that calls in progress count.
     """
 
     def __init__(self, max_concurrent: int, rates: RateLimiter) -> None:
         self._rates = rates
         self._global_slots = Slots(max_concurrent)
         self._tool_slots: WeakValueDictionary[str, Slots] = WeakValueDictionary()
+
+    def resize(self, max_concurrent: int) -> None:
+        """Change how many calls run at once."""
+        self._global_slots.resize(max_concurrent)
 
     async def check(self, spec: ToolSpec, caller: Caller) -> None:
         """Check the limits that do not depend on other running calls.
@@ -79,4 +84,5 @@ class Admission:
         slots = self._tool_slots.get(name)
         if slots is None:
             slots = self._tool_slots[name] = Slots(size)
+        slots.resize(size)  # the tool may have been changed while calls of it are in progress
         return slots

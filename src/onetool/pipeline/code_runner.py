@@ -20,6 +20,7 @@ from onetool.settings.schema import Snippet
 from onetool.threads import Threads
 
 from .pipeline import MAX_MESSAGE_LENGTH, Pipeline
+from .slots import Slots
 
 TOOL_NAME = "run"
 NO_TOOLS = "it has no tools that you may call"
@@ -82,11 +83,12 @@ class CodeRunner:
         sandbox: Sandbox,
         threads: Threads,
         *,
+        slots: Slots,
         limits: SandboxLimits,
         snippets: Mapping[str, Snippet],
     ) -> None:
         self._catalog, self._pipeline, self._sandbox = catalog, pipeline, sandbox
-        self._threads = threads
+        self._threads, self._slots = threads, slots
         self._limits, self._snippets = limits, snippets
 
     async def run(self, code: str, caller: Caller, host: SandboxHost) -> CodeResult:
@@ -94,7 +96,7 @@ class CodeRunner:
         try:
             async with asyncio.timeout_at(caller.deadline):
                 job = await self._prepare(code, caller, host)
-                result = await self._sandbox.run(job)
+                result = await self._run_in_slot(job)
             return await self._check_result(result, host)
         except InvalidProgram as error:
             return _failure(Reason.BAD_ARGS, self._pipeline.mask(str(error)))
@@ -104,6 +106,14 @@ class CodeRunner:
     async def restrictions(self) -> Mapping[str, bool]:
         """Return the restrictions of the processes that run code, and whether this system supports each."""
         return await self._sandbox.restrictions()
+
+    async def _run_in_slot(self, job: SandboxJob) -> SandboxResult:
+        if not self._slots.try_acquire():
+            await self._slots.wait(None)  # until the deadline of the run
+        try:
+            return await self._sandbox.run(job)
+        finally:
+            self._slots.release()
 
     async def _prepare(self, code: str, caller: Caller, host: SandboxHost) -> SandboxJob:
         packs = await self._catalog.packs(caller)

@@ -15,7 +15,6 @@ from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.signature import omit_nulls
-from onetool.ports import RateLimiter
 from onetool.threads import Threads
 
 from .admission import Admission
@@ -39,7 +38,6 @@ class CallLimits:
     """Limits from the settings that apply to every call."""
 
     timeout: float = 8.0
-    max_concurrent: int = 64
     max_args_bytes: int = 16 * 2**20
     max_output_bytes: int = 64 * 2**20
 
@@ -54,7 +52,7 @@ class Pipeline:
         activate: ActivateCall,
         *,
         limits: CallLimits | None = None,
-        rates: RateLimiter,
+        admission: Admission,
         approval: ApprovalPolicy | None = None,
         credentials: CredentialSet | None = None,
         threads: Threads | None = None,
@@ -65,7 +63,7 @@ class Pipeline:
         self._credentials, threads = credentials or CredentialSet(), threads or Threads()
         self._approver = Approver(approval or ApprovalPolicy(), threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
-        self._admission = Admission(self._limits.max_concurrent, rates)
+        self._admission = admission
         self._output_guard = OutputGuard(self._limits.max_output_bytes, threads)
         self._clock = clock
         self._timer = DeadlineTimer()

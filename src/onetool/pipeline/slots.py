@@ -5,25 +5,31 @@ from collections import deque
 
 
 class Slots:
-    """A fixed number of slots, with a first-in-first-out queue of waiters.
+    """A number of slots, with a first-in-first-out queue of waiters.
 
     Unlike with `asyncio.Semaphore`, acquiring a free slot is a plain function call: it happens on every call.
     """
 
-    __slots__ = ("__weakref__", "_free", "_waiters")
+    __slots__ = ("__weakref__", "_free", "_size", "_waiters")
 
     def __init__(self, size: int) -> None:
-        self._free = size
+        self._size = self._free = size
         self._waiters: deque[asyncio.Future[None]] = deque()
+
+    def resize(self, size: int) -> None:
+        """Change the number of slots. If more are in use, none is free until enough of them are released."""
+        self._free += size - self._size
+        self._size = size
+        self._assign()
 
     def try_acquire(self) -> bool:
         """Acquire a slot if one is free. While tasks wait, none is: `release` gives slots to them first."""
-        if self._free == 0:
+        if self._free <= 0:
             return False
         self._free -= 1
         return True
 
-    async def wait(self, deadline: float) -> None:
+    async def wait(self, deadline: float | None) -> None:
         """Wait in the queue and acquire a slot.
 
         Raises:
@@ -41,9 +47,12 @@ class Slots:
 
     def release(self) -> None:
         """Release a slot: assign it to the first waiter, if there is one."""
-        while self._waiters:
+        self._free += 1
+        self._assign()
+
+    def _assign(self) -> None:
+        while self._waiters and self._free > 0:
             waiter = self._waiters.popleft()
             if not waiter.done():
                 waiter.set_result(None)
-                return
-        self._free += 1
+                self._free -= 1

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from onetool.domain.chat.transcript import Record, SessionSummary
 from onetool.domain.page import Page
-from onetool.domain.results.stored_result import StoredResult
+from onetool.domain.results.stored_result import DEFAULT_TTL_S, StoredResult
 from onetool.domain.servers.manifest import ServerManifest
 from onetool.domain.usage.events import CallCounter, CallEvent, Event, UsageSummary
 
@@ -119,8 +119,8 @@ class CounterStore(Protocol):
 class ResultStore(Protocol):
     """Stores large results until they expire."""
 
-    async def put(self, text: str, tool: str) -> StoredResult:
-        """Store a text under a new handle."""
+    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
+        """Store a text under a new handle. It expires after `ttl_s` seconds."""
         ...
 
     async def find(self, handle: str) -> StoredResult | None:

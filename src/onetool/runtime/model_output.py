@@ -3,7 +3,7 @@
 from typing import Any
 
 from onetool.domain.results.result_page import ResultPage
-from onetool.domain.results.stored_result import ModelText, preview
+from onetool.domain.results.stored_result import ModelText, StoredResult, preview
 from onetool.domain.text.model_text import to_model_text
 from onetool.pipeline.code_runner import CodeResult
 from onetool.pipeline.token_savings import TokenSavings
@@ -20,10 +20,16 @@ class ModelOutput:
     """
 
     def __init__(
-        self, results: ResultStore, savings: TokenSavings, threads: Threads, *, max_inline_bytes: int
+        self,
+        results: ResultStore,
+        savings: TokenSavings,
+        threads: Threads,
+        *,
+        max_inline_bytes: int,
+        ttl_s: float,
     ) -> None:
         self._results, self._savings, self._threads = results, savings, threads
-        self._max_inline_bytes = max_inline_bytes
+        self._max_inline_bytes, self._ttl_s = max_inline_bytes, ttl_s
 
     async def render_run(self, result: CodeResult) -> ModelText:
         """Render what a run printed, and its result or error."""
@@ -45,7 +51,7 @@ class ModelOutput:
         if not result.finished_calls:
             return ModelText(message)
         text = await self._threads.run(finished_calls_json, result.finished_calls)
-        stored = await self._results.put(text, "run")
+        stored = await self._store(text, "run")
         calls = finished_calls_text(result.finished_calls, stored.handle)
         return ModelText(f"{message}\n{calls}", stored.handle)
 
@@ -60,10 +66,13 @@ class ModelOutput:
         """Return a short text unchanged; store a long one and return a preview with its handle."""
         if len(text.encode("utf-8", "replace")) <= self._max_inline_bytes:
             return ModelText(text)
-        stored = await self._results.put(text, tool)
+        stored = await self._store(text, tool)
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
         return ModelText(shown, stored.handle)
+
+    async def _store(self, text: str, tool: str) -> StoredResult:
+        return await self._results.put(text, tool, self._ttl_s)
 
     async def _render_printed(self, result: CodeResult) -> ModelText:
         """Render what a run printed, on lines of its own if it is shortened."""

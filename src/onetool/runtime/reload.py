@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from onetool.files.fingerprint import Fingerprint
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.settings.configuration import Configuration
+from onetool.settings.restart import pending_restart
+from onetool.settings.schema import Settings
 from onetool.threads import Threads
 
 from .state import State
@@ -27,6 +30,7 @@ class Reloader:
     ) -> None:
         self._read, self._build, self._signal, self._threads = read, build, signal, threads
         self.state: State
+        self._started: Settings
         self._lock = asyncio.Lock()
         self._following: asyncio.Task[None] | None = None
 
@@ -38,17 +42,19 @@ class Reloader:
     async def start(self, configuration: Configuration) -> None:
         """Build the first state."""
         self._signal.acknowledge(self._signal.current())
-        self.state = await self._build(configuration)
+        self.state, self._started = await self._build(configuration), configuration.settings
 
-    async def reload(self) -> None:
+    async def reload(self) -> Mapping[str, Any]:
         """Read the configuration again and signal the other processes, which follow before their next call.
+
+        Returns the names of the settings that only a restart applies, with the values that stay active.
 
         Raises:
             SettingsError: A file is invalid. The previous state stays active.
         """
         async with self._lock:
             await self._threads.run(self._signal.notify)
-            await self._replace(self._signal.current())
+            return await self._replace(self._signal.current())
 
     async def reload_if_changed(self) -> None:
         """Follow a reload of another process. If that fails here, the previous state stays active."""
@@ -69,8 +75,12 @@ class Reloader:
                 self._signal.acknowledge(signalled)
                 log.error("reload failed; the previous configuration stays active: %s", error)
 
-    async def _replace(self, signalled: Fingerprint) -> None:
+    async def _replace(self, signalled: Fingerprint) -> Mapping[str, Any]:
         """Read and build everything. The signal is taken before, so a later one is not missed."""
         configuration = await self._threads.run(self._read)
         self.state = await self._build(configuration)
         self._signal.acknowledge(signalled)
+        pending = pending_restart(self._started, configuration.settings)
+        for name, active in pending.items():
+            log.warning("setting %s changed but needs a restart; %r stays active", name, active)
+        return pending

@@ -94,13 +94,15 @@ class Runtime:
         """Follow a reload of another process, as every call does."""
         await self._reloader.reload_if_changed()
 
-    async def reload(self) -> None:
+    async def reload(self) -> Mapping[str, Any]:
         """Reload the configuration here and, before their next call, in the user's other processes.
+
+        Returns the names of the settings that only a restart applies, with the values that stay active.
 
         Raises:
             SettingsError: A file is invalid. The previous state stays active.
         """
-        await self._reloader.reload()
+        return await self._reloader.reload()
 
     async def _call_from_code(self, caller: Caller, name: str, args: Mapping[str, Any]) -> ToolResult:
         return await self.call_tool(name, args, caller, "run")

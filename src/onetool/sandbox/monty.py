@@ -18,24 +18,29 @@ from .diagnostics import MODULE, explain_check, explain_tool
 from .launcher import Launcher, active_restrictions
 from .runtime_errors import explain_error
 
+MAX_PROCESSES = 1_000
+"""Upper bound of the workers. The host limits how many runs there are at a time."""
 MAX_SUSPENSIONS = 1_000_000
 """Limit of all requests to the host, such as the text of a printed list. Tool calls have a lower limit."""
 
 
 class MontySandbox:
-    """A pool of workers that the first run starts. Each run has a worker of its own."""
+    """Pools of workers, one for each memory limit. Each run has a worker of its own.
 
-    def __init__(self, threads: Threads, max_processes: int, memory_bytes: int) -> None:
-        self._threads, self._max_processes, self._memory_bytes = threads, max_processes, memory_bytes
-        self._pool: Any = None
-        self._launcher: Launcher | None = None
+    The first run starts a pool. A run with another memory limit replaces it.
+    """
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+        self._pools: list[_WorkerPool] = []
+        """The pool of the last run, and those before it that still run code."""
         self._lock = threading.Lock()
 
     async def run(self, job: SandboxJob) -> SandboxResult:
         """Run the code, driven by a thread. Cancelling kills the worker."""
         run = _SandboxRun(job)
         try:
-            return await self._threads.run(lambda: run(self._start_pool()))
+            return await self._threads.run(self._run, run, job.limits.memory_bytes)
         finally:
             run.stop()
 
@@ -48,24 +53,48 @@ class MontySandbox:
     def close(self) -> None:
         """Stop all workers."""
         with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.__exit__(None, None, None)
-        if self._launcher is not None:
-            self._launcher.close()
+            pools, self._pools = self._pools, []
+        for pool in pools:
+            pool.close()
 
-    def _start_pool(self) -> Any:
+    def _run(self, run: "_SandboxRun", memory_bytes: int) -> SandboxResult:
+        with self._lock:
+            if not self._pools or self._pools[-1].memory_bytes != memory_bytes:
+                self._pools.append(_WorkerPool(memory_bytes))
+            pool = self._pools[-1]
+            pool.run_count += 1
+            self._close_unused()
+        try:
+            return run(pool.workers)
+        finally:
+            with self._lock:
+                pool.run_count -= 1
+                self._close_unused()
+
+    def _close_unused(self) -> None:
+        """Close the pools that run nothing, except the last one."""
+        for pool in [pool for pool in self._pools[:-1] if pool.run_count == 0]:
+            self._pools.remove(pool)
+            pool.close()
+
+
+class _WorkerPool:
+    """Workers with a memory limit."""
+
+    def __init__(self, memory_bytes: int) -> None:
         from pydantic_monty import Monty
         from pydantic_monty._binary import find_monty_binary
 
-        with self._lock:
-            if self._pool is None:
-                self._launcher = Launcher(str(find_monty_binary()), self._memory_bytes)
-                pool = Monty(
-                    binary_path=self._launcher.program, min_processes=1, max_processes=self._max_processes
-                )
-                self._pool = pool.__enter__()
-            return self._pool
+        self.memory_bytes = memory_bytes
+        self.run_count = 0
+        self._launcher = Launcher(str(find_monty_binary()), memory_bytes)
+        pool = Monty(binary_path=self._launcher.program, min_processes=1, max_processes=MAX_PROCESSES)
+        self.workers: Any = pool.__enter__()
+
+    def close(self) -> None:
+        """Stop the workers."""
+        self.workers.__exit__(None, None, None)
+        self._launcher.close()
 
 
 class _SandboxRun:

@@ -1,5 +1,6 @@
 """Settings, health, usage and stored results of the running OneTool."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -36,15 +37,17 @@ def health() -> Health:
     return wait_for(active, check_health(active.runtime.state, active.runtime.threads), "health()")
 
 
-def reload() -> None:
+def reload() -> Mapping[str, Any]:
     """Reload settings, secrets, prompts and packs.
+
+    Returns the names of the settings that only a restart applies, with the values that stay active.
 
     Raises:
         ValueError: A file is invalid; the message names the file and line. The previous state stays active.
     """
     active = current_call()
     try:
-        wait_for(active, active.runtime.reload(), "reload()")
+        return wait_for(active, active.runtime.reload(), "reload()")
     except SettingsError as error:
         raise ValueError(str(error)) from None
 

@@ -4,6 +4,7 @@ from dataclasses import MISSING, dataclass
 from typing import Any, Literal
 
 from onetool.domain.chat.providers import ChatProtocol
+from onetool.domain.results.stored_result import DEFAULT_TTL_S
 
 from .validation import IDENTIFIER, TOOL_NAME, setting
 
@@ -48,7 +49,7 @@ class OutputSettings:
         "the model receives a preview and a handle for `ot.result`.",
         ge=100,
     )
-    ttl_s: float = setting(3600.0, "How long a stored result can be read, in seconds.", gt=0)
+    ttl_s: float = setting(DEFAULT_TTL_S, "How long a stored result can be read, in seconds.", gt=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +249,9 @@ class ServerSettings:
 class PromptSettings:
     """The contents of `prompts.yaml`: texts that models read."""
 
-    instructions: str = setting("", "Instructions for models, added to the built-in ones.")
+    instructions: str = setting(
+        "", "Instructions for models, added to the built-in ones. MCP clients read them when they connect."
+    )
     packs: dict[str, str] = setting(
         dict, "Additional instructions for a pack, by pack name.", keys=IDENTIFIER
     )
@@ -297,7 +300,8 @@ class Settings:
     expose: Literal["run", "search", "all"] = setting(
         "run",
         "Tools that MCP clients see: `run` exposes one tool that runs code, `search` exposes `find_tools` "
-        "and `call_tool`, `all` exposes every tool.",
+        "and `call_tool`, `all` exposes every tool. Clients list the tools when they connect.",
+        restart=True,
     )
     docs_base_url: str = setting(
         "https://onetool.beycom.online/reference/tools/",

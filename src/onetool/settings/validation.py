@@ -31,12 +31,14 @@ def setting(
     le: float | None = None,
     keys: str | None = None,
     values: str | None = None,
+    restart: bool = False,
 ) -> Any:
     """Declare a setting with its default, documentation and bounds. MISSING means required.
 
-    `keys` and `values` are regular expressions for the keys and values of a map.
+    keys, values: regular expressions for the keys and values of a map.
+    restart: whether the setting is read once, when the process starts. A reload reports that it changed.
     """
-    rules = {"doc": doc, "gt": gt, "ge": ge, "le": le, "keys": keys, "values": values}
+    rules = {"doc": doc, "gt": gt, "ge": ge, "le": le, "keys": keys, "values": values, "restart": restart}
     if callable(default):
         return field(default_factory=default, metadata=rules)
     return field(default=default, metadata=rules)

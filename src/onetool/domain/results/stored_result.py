@@ -8,6 +8,7 @@ from onetool.domain.text.json_text import pretty
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.text.suggestions import did_you_mean
 
+DEFAULT_TTL_S = 3600.0
 PREVIEW_LINES = 20
 MAX_PREVIEW_LINE_LENGTH = 160
 PREVIEW_CHARS = 40_000

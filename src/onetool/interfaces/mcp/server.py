@@ -1,7 +1,7 @@
 """The MCP interface, independent of the transport."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import mcp_types as types
@@ -61,14 +61,29 @@ def create_server(runtime: Runtime, expose: str) -> Server[Any]:
             content=[types.TextContent(type="text", text=reply.text)], is_error=reply.is_error
         )
 
-    custom = runtime.state.configuration.prompts.instructions.strip()
-    return Server(
-        "onetool",
-        version=__version__,
-        instructions="\n".join(text for text in (INSTRUCTIONS[expose], custom) if text),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+    def instructions() -> str:
+        custom = runtime.state.configuration.prompts.instructions.strip()
+        return "\n".join(text for text in (INSTRUCTIONS[expose], custom) if text)
+
+    return _OneToolServer(
+        instructions, "onetool", version=__version__, on_list_tools=list_tools, on_call_tool=call_tool
     )
+
+
+class _OneToolServer(Server[Any]):
+    """A server that reads its instructions whenever a client connects, because a reload may change them."""
+
+    def __init__(self, read_instructions: Callable[[], str], name: str, **options: Any) -> None:
+        super().__init__(name, **options)
+        self._read_instructions = read_instructions
+
+    @property
+    def instructions(self) -> str:
+        return self._read_instructions()
+
+    @instructions.setter
+    def instructions(self, value: str | None) -> None:
+        """Do nothing: the constructor of the superclass sets its argument here."""
 
 
 def _caller(runtime: Runtime, context: Context, progress: "_ProgressReporter | None" = None) -> Caller:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import orjson
 
-from onetool.domain.results.stored_result import StoredResult, create_stored_result
+from onetool.domain.results.stored_result import DEFAULT_TTL_S, StoredResult, create_stored_result
 from onetool.files.atomic import write_atomic
 from onetool.threads import Threads
 
@@ -29,19 +29,17 @@ SWEEP_SIZE = 50
 class FileResults:
     """Stores each result as a text file and a metadata file. Safe for several processes."""
 
-    def __init__(
-        self, folder: Path, ttl_s: float, threads: Threads, now: Callable[[], float] = time.time
-    ) -> None:
-        self._folder, self._ttl_s, self._threads, self._now = folder, ttl_s, threads, now
+    def __init__(self, folder: Path, threads: Threads, now: Callable[[], float] = time.time) -> None:
+        self._folder, self._threads, self._now = folder, threads, now
         self._listed_at = 0.0
         self._unchecked: list[str] = []
         self._sweep_lock = threading.Lock()
 
     @on_thread
-    def put(self, text: str, tool: str) -> StoredResult:
+    def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
         """Store a text. Durable on return."""
         self._sweep()
-        stored = create_stored_result(text, tool, self._now(), self._ttl_s)
+        stored = create_stored_result(text, tool, self._now(), ttl_s)
         write_atomic(self._text_file(stored.handle), text.encode("utf-8", "surrogatepass"))
         # The metadata comes last: a handle never exists without its text.
         write_atomic(

@@ -3,20 +3,20 @@
 import time
 from collections.abc import Callable
 
-from onetool.domain.results.stored_result import StoredResult, create_stored_result
+from onetool.domain.results.stored_result import DEFAULT_TTL_S, StoredResult, create_stored_result
 
 
 class MemoryResults:
-    """Texts that expire after `ttl_s` seconds, for the lifetime of the process."""
+    """Texts that expire, for the lifetime of the process."""
 
-    def __init__(self, ttl_s: float, now: Callable[[], float] = time.time) -> None:
-        self._ttl_s, self._now = ttl_s, now
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
         self._stored: dict[str, StoredResult] = {}
         self._texts: dict[str, str] = {}
 
-    async def put(self, text: str, tool: str) -> StoredResult:
+    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
         """Store a text."""
-        stored = create_stored_result(text, tool, self._now(), self._ttl_s)
+        stored = create_stored_result(text, tool, self._now(), ttl_s)
         self._stored[stored.handle], self._texts[stored.handle] = stored, text
         return stored
 

@@ -1,0 +1,93 @@
+"""A reload applies every setting, or names those that need a restart."""
+
+import pytest
+
+from onetool.settings.schema import PromptSettings, Settings
+from support.reload_cases import CASES, RESTART, World, open_world, setting_names
+from support.waiting import until
+
+RELOADED = "OK: Configuration reloaded"
+
+
+def test_every_setting_has_a_case():
+    prompts = [f"prompts: {name}" for name in setting_names(PromptSettings)]
+    assert sorted([*CASES, *RESTART]) == sorted([*setting_names(Settings), *prompts])
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("name", CASES)
+async def test_reload_applies_a_setting(name, home, capfd):
+    """The running process behaves as the new value says."""
+    case = CASES[name]
+    async with open_world(home, capfd, case.before) as world:
+        before = await case.observe(world)
+        world.write(case.after)
+        assert (await world.ot.call("ot.reload")).data == RELOADED
+        after = await case.observe(world)
+    assert (before, after) == case.expected
+
+
+@pytest.mark.parametrize("name", RESTART)
+async def test_reload_names_a_setting_that_needs_a_restart(name, home, capfd):
+    """Until the value is back to the one in use. The process goes on with that one."""
+    case = RESTART[name]
+    old, _ = case.expected
+    async with open_world(home, capfd, case.before) as world:
+        assert await case.observe(world) == old
+        world.write(case.after)
+        for _ in range(2):
+            reloaded = (await world.ot.call("ot.reload")).data
+            assert reloaded == f"{RELOADED}\n{name} needs a restart: {old!r} stays active"
+        assert await case.observe(world) == old
+        world.write(case.before)
+        assert (await world.ot.call("ot.reload")).data == RELOADED
+
+
+async def test_process_that_follows_a_reload_logs_which_settings_need_a_restart(home, capfd):
+    case = RESTART["expose"]
+    async with open_world(home, capfd, case.before) as first, open_world(home, capfd, case.before) as second:
+        first.write(case.after)
+        await first.ot.call("ot.reload")
+        await until(lambda: log_count(home) == 2)
+        assert (await second.ot.call("tools.echo", message=1)).ok
+        await until(lambda: log_count(home) == 4)
+
+
+def log_count(home) -> int:
+    """Count the records. Two runtimes in one process write each record twice."""
+    messages = [record["message"] for record in home.log()]
+    return messages.count("setting expose changed but needs a restart; 'run' stays active")
+
+
+async def test_limit_of_concurrent_calls_counts_calls_that_started_before_the_reload(home, capfd):
+    """A reload does not admit as many calls again."""
+    async with open_world(home, capfd, {"execution": {"max_concurrent": 3}}) as world:
+        assert await peak_over_a_reload(world, lambda: world.ot.call("demo.hold")) == 3
+
+
+@pytest.mark.linux
+async def test_limit_of_concurrent_runs_counts_runs_that_started_before_the_reload(home, capfd):
+    async with open_world(home, capfd, {"execution": {"max_concurrent_runs": 3}}) as world:
+        assert await peak_over_a_reload(world, lambda: world.ot.run("demo.hold()")) == 3
+
+
+async def test_limit_of_a_tool_counts_calls_that_started_before_the_reload(home, capfd):
+    async with open_world(home, capfd, {}) as world, world.held_calls() as calls:
+        calls.start(lambda: world.ot.call("demo.hold_alone"), 1)
+        await calls.until_running(1)
+        await world.ot.runtime.reload()
+        calls.start(lambda: world.ot.call("demo.hold_alone"), 1)
+        assert (await world.ot.call("tools.echo", message="later")).ok
+        assert calls.running == 1
+    assert calls.peak == 1
+
+
+async def peak_over_a_reload(world: World, start) -> int:
+    """Return how many of six calls run at once: two start before a reload, four after it."""
+    async with world.held_calls() as calls:
+        calls.start(start, 2)
+        await calls.until_running(2)
+        await world.ot.runtime.reload()
+        calls.start(start, 4)
+        await calls.until_running(3)
+    return calls.peak

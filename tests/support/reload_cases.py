@@ -1,0 +1,648 @@
+"""For each setting: two values, and an effect that shows which of them is in use."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import partial
+from typing import Any, get_args, get_type_hints
+from uuid import uuid4
+
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from onetool.bootstrap import open_runtime
+from onetool.conversation.conversation import AskRequest
+from onetool.conversation.lifespan import open_conversation
+from onetool.domain.bundles.bundle import BundleConflict
+from onetool.domain.calls.caller import Caller, always_approve, never_approve
+from onetool.interfaces.mcp.server import create_server
+from onetool.interfaces.mcp.transports import http_app
+from onetool.runtime.active_call import current_call
+from onetool.sdk import get_config, http_client, safe_request, tool
+from onetool.settings.configuration import load_configuration
+from onetool.settings.paths import find_paths
+from onetool.testing import HttpStub
+from onetool.testing.runtime import MemoryClient, function_source
+from support.paths import MCP_SERVERS
+from support.rest_in_process import serve_rest
+from support.tiny_model import write_model
+from support.user_home import Home
+from support.waiting import HANG_S, until
+
+log = logging.getLogger("onetool.reload_cases")
+SCRIPT = str(MCP_SERVERS / "faulty_server.py")
+DAY_S = 86_400
+
+
+def setting_names(kind: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the name of every setting that is not a group of others."""
+    hints = get_type_hints(kind)
+    for declared in fields(kind):
+        name = f"{prefix}{declared.name}"
+        types = [hints[declared.name], *get_args(hints[declared.name])]
+        groups = [group for group in types if is_dataclass(group)]
+        separator = "." if groups and groups[0] is types[0] else ".*."
+        yield from setting_names(groups[0], name + separator) if groups else [name]
+
+
+@dataclass
+class HeldCalls:
+    """Calls of `demo.hold`, which end when they are released."""
+
+    running: int = 0
+    peak: int = 0
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+    tasks: list["asyncio.Task[Any]"] = field(default_factory=list)
+
+    async def hold(self) -> None:
+        self.running += 1
+        self.peak = max(self.peak, self.running)
+        await self.released.wait()
+        self.running -= 1
+
+    def start(self, call: Callable[[], Any], count: int) -> None:
+        self.tasks += [asyncio.ensure_future(call()) for _ in range(count)]
+
+    async def until_running(self, count: int) -> None:
+        await until(lambda: self.running >= count)
+
+
+class World:
+    """A running OneTool, the settings files of its user, and what it reaches."""
+
+    def __init__(self, home: Home, capfd: Any, stub: HttpStub, stack: AsyncExitStack) -> None:
+        self.home, self.stub, self._capfd, self._stack = home, stub, capfd, stack
+        self.ot: MemoryClient
+        self.steps: list[asyncio.Event] = []
+        self._held: HeldCalls
+        self._stderr = ""
+        self._mcp: Any = None
+
+    def write(self, settings: dict[str, Any]) -> None:
+        """Write the settings; those under `prompts` to `prompts.yaml`."""
+        for file, content in (
+            ("prompts.yaml", settings.get("prompts", {})),
+            ("onetool.yaml", {key: value for key, value in settings.items() if key != "prompts"}),
+        ):
+            text = json.dumps(content).replace("{cwd}", str(self.home.cwd)).replace("{stub}", self.stub.url)
+            self.home.write(file, text)
+
+    @asynccontextmanager
+    async def held_calls(self) -> AsyncIterator[HeldCalls]:
+        """Release the calls at the end, and wait until all of them have succeeded."""
+        self._held = HeldCalls()
+        yield self._held
+        self._held.released.set()
+        assert all(result.ok for result in await asyncio.gather(*self._held.tasks))
+
+    async def hold(self) -> None:
+        """Run until the test releases the call."""
+        await self._held.hold()
+
+    async def step(self, number: int) -> bool:
+        """Return whether the other step starts before this one ends."""
+        self.steps[number].set()
+        try:
+            await asyncio.wait_for(self.steps[1 - number].wait(), 2)
+        except TimeoutError:
+            return False
+        return True
+
+    async def flush_log(self) -> str:
+        """Wait until the log is written, and return everything that was written to stderr."""
+        mark = uuid4().hex
+        log.critical(mark)
+
+        def is_written() -> bool:
+            self._stderr += self._capfd.readouterr().err
+            return mark in self._stderr
+
+        await until(is_written)
+        return self._stderr
+
+    async def mcp_client(self) -> Client:
+        """Connect a client to the MCP endpoint, which is created once."""
+        if self._mcp is None:
+            runtime = self.ot.runtime
+            app = await self._stack.enter_async_context(
+                http_app(create_server(runtime, runtime.state.configuration.settings.expose))
+            )
+            self._mcp = await self._stack.enter_async_context(serve_rest(runtime, mounts={"/mcp": app}))
+        url = f"{str(self._mcp.base_url).rstrip('/')}/mcp"
+        return await self._stack.enter_async_context(
+            Client(streamable_http_client(url, http_client=self._mcp))
+        )
+
+    async def ask(self, text: str = "hi", **options: Any) -> Any:
+        """Ask the default chat model."""
+        async with open_conversation(self.ot.runtime, **options) as conversation:
+            return await conversation.ask(AskRequest(text=text, approve=always_approve))
+
+
+def remaining() -> float:
+    """Return the seconds until the deadline of this call."""
+    return current_call().invocation.deadline - time.monotonic()
+
+
+def greeting() -> Any:
+    """Return a setting of this pack."""
+    return get_config("packs.demo.greeting")
+
+
+@tool(read_only=False)
+def change() -> str:
+    """Change something."""
+    return "changed"
+
+
+def fetch(url: str) -> bool:
+    """Return whether a URL can be fetched."""
+    return safe_request(http_client(), "GET", url)[0]
+
+
+@asynccontextmanager
+async def open_world(home: Home, capfd: Any, settings: dict[str, Any]) -> AsyncIterator[World]:
+    """Start OneTool with these settings and the pack `demo`."""
+    paths = find_paths(home.env, home.cwd)
+    async with AsyncExitStack() as stack:
+        stub = stack.enter_context(HttpStub({}))
+        home.write("secrets.yaml", "{ONE: key-one, TWO: key-two}")
+        world = World(home, capfd, stub, stack)
+        world.write(settings)
+
+        async def hold() -> None:
+            await world.hold()
+
+        @tool(max_concurrent=1)
+        async def hold_alone() -> None:
+            await world.hold()
+
+        @tool(parallel=True)
+        async def step(number: int) -> bool:
+            return await world.step(number)
+
+        demo = function_source("demo", [remaining, greeting, change, fetch, hold, hold_alone, step])
+        runtime = await stack.enter_async_context(
+            open_runtime(lambda: load_configuration(paths, os.environ), sources=[demo])
+        )
+        world.ot = MemoryClient(runtime)
+        yield world
+
+
+Observe = Callable[[World], Awaitable[Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Settings before and after the reload, and what is observed with each of them."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    observe: Observe
+    expected: tuple[Any, Any] = (False, True)
+
+
+def call_ok(name: str, **args: Any) -> Observe:
+    async def observe(world: World) -> bool:
+        return (await world.ot.call(name, **args)).ok
+
+    return observe
+
+
+def call_data(name: str, **args: Any) -> Observe:
+    async def observe(world: World) -> Any:
+        return (await world.ot.call(name, **args)).data
+
+    return observe
+
+
+def run_data(code: str) -> Observe:
+    async def observe(world: World) -> Any:
+        return (await world.ot.run(code)).data
+
+    return observe
+
+
+def run_ok(code: str) -> Observe:
+    async def observe(world: World) -> bool:
+        return (await world.ot.run(code)).ok
+
+    return observe
+
+
+def contains(observe: Observe, text: str) -> Observe:
+    async def observe_text(world: World) -> bool:
+        return text in str(await observe(world))
+
+    return observe_text
+
+
+def longer_than(observe: Observe, seconds: float) -> Observe:
+    async def observe_number(world: World) -> bool:
+        return await observe(world) > seconds
+
+    return observe_number
+
+
+def unapproved_ok(name: str, **args: Any) -> Observe:
+    """Whether a call succeeds although its caller approves nothing."""
+
+    async def observe(world: World) -> bool:
+        caller = Caller(interface="python", approve=never_approve)
+        return (await replace(world.ot, caller=caller).call(name, **args)).ok
+
+    return observe
+
+
+def peak(call: Callable[[World], Awaitable[Any]], *, limits: tuple[int, int] = (1, 2)) -> Observe:
+    """Return how many of four calls run at once. It cannot be more than the larger limit."""
+    expected = iter(limits)
+
+    async def observe(world: World) -> int:
+        async with world.held_calls() as calls:
+            calls.start(partial(call, world), 4)
+            await calls.until_running(next(expected))
+        return calls.peak
+
+    return observe
+
+
+async def pack_ok(world: World) -> bool:
+    (world.home.cwd / "packs").mkdir(exist_ok=True)
+    (world.home.cwd / "packs" / "mine.py").write_text("def one() -> int:\n    return 1\n")
+    return (await world.ot.call("mine.one")).ok
+
+
+async def notify(world: World) -> str:
+    return str((await world.ot.call("ot.notify", topic="builds", message="done")).data)
+
+
+async def time_saved(world: World) -> bool:
+    await world.ot.run("tools.echo(message=1)\ntools.echo(message=2)")
+    return (await world.ot.call("ot.stats")).data["time_saved_ms"] > 0
+
+
+async def is_stored_result_readable(world: World) -> bool:
+    stored = await world.ot.runtime.state.model_output.render_value("x" * 60_000, "demo.tool")
+    result = await world.ot.call("ot.result", handle=stored.handle)
+    return result.ok and "expired" not in str(result.data)
+
+
+async def is_result_inline(world: World) -> bool:
+    return not (await world.ot.runtime.state.model_output.render_value("x" * 2_000, "demo.tool")).handle
+
+
+async def can_store_a_tool(world: World) -> bool:
+    bundles = world.ot.runtime.state.bundles
+    bundle, _ = await bundles.put_bundle(world.ot.runtime.new_id(), {"slug": uuid4().hex[:8]})
+    try:
+        await bundles.put_tool((bundle.id, "a", "v1"), {"type": "python", "pythonImpl": {"func": "time.now"}})
+    except BundleConflict:
+        return False
+    return True
+
+
+async def read_file(world: World) -> bool:
+    (world.home.cwd / "sub").mkdir(exist_ok=True)
+    (world.home.cwd / "note.txt").write_text("note")
+    return (await world.ot.call("fs.read_file", path=str(world.home.cwd / "note.txt"))).ok
+
+
+async def fetch_stub(world: World) -> bool:
+    await world.ot.call("demo.fetch", url=f"{world.stub.url}/page")
+    return any(request.path == "/page" for request in world.stub.requests)
+
+
+async def approval_timeout(world: World) -> str:
+    async def never_decide(request: Any) -> bool:
+        await asyncio.sleep(HANG_S)
+        return True
+
+    caller = Caller(interface="python", approve=never_decide)
+    message = (await replace(world.ot, caller=caller).call("demo.change")).error.message
+    return message.partition("within ")[2].partition(".")[0]
+
+
+async def mcp_change(world: World) -> bool:
+    result = await (await world.mcp_client()).call_tool("run", {"command": "demo.change()"})
+    return not result.is_error
+
+
+async def mcp_instructions(world: World) -> str:
+    return (await world.mcp_client()).instructions.partition("\n")[2]
+
+
+async def exposed(world: World) -> str:
+    names = [listed.name for listed in (await (await world.mcp_client()).list_tools()).tools]
+    return {"run": "run", "find_tools": "search"}.get(names[0], "all")
+
+
+async def info_on_stderr(world: World) -> bool:
+    mark = uuid4().hex
+    log.info(mark)
+    return mark in await world.flush_log()
+
+
+async def in_log_file(world: World) -> bool:
+    mark = uuid4().hex
+    log.error(mark)
+    await world.flush_log()
+    return any(record["message"] == mark for record in world.home.log())
+
+
+async def is_log_rotated(world: World) -> bool:
+    log.error("x" * 12_000)
+    await world.flush_log()
+    return (world.home.state / "onetool.1.jsonl").exists()
+
+
+async def is_session_kept(world: World) -> bool:
+    await world.ot.runtime.sessions.append("old", [{"kind": "title", "title": "old"}])
+    file = world.home.root / "data" / "sessions" / "old.jsonl"
+    os.utime(file, (time.time() - 10 * DAY_S,) * 2)
+    await world.ask(provider="scripted")
+    return file.exists()
+
+
+async def do_steps_overlap(world: World) -> bool:
+    world.steps = [asyncio.Event(), asyncio.Event()]
+    calls = [{"name": "demo.step", "args": {"number": number}} for number in (0, 1)]
+    script = world.home.cwd / "script.yaml"
+    script.write_text(json.dumps([{"calls": calls}, {"text": "done"}]))
+    result = await world.ask(provider="scripted", script=str(script))
+    return "true" in str(result.results[0].data).lower()
+
+
+async def embeds(world: World) -> bool:
+    directory = world.home.cwd / "model"
+    if not directory.exists():
+        write_model(directory)
+        return False
+    await world.ot.call("ot.find", query="read a file")
+    await until(lambda: list((world.home.state / "vectors").glob("*.vectors")))
+    return True
+
+
+async def scripted_answer(world: World) -> str:
+    (world.home.cwd / "one").write_text(json.dumps([{"text": "one", "delay_s": 0.5}]))
+    result = await world.ask()
+    return result.failure.kind if result.failure else result.text
+
+
+async def has_cost(world: World) -> bool:
+    (world.home.cwd / "one").write_text(json.dumps([{"text": "a long answer " * 10}]))
+    return bool((await world.ask()).cost)
+
+
+def provider_request(part: str) -> Observe:
+    """Return the path, the model or a header of the request that the provider receives."""
+
+    async def observe(world: World) -> Any:
+        await world.ask()
+        request = world.stub.requests[-1]
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        return (headers | {"path": request.path, "model": json.loads(request.body)["model"]})[part]
+
+    return observe
+
+
+def server_request(header: str) -> Observe:
+    async def observe(world: World) -> str:
+        world.stub.requests.clear()
+        await world.ot.call("ot.health")
+        first = world.stub.requests[0]
+        return first.path if header == "path" else first.headers.get(header, "")
+
+    return observe
+
+
+async def server_log_exists(world: World) -> bool:
+    await world.ot.call("s.echo", text="x")
+    return (world.home.cwd / "server.log").exists()
+
+
+async def hang_ends_first(world: World) -> bool:
+    """Whether a call that hangs times out before two seconds have passed."""
+    await world.ot.call("s.pid")
+    hanging = asyncio.ensure_future(world.ot.call("s.hang"))
+    waiting = asyncio.ensure_future(asyncio.sleep(2))
+    done, pending = await asyncio.wait({hanging, waiting}, return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    return hanging in done
+
+
+async def added_tool_ok(world: World) -> bool:
+    """Call a tool that the server adds after its first listing."""
+    listing = world.home.cwd / "listing.json"
+
+    def write(*names: str) -> None:
+        tools = [{"name": name, "description": name, "inputSchema": {"type": "object"}} for name in names]
+        listing.write_text(json.dumps(tools))
+
+    if not listing.exists():
+        write("first")
+        await world.ot.call("s.first")
+    write("first", "second")
+    await world.ot.call("s.first")  # starts the server if it is new
+    return (await world.ot.call("s.second")).ok
+
+
+def server(mode: str = "good", *args: str, **settings: Any) -> dict[str, Any]:
+    return {"servers": {"s": {"command": sys.executable, "args": ["-I", SCRIPT, mode, *args], **settings}}}
+
+
+def stub_server(path: str, **settings: Any) -> dict[str, Any]:
+    return {"servers": {"s": {"url": "{stub}" + path, **settings}}}
+
+
+def provider(**settings: Any) -> dict[str, Any]:
+    return {"providers": {"p": {"base_url": "{stub}", "model": "m", **settings}}}
+
+
+def scripted(**settings: Any) -> dict[str, Any]:
+    return {"providers": {"scripted": {"model": "one", **settings}}}
+
+
+def snippet(param: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    params = {} if param is None else {"params": {"x": param}}
+    return {"snippets": {"s": {"body": "{{ x }}" if params else "1", **params, **settings}}}
+
+
+def group(name: str, **settings: Any) -> dict[str, Any]:
+    return {name: settings}
+
+
+def topic(pattern: str, file: str) -> dict[str, Any]:
+    return {"topics": [{"pattern": pattern, "file": file}]}
+
+
+MOCK = {
+    "name": "mock",
+    "description": "A mock.",
+    "type": "function",
+    "handler": "mock",
+    "parameters": {"type": "object"},
+    "implementation": {"type": "mock", "mock_response": 1},
+}
+HELP = call_data("ot.help", query="$s")
+LIMITED = {"run_timeout_s": 1000.0, "timeout_s": 1000.0}
+URL = "https://docs.invalid/"
+
+CASES: dict[str, Case] = {
+    "tools": Case({}, {"tools": [MOCK]}, call_ok("mock")),
+    "tools_dirs": Case({}, {"tools_dirs": ["{cwd}/packs"]}, pack_ok),
+    "aliases": Case({}, {"aliases": {"say": "tools.echo"}}, call_ok("say", message=1)),
+    "snippets.*.body": Case(snippet(body="1"), snippet(body="2"), run_data("$s"), (1, 2)),
+    "snippets.*.description": Case(snippet(), snippet(description="New."), contains(HELP, "New.")),
+    "snippets.*.params.*.type": Case(snippet({}), snippet({"type": "str"}), run_data("$s x=1"), (1, "1")),
+    "snippets.*.params.*.default": Case(
+        snippet({"default": 1}), snippet({"default": 2}), run_data("$s"), (1, 2)
+    ),
+    "snippets.*.params.*.description": Case(
+        snippet({}), snippet({"description": "New."}), contains(HELP, "New.")
+    ),
+    "snippets.*.params.*.required": Case(snippet({}), snippet({"required": False}), run_ok("$s")),
+    "snippets.*.params.*.example": Case(snippet({}), snippet({"example": 42}), contains(HELP, "x=42")),
+    "servers.*.command": Case(
+        {"servers": {"s": {"command": "missing-command"}}}, server(), call_ok("s.echo", text="x")
+    ),
+    "servers.*.args": Case(server(), server("good", "{cwd}/server.log"), server_log_exists),
+    "servers.*.env": Case(
+        server(env={"MARK": "1"}), server(env={"MARK": "two"}), contains(call_data("s.env"), "two")
+    ),
+    "servers.*.url": Case(stub_server("/a"), stub_server("/b"), server_request("path"), ("/a", "/b")),
+    "servers.*.headers": Case(
+        stub_server("/a", headers={"X-Mark": "1"}),
+        stub_server("/a", headers={"X-Mark": "2"}),
+        server_request("X-Mark"),
+        ("1", "2"),
+    ),
+    "servers.*.enabled": Case(server(enabled=False), server(), call_ok("s.echo", text="x")),
+    "servers.*.include": Case(server(include=["pid"]), server(include=["echo"]), call_ok("s.echo", text="x")),
+    "servers.*.exclude": Case(server(exclude=["echo"]), server(), call_ok("s.echo", text="x")),
+    "servers.*.timeout_s": Case(server(), server(timeout_s=0.1), hang_ends_first),
+    "servers.*.trust_annotations": Case(
+        server(), server(trust_annotations=True), unapproved_ok("s.echo", text="x")
+    ),
+    "servers.*.max_message_bytes": Case(
+        server(max_message_bytes=9_000), server(), call_ok("s.echo", text="x" * 20_000)
+    ),
+    "servers.*.max_message_values": Case(
+        server(max_message_values=100), server(), call_ok("s.echo", text="x")
+    ),
+    "servers.*.new_tools": Case(
+        server("from-file", "{cwd}/listing.json"),
+        server("from-file", "{cwd}/listing.json", new_tools="allow"),
+        added_tool_ok,
+    ),
+    "packs": Case({}, {"packs": {"demo": {"greeting": "hi"}}}, call_data("demo.greeting"), (None, "hi")),
+    "topics.*.pattern": Case(topic("other", "{cwd}/a"), topic("build*", "{cwd}/a"), contains(notify, "OK:")),
+    "topics.*.file": Case(topic("*", "{cwd}/a"), topic("*", "{cwd}/new"), contains(notify, "new")),
+    "stats.enabled": Case(
+        {}, group("stats", enabled=False), contains(call_data("ot.stats"), "Statistics are disabled")
+    ),
+    "stats.round_trip_ms": Case(
+        group("stats", round_trip_ms=0), group("stats", round_trip_ms=1000), time_saved
+    ),
+    "output.max_bytes": Case(group("output", max_bytes=1000), {}, call_ok("tools.echo", message="x" * 2_000)),
+    "output.max_inline_size": Case(group("output", max_inline_size=1000), {}, is_result_inline),
+    "output.ttl_s": Case(group("output", ttl_s=0.0001), {}, is_stored_result_readable),
+    "execution.timeout_s": Case(
+        {}, group("execution", timeout_s=1000), longer_than(call_data("demo.remaining"), 8)
+    ),
+    "execution.max_concurrent": Case(
+        group("execution", max_concurrent=1),
+        group("execution", max_concurrent=2),
+        peak(lambda world: world.ot.call("demo.hold")),
+        (1, 2),
+    ),
+    "execution.max_tools": Case(group("execution", max_tools=0), {}, can_store_a_tool),
+    "execution.max_args_bytes": Case(
+        group("execution", max_args_bytes=1000), {}, call_ok("tools.echo", message="x" * 2_000)
+    ),
+    "execution.run_timeout_s": Case(
+        group("execution", **LIMITED | {"run_timeout_s": 100}),
+        group("execution", **LIMITED),
+        longer_than(run_data("demo.remaining()"), 100),
+    ),
+    "execution.run_cpu_s": Case(
+        group("execution", run_cpu_s=0.001), {}, run_ok("n = 0\nfor i in range(1_000_000):\n    n += i\nn")
+    ),
+    "execution.run_memory_bytes": Case(
+        group("execution", run_memory_bytes=64 * 2**20),
+        group("execution", run_memory_bytes=2**30),
+        run_ok("len('x' * 600_000_000)"),  # more than the address space that the first value leaves
+    ),
+    "execution.run_max_calls": Case(
+        group("execution", run_max_calls=2),
+        group("execution", run_max_calls=9),
+        run_ok("[tools.echo(message=n) for n in range(5)]"),
+    ),
+    "execution.max_concurrent_runs": Case(
+        group("execution", max_concurrent_runs=1),
+        group("execution", max_concurrent_runs=2),
+        peak(lambda world: world.ot.run("demo.hold()")),
+        (1, 2),
+    ),
+    "fs.roots": Case(group("fs", roots=["{cwd}/sub"]), group("fs", roots=["{cwd}"]), read_file),
+    "allowedHosts": Case({}, {"allowedHosts": ["127.0.0.1"]}, fetch_stub),
+    "providers.*.model": Case(provider(), provider(model="n"), provider_request("model"), ("m", "n")),
+    "providers.*.base_url": Case(
+        provider(),
+        provider(base_url="{stub}/v2"),
+        provider_request("path"),
+        ("/chat/completions", "/v2/chat/completions"),
+    ),
+    "providers.*.protocol": Case(
+        provider(), provider(protocol="ollama"), provider_request("path"), ("/chat/completions", "/api/chat")
+    ),
+    "providers.*.key_secret": Case(
+        provider(key_secret="ONE"),
+        provider(key_secret="TWO"),
+        provider_request("authorization"),
+        ("Bearer key-one", "Bearer key-two"),
+    ),
+    "providers.*.timeout_s": Case(scripted(timeout_s=0.001), scripted(), scripted_answer, ("timeout", "one")),
+    "providers.*.input_price": Case(
+        scripted(output_price=0), scripted(output_price=0, input_price=1_000_000), has_cost
+    ),
+    "providers.*.output_price": Case(
+        scripted(input_price=0), scripted(input_price=0, output_price=1_000_000), has_cost
+    ),
+    "ask.parallel": Case({}, group("ask", parallel=True), do_steps_overlap),
+    "approval.mcp": Case(group("approval", mcp="deny"), group("approval", mcp="allow"), mcp_change),
+    "approval.allow": Case({}, group("approval", allow=["demo.*"]), unapproved_ok("demo.change")),
+    "approval.deny": Case(group("approval", deny=["demo.*"]), {}, call_ok("demo.change")),
+    "approval.timeout_s": Case(
+        group("approval", timeout_s=1), group("approval", timeout_s=2), approval_timeout, ("1 s", "2 s")
+    ),
+    "search.model_dir": Case(
+        group("search", model_dir="{cwd}/missing"), group("search", model_dir="{cwd}/model"), embeds
+    ),
+    "log.level": Case({}, group("log", level="info"), info_on_stderr),
+    "log.file": Case(group("log", file=False), {}, in_log_file),
+    "log.max_bytes": Case({}, group("log", max_bytes=10_000), is_log_rotated),
+    "sessions.retention_days": Case({}, group("sessions", retention_days=5), is_session_kept, (True, False)),
+    "docs_base_url": Case({}, {"docs_base_url": URL}, contains(call_data("ot.help", query="tools"), URL)),
+    "prompts: instructions": Case(
+        {"prompts": {"instructions": "One."}},
+        {"prompts": {"instructions": "Two."}},
+        mcp_instructions,
+        ("One.", "Two."),
+    ),
+    "prompts: packs": Case(
+        {},
+        {"prompts": {"packs": {"tools": "Use with care."}}},
+        contains(call_data("ot.help", query="tools"), "Use with care."),
+    ),
+}
+RESTART: dict[str, Case] = {
+    "expose": Case({"expose": "run"}, {"expose": "search"}, exposed, ("run", "run")),
+}
