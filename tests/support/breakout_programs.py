@@ -340,6 +340,11 @@ HOST_BOMBS = {
     "shared_result": f"{DEEP}x",
     "shared_argument": f"{DEEP}tools.echo(message=x)",
     "shared_dict": "x = {}\nfor i in range(40):\n    x = {'a': x, 'b': x}\nx",
-    "many_statements": "1;" * 150_000,
-    "many_items": f"x = {{{','.join(f'{i}:{i}' for i in range(150_000))}}}",
+}
+LONG_PROGRAM = "".join(f"value_{n} = [n * {n} for n in range(10) if n]\n" for n in range(2_000))
+SOURCE_BOMBS = {
+    "many_statements": "1;" * 49_999,
+    "many_items": f"x = {{{','.join(f'{i}:{i}' for i in range(8_000))}}}",
+    "many_f_strings": "x = 1\n" + "f'{x}';" * 14_000,
+    "many_f_strings_within_the_limit": "x = 1\n" + "f'{x}{x}{x}';" * 500,
 }

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 from onetool.domain.errors import OneToolError
 
-from .source_map import SourceMap, Span, quote_line
+from .source_map import Edit, SourceMap, Span, apply_edits, quote_line
 from .str_calls import replace_str_calls
 
 FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)\n?```\s*\Z", re.S)
 MAX_LENGTH = 100_000
+MAX_NODES = 50_000
+MAX_F_STRINGS = 500
+"""The limits bound the time that parsing takes: it happens outside of the sandbox."""
 TASK_FUNCTIONS = frozenset({"gather", "create_task", "ensure_future"})
 
 
@@ -39,7 +42,7 @@ def parse_program(code: str, packs: Collection[str]) -> Program:
     A final `return` becomes the result, and imports of packs are removed because packs are predefined.
 
     Raises:
-        InvalidProgram: The code is too long or not valid Python.
+        InvalidProgram: The code is too long, too complex or not valid Python.
     """
     if len(code) > MAX_LENGTH:
         raise InvalidProgram(f"line 1: the code is longer than {MAX_LENGTH} characters")
@@ -51,7 +54,9 @@ def parse_program(code: str, packs: Collection[str]) -> Program:
 
 
 def _build_program(code: str, packs: frozenset[str]) -> Program:
-    source = _rewrite(code, _parse(code), packs)
+    tree = _parse(code)
+    _check_size(tree)
+    source = _rewrite(code, tree, packs)
     source = replace_str_calls(source, _parse(source))
     tree = _parse(source)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
@@ -70,17 +75,32 @@ def _parse(source: str) -> ast.Module:
         raise InvalidProgram(f"line 1: the code is not valid Python: {error}") from None
 
 
+def _check_size(tree: ast.Module) -> None:
+    """Check that the code is not too complex.
+
+    Raises:
+        InvalidProgram: It has too many nodes or f-strings.
+    """
+    f_strings = 0
+    for nodes, node in enumerate(ast.walk(tree), 1):
+        f_strings += isinstance(node, ast.JoinedStr)
+        if nodes > MAX_NODES:
+            message = f"the code has more than {MAX_NODES:,} values, names and operators"
+            raise InvalidProgram(f"line 1: {message}; read large data with a tool")
+        if f_strings > MAX_F_STRINGS:
+            raise InvalidProgram(f"line 1: the code has more than {MAX_F_STRINGS:,} f-strings; use a loop")
+
+
 def _rewrite(source: str, tree: ast.Module, packs: frozenset[str]) -> str:
     """Replace statements by others with the same number of lines, so that line numbers do not change."""
-    source_map = SourceMap(source)
-    text = source_map.text
-    for statement in reversed(list(_top_level_statements(tree))):
-        start, end = source_map.span(statement)
+    source_map, edits = SourceMap(source), list[Edit]()
+    for statement in _top_level_statements(tree):
         new = _replacement(statement, tree, packs, source_map)
         if new is not None:
-            missing = text[start:end].count(b"\n") - new.count(b"\n")
-            text = text[:start] + new + b"\n" * missing + text[end:]
-    return text.decode()
+            start, end = source_map.span(statement)
+            missing = source_map.text[start:end].count(b"\n") - new.count(b"\n")
+            edits.append((start, end, new + b"\n" * missing))
+    return apply_edits(source_map.text, edits)
 
 
 def _replacement(

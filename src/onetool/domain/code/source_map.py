@@ -1,9 +1,12 @@
 """Positions in the source of a program."""
 
 import ast
+from collections.abc import Iterable
 
 Span = tuple[int, int]
 """Start and end of a piece of source, in bytes."""
+Edit = tuple[int, int, bytes]
+"""Start and end of a piece of source, and what replaces it."""
 MAX_LINE_LENGTH = 160
 
 
@@ -20,6 +23,15 @@ class SourceMap:
         """Return the start and the end of a node."""
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+
+
+def apply_edits(text: bytes, edits: Iterable[Edit]) -> str:
+    """Return the text after edits that do not overlap."""
+    pieces, position = list[bytes](), 0
+    for start, end, new in sorted(edits):
+        pieces += text[position:start], new
+        position = end
+    return b"".join([*pieces, text[position:]]).decode()
 
 
 def quote_line(source: str, line: int) -> str:

@@ -7,11 +7,10 @@ import ast
 import copy
 from collections.abc import Iterator
 
-from .source_map import SourceMap
+from .source_map import Edit, SourceMap, apply_edits
 
 STR_FUNCTION = "onetool_str"
 STR_CONVERSIONS = (-1, ord("s"))
-Edit = tuple[int, int, bytes]
 
 
 def replace_str_calls(source: str, tree: ast.Module) -> str:
@@ -19,10 +18,7 @@ def replace_str_calls(source: str, tree: ast.Module) -> str:
     source_map = SourceMap(source)
     is_renamed = _assigns_str(tree)
     edits = [edit for node in _outermost(tree) if (edit := _edit(node, source_map, is_renamed))]
-    text = source_map.text
-    for start, end, new in sorted(edits, reverse=True):
-        text = text[:start] + new + text[end:]
-    return text.decode()
+    return apply_edits(source_map.text, edits)
 
 
 def _outermost(node: ast.AST) -> Iterator[ast.JoinedStr | ast.Call]:
