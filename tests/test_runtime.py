@@ -4,18 +4,20 @@ import asyncio
 import json
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.domain import Caller
-from onetool.domain.errors import SettingsError
+from onetool.domain.errors import NoActiveRuntime, SettingsError
 from onetool.runtime.health import check_health
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.testing import memory_runtime
+from support.processes import wait_until
 from support.waiting import HANG_S, until
 
 CALLER = Caller(interface="python")
@@ -161,6 +163,32 @@ def test_sync_runtime_raises_settings_errors(home):
     home.write("onetool.yaml", "nonsense: 1")
     with pytest.raises(SettingsError, match="unknown key 'nonsense'"), onetool_runtime():
         raise AssertionError
+
+
+def test_leaving_the_block_ends_the_calls_of_other_threads(home):
+    """The calls raise instead of waiting for a loop that has stopped, and so do later ones."""
+    home.write(
+        "tools/hang.py",
+        "import asyncio\nfrom pathlib import Path\n"
+        "async def wait() -> None:\n    Path('running').touch()\n    await asyncio.Event().wait()\n",
+    )
+    home.write("onetool.yaml", "execution: {timeout_s: 3600}")
+    errors = []
+
+    def call_and_wait(ot):
+        try:
+            ot.call("hang.wait")
+        except NoActiveRuntime as error:
+            errors.append(str(error))
+
+    with onetool_runtime() as ot:
+        caller = threading.Thread(target=call_and_wait, args=(ot,), daemon=True)
+        caller.start()
+        assert wait_until((home.cwd / "running").exists, HANG_S)
+    caller.join(HANG_S)
+    assert errors == ["hang.wait was cancelled: the block of onetool_runtime ended."]
+    with pytest.raises(NoActiveRuntime, match=r"time\.now was not called"):
+        ot.call("time.now")
 
 
 def test_hanging_tool_does_not_block_the_exit_of_the_command(home):

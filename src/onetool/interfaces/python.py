@@ -4,7 +4,8 @@ import asyncio
 import os
 import threading
 from collections.abc import Collection
-from contextlib import AsyncExitStack
+from concurrent.futures import CancelledError, Future
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,10 +13,13 @@ from typing import Any
 from onetool.bootstrap import open_runtime
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 
+CLOSE_TIMEOUT_S = 30.0
+"""Seconds that `__exit__` waits for servers to stop and for the last writes."""
 LOOP_STOP_TIMEOUT_S = 2.0
 """Seconds that `__exit__` waits for the event loop thread."""
 
@@ -36,10 +40,33 @@ class Client:
 
     def __init__(self, client: AsyncClient, loop: asyncio.AbstractEventLoop) -> None:
         self._client, self._loop = client, loop
+        self._calls: set[Future[ToolResult]] = set()
+        self._is_closed, self._lock = False, threading.Lock()
 
     def call(self, name: str, /, **args: Any) -> ToolResult:
-        """Call a tool by name with keyword arguments."""
-        return asyncio.run_coroutine_threadsafe(self._client.call(name, **args), self._loop).result()
+        """Call a tool by name with keyword arguments.
+
+        Raises:
+            NoActiveRuntime: The `with` block has ended, perhaps on another thread during the call.
+        """
+        with self._lock:
+            if self._is_closed:
+                raise NoActiveRuntime(f"{name} was not called: the block of onetool_runtime has ended.")
+            call = asyncio.run_coroutine_threadsafe(self._client.call(name, **args), self._loop)
+            self._calls.add(call)
+        try:
+            return call.result()
+        except CancelledError:
+            raise NoActiveRuntime(f"{name} was cancelled: the block of onetool_runtime ended.") from None
+        finally:
+            self._calls.discard(call)
+
+    def close(self) -> None:
+        """Cancel the calls of other threads that are in progress, and reject new ones."""
+        with self._lock:
+            self._is_closed = True
+        for call in list(self._calls):
+            call.cancel()
 
 
 class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtime() as ot
@@ -58,6 +85,7 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
         self._stack = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._client: Client | None = None
 
     async def __aenter__(self) -> AsyncClient:
         paths = find_paths(os.environ, Path.cwd())
@@ -74,16 +102,21 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
         self._thread = threading.Thread(target=_run_loop, args=(loop,), name="onetool-loop", daemon=True)
         self._thread.start()
         try:
-            return Client(asyncio.run_coroutine_threadsafe(self.__aenter__(), loop).result(), loop)
+            client = asyncio.run_coroutine_threadsafe(self.__aenter__(), loop).result()
         except BaseException:
             self._stop()
             raise
+        self._client = Client(client, loop)
+        return self._client
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._loop is not None:
-            asyncio.run_coroutine_threadsafe(self._stack.aclose(), self._loop).result()
+        if self._loop is not None and self._client is not None:
+            self._client.close()
+            closing = asyncio.run_coroutine_threadsafe(self._stack.aclose(), self._loop)
+            with suppress(TimeoutError):
+                closing.result(CLOSE_TIMEOUT_S)
         self._stop()
 
     def _stop(self) -> None:
