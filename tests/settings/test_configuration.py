@@ -34,6 +34,22 @@ def test_defaults_apply_without_files(home):
     assert not configuration.untrusted_files
 
 
+@pytest.mark.parametrize("name", ["onetool.yaml", "prompts.yaml"])
+def test_format_of_a_file_is_checked(home, name):
+    """A file for a newer version is refused before its unknown keys are."""
+    home.write(name, "format: 1\n")
+    assert load(home).settings == Settings()
+    home.write(name, "format: 2\nfuture: {}\n")
+    with pytest.raises(SettingsError) as refused:
+        load(home)
+    assert "1: the file has format 2, which OneTool" in str(refused.value)
+    assert "future" not in str(refused.value)
+    for text in ("format: '1'", "format: 0", "format: true"):
+        home.write(name, text)
+        with pytest.raises(SettingsError, match="format: should be 1, not"):
+            load(home)
+
+
 BOUNDS = [
     (f"{group.name}.{field_.name}", field_.type, field_.metadata)
     for group in fields(Settings)

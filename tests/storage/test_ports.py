@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from onetool import ports
-from onetool.bootstrap.stores import file_stores, memory_stores
+from onetool.bootstrap.stores import memory_stores, open_file_stores
 from onetool.domain.bundles.bundle import Bundle
 from onetool.settings.paths import find_paths
 from onetool.threads import Threads
@@ -27,10 +27,10 @@ NOT_COROUTINES = {"generation", "problems", "exclusive"}
 
 
 @pytest.fixture(params=["memory", "files"])
-def stores(request, home):
+async def stores(request, home):
     if request.param == "memory":
         return memory_stores()
-    return file_stores(find_paths(home.env, home.cwd), Threads())
+    return await open_file_stores(find_paths(home.env, home.cwd), Threads())
 
 
 def public_names(kind):
@@ -38,7 +38,7 @@ def public_names(kind):
 
 
 @pytest.mark.parametrize("name", PORTS)
-def test_every_method_is_a_coroutine(stores, name):
+async def test_every_method_is_a_coroutine(stores, name):
     store = getattr(stores, name)
     methods = public_names(PORTS[name]) - NOT_COROUTINES
     assert "aclose" in methods

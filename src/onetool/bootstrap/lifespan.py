@@ -16,7 +16,7 @@ from onetool.threads import Threads
 
 from .factories import new_id
 from .state_builder import StateBuilder
-from .stores import file_stores, memory_stores
+from .stores import memory_stores, open_file_stores
 
 
 @asynccontextmanager
@@ -48,7 +48,7 @@ async def open_runtime(
 
     stderr, file = log_targets(configuration.settings.log)
     with open_logs(stderr=stderr, file=file, credentials=credentials, owns_process=owns_process) as logs:
-        stores = memory_stores() if in_memory else file_stores(paths, threads)
+        stores = memory_stores() if in_memory else await open_file_stores(paths, threads)
         stores = replace(stores, usage=usage or stores.usage)
         builder = StateBuilder(configuration, stores, threads, credentials, sources=sources, servers=servers)
 

@@ -17,6 +17,7 @@ from onetool.settings.paths import Paths
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.counters import FileCounters
+from onetool.storage.files.format import prepare_directories
 from onetool.storage.files.manifests import FileManifests
 from onetool.storage.files.results import FileResults
 from onetool.storage.files.sessions import FileSessions
@@ -80,9 +81,14 @@ def memory_stores() -> Stores:
     )
 
 
-def file_stores(paths: Paths, threads: Threads) -> Stores:
-    """Return stores in the user's directories."""
+async def open_file_stores(paths: Paths, threads: Threads) -> Stores:
+    """Return stores in the user's directories, which are migrated to the current format first.
+
+    Raises:
+        StoreUnavailable: A newer version of OneTool wrote them.
+    """
     data, state = paths.data, paths.state
+    await threads.run(prepare_directories, data, state)
     return Stores(
         usage=FileUsage(data / "usage", threads),
         counters=FileCounters(data / "counters.sqlite3", threads),

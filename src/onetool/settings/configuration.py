@@ -10,6 +10,7 @@ from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.detection import literal_credentials
 from onetool.files.own_files import read_own_file
 from onetool.files.yaml_document import KeyPath, YamlDocument
+from onetool.version import __version__
 
 from .paths import Paths
 from .schema import PromptSettings, Settings
@@ -18,6 +19,8 @@ from .trust import Trust, load_trust
 from .validation import validate
 
 SETTINGS_FILE = "onetool.yaml"
+FORMAT = 1
+"""The format of settings and prompts: the optional key `format` of a file."""
 SECRETS_FILE = "secrets.yaml"
 PROMPTS_FILE = "prompts.yaml"
 PACKS_DIR = "tools"
@@ -201,8 +204,21 @@ def _load_document(file: Path, content: bytes, kind: type) -> YamlDocument:
     if not isinstance(document.value, dict):
         actual = type(document.value).__name__
         raise SettingsError(f"{file}:1: should be a map, not {actual}. {FORMATS[file.name]}")
+    _check_format(document)
     parse_settings(kind, document.value, document.location)
     return document
+
+
+def _check_format(document: YamlDocument) -> None:
+    """Check and remove the optional key `format`, so that a file for a newer OneTool is refused as such."""
+    number = document.value.pop("format", FORMAT)
+    if type(number) is not int or number < 1:
+        raise SettingsError(f"{document.location(('format',))}: format: should be {FORMAT}, not {number!r}.")
+    if number > FORMAT:
+        raise SettingsError(
+            f"{document.location(('format',))}: the file has format {number}, which OneTool {__version__} "
+            f"does not know; it reads format {FORMAT}. Install a newer version of OneTool."
+        )
 
 
 def _resolve_paths(document: YamlDocument, paths: Paths) -> None:

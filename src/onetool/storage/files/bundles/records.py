@@ -2,7 +2,7 @@
 
     bundles/<bundleID>/bundle.json          the bundle
     bundles/<bundleID>/<toolID>.json        a tool version
-    bundles/<bundleID>/.pairs/<hash>        a claim: the id of the tool with this slug and version
+    bundles/<bundleID>/.claims/<hash>       a claim: the id of the tool with this slug and version
     bundles/<bundleID>/.lock                locked by the process that writes into the bundle
 
 A writer claims the slug and version, then writes the tool. A crash in between leaves a claim without a tool,

@@ -2,8 +2,8 @@
 
 bundles/<bundleID>/...                  the bundle and its tools, see records.py
 bundles/index.sqlite3                   names, pages and words, derived from the files
-bundles/.unfinished/<bundleID>          a change in progress; if the writer died, the bundle is reindexed
-bundles/.moves                          grows by a byte with every change, so that one stat detects changes
+bundles/.pending/<bundleID>             a change in progress; if the writer died, the bundle is reindexed
+bundles/.generation                     grows by a byte with every change, so that one stat detects changes
 """
 
 import logging
