@@ -411,3 +411,19 @@ def test_stub_parameters():
     assert stub_parameters({"additionalProperties": False}) == ""
     spec = ToolSpec(name="hello", description="x", input_schema={"additionalProperties": False})
     assert pack_stubs([spec]) == "from typing import Any\ndef hello() -> Any: ...  # ()\n"
+
+
+async def test_pack_names_can_be_variables():
+    """Unless the code also calls a function of the pack: one name cannot mean both."""
+
+    def double(number: int) -> int:
+        return 2 * number
+
+    async with memory_runtime({"items": [double], "demo": [double]}) as ot:
+        code = "items = [1, 2]\nitems.append(3)\nsum(item for item in items) + demo.double(number=4)"
+        assert (await ot.run(code)).data == 14
+        both = await ot.run("items = [items.double(number=1)]\nitems.append(2)")
+    assert both.error.message.startswith(
+        "line 1: 'items' is the name of a pack. Choose another name for the variable."
+    )
+    assert "line 2" not in both.error.message

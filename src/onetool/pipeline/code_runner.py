@@ -121,6 +121,7 @@ class CodeRunner:
         aliases = self._used_aliases(program)
         used = program.names | {target.partition(".")[0] for target in aliases.values()}
         specs = {name: await self._catalog.pack(name, caller) for name in used & packs}
+        specs = {name: tools for name, tools in specs.items() if not _is_variable(name, tools, program)}
         modules = await self._threads.run(_stubs, specs)
         aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
         known_names = dict.fromkeys([*packs, *self._catalog.aliases], "")
@@ -157,6 +158,12 @@ class CodeRunner:
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
         return CodeResult(True, host.restore(jsonable(data)), printed)
+
+
+def _is_variable(name: str, tools: Sequence[ToolSpec], program: Program) -> bool:
+    """Return whether the code uses the name of a pack only for a variable, such as `files = [...]`."""
+    calls = {(name, tool.name.partition(".")[2]) for tool in tools}
+    return name in program.variables and not calls & program.attributes
 
 
 def _stubs(packs: Mapping[str, Sequence[ToolSpec]]) -> dict[str, str]:

@@ -15,6 +15,7 @@ MISSING_TOOL = re.compile(r"Module `(\w+)` has no member `(\w+)`")
 UNDEFINED = re.compile(r"Name `(\w+)` used when not defined")
 UNKNOWN_MODULE = re.compile(r"Cannot resolve imported module `([\w.]+)`")
 UNKNOWN_PARAMETER = re.compile(r"Argument `(\w+)` does not match any known parameter")
+ASSIGNED_PACK = re.compile(r"is not assignable to `<module '(?:pack_)?(\w+)'>`")
 STUB = re.compile(r"^def (\w+)\(.*?\) -> Any: \.\.\.  # (.*)$", re.M)
 PARAMETER = re.compile(r"[(,] ?(\w+):")
 FUNCTION = re.compile(r"function `(\w+)`")
@@ -28,7 +29,9 @@ UNAVAILABLE = (
 
 def explain_check(text: str, job: SandboxJob) -> str:
     """Rewrite the output of the type checker for the author of the code."""
-    messages = [_explain(match, job) for match in DIAGNOSTIC.finditer(text)]
+    matches = list(DIAGNOSTIC.finditer(text))
+    assigned = [match for match in matches if ASSIGNED_PACK.search(match["message"])]
+    messages = [_explain(match, job) for match in assigned or matches]  # the others follow from these
     return "\n".join(dict.fromkeys(messages[:MAX_DIAGNOSTICS])) or text
 
 
@@ -42,7 +45,12 @@ def explain_tool(output: Any, job: SandboxJob) -> str:
 
 
 def _explain(match: "re.Match[str]", job: SandboxJob) -> str:
-    return _explain_message(match, job) + quote_line(job.program.code, int(match["line"]))
+    if assigned := ASSIGNED_PACK.search(match["message"]):
+        problem = f"{assigned[1]!r} is the name of a pack. Choose another name for the variable."
+        message = f"line {match['line']}: {problem}"
+    else:
+        message = _explain_message(match, job)
+    return message + quote_line(job.program.code, int(match["line"]))
 
 
 def _explain_message(match: "re.Match[str]", job: SandboxJob) -> str:

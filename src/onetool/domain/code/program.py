@@ -32,6 +32,10 @@ class Program:
     """What the sandbox runs."""
     names: frozenset[str]
     """Every name in the code, including packs and aliases."""
+    variables: frozenset[str]
+    """Names that the code assigns."""
+    attributes: frozenset[tuple[str, str]]
+    """Names with an attribute that the code uses, such as a pack and its function."""
     awaited_calls: frozenset[Span]
     """Calls that are awaited or scheduled as tasks, and may therefore run concurrently."""
 
@@ -59,10 +63,21 @@ def _build_program(code: str, packs: frozenset[str]) -> Program:
     source = _rewrite(code, tree, packs)
     source = replace_str_calls(source, _parse(source))
     tree = _parse(source)
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
+    names = [node for node in nodes if isinstance(node, ast.Name)]
     source_map = SourceMap(source)
-    awaited_calls = frozenset(source_map.span(call) for call in _find_awaited_calls(tree))
-    return Program(code, source, frozenset(names), awaited_calls)
+    return Program(
+        code=code,
+        source=source,
+        names=frozenset(name.id for name in names),
+        variables=frozenset(name.id for name in names if isinstance(name.ctx, ast.Store)),
+        attributes=frozenset(
+            (node.value.id, node.attr)
+            for node in nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        ),
+        awaited_calls=frozenset(source_map.span(call) for call in _find_awaited_calls(tree)),
+    )
 
 
 def _parse(source: str) -> ast.Module:
