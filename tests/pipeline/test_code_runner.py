@@ -427,3 +427,15 @@ async def test_pack_names_can_be_variables():
         "line 1: 'items' is the name of a pack. Choose another name for the variable."
     )
     assert "line 2" not in both.error.message
+
+
+async def test_values_that_may_be_none_are_accepted():
+    """Code that works runs, other code fails at its line, and other mistakes are still found first."""
+    search = "import re\nre.search('b', {!r}).group()"
+    async with memory_runtime() as ot:
+        assert (await ot.run(search.format("abc"))).data == "b"
+        missing = await ot.run(search.format("xyz"))
+        mistake = await ot.run(search.format("abc") + "\nnonsense()")
+    assert "line 2" in missing.error.message
+    assert "NoneType" in missing.error.message
+    assert "line 3: 'nonsense' is not defined" in mistake.error.message

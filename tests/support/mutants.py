@@ -94,7 +94,7 @@ def _lines(data_file: Path) -> dict[str, dict[str, list[str]]]:
         if path.is_relative_to(SOURCE):
             contexts = data.contexts_by_lineno(name)
             found[path.relative_to(PROJECT).as_posix()] = {
-                str(line): sorted({context.partition("|")[0] for context in named if context})
+                str(line): sorted({context.rpartition("|")[0] for context in named if context})
                 for line, named in contexts.items()
             }
     return found
@@ -188,6 +188,8 @@ class Worker(threading.Thread):
             except subprocess.TimeoutExpired:
                 os.killpg(run.pid, signal.SIGKILL)
                 return "hang"
+        if run.returncode not in (0, 1, 2):  # 2: a module cannot be imported
+            raise RuntimeError(f"pytest could not run the tests: {output[-500:]}")
         failed = FAILED.search(output)
         return "" if run.returncode == 0 else failed[1] if failed else tests[0]
 

@@ -35,6 +35,12 @@ def explain_check(text: str, job: SandboxJob) -> str:
     return "\n".join(dict.fromkeys(messages[:MAX_DIAGNOSTICS])) or text
 
 
+def concerns_only_none(text: str) -> bool:
+    """Return whether the type checker only found values that may be None: `re.search(...).group()`."""
+    messages = [match["message"] for match in DIAGNOSTIC.finditer(text)]
+    return bool(messages) and all("on `None` in union" in message for message in messages)
+
+
 def explain_tool(output: Any, job: SandboxJob) -> str:
     """Return an error message if the result of the code is a tool instead of a call, else an empty string."""
     match = TOOL.fullmatch(output) if isinstance(output, str) else None

@@ -14,7 +14,7 @@ from onetool.domain.code.sandbox import CallOutcome, SandboxJob, SandboxLimits, 
 from onetool.threads import Threads
 
 from . import text_functions
-from .diagnostics import MODULE, explain_check, explain_tool
+from .diagnostics import MODULE, concerns_only_none, explain_check, explain_tool
 from .launcher import Launcher, active_restrictions
 from .runtime_errors import explain_error
 
@@ -169,10 +169,20 @@ class _SandboxRun:
         imports += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
         worker.feed_run("\n".join([*imports, *text_functions.str_import(self._job.program)]))
         worker.feed_run(text_functions.FUNCTIONS, skip_type_check=True)
-        step = worker.feed_start(self._job.program.source, print_callback=self._print)
+        step = self._start(monty, worker)
         while not isinstance(step, monty.MontyComplete):
             step = self._advance(monty, step)
         return step.output
+
+    def _start(self, monty: Any, worker: Any) -> Any:
+        """Start the code. The type checker may reject it, but not for a value that may be None."""
+        source = self._job.program.source
+        try:
+            return worker.feed_start(source, print_callback=self._print)
+        except monty.MontyTypingError as error:
+            if not concerns_only_none(str(error)):
+                raise
+            return worker.feed_start(source, print_callback=self._print, skip_type_check=True)
 
     def _advance(self, monty: Any, step: Any) -> Any:
         if isinstance(step, monty.FutureSnapshot):

@@ -74,7 +74,9 @@ HANDLERS = {
     "fail": lambda args, meta: texts("x" * 10_000) | {"isError": True},
     "huge": lambda args, meta: texts("x" * 50_000_000),
     "too-huge": lambda args, meta: texts("x" * 70_000_000),
-    "values": lambda args, meta: texts("{}") | {"structuredContent": {"values": [0] * 1_000_000}},
+    "values": lambda args, meta: (
+        texts("{}") | {"structuredContent": {"values": [0] * args.get("count", 1_000_000)}}
+    ),
     "count": count,
     "parts": parts,
     "two": lambda args, meta: texts("one", "two"),
@@ -99,6 +101,8 @@ def list_tools(params):
     if MODE == "many":
         next_page = {"nextCursor": str(start + PAGE)} if start + PAGE < MANY else {}
         return {"tools": [tool(f"tool-{start + number}") for number in range(PAGE)]} | next_page
+    if MODE == "many-at-once":
+        return {"tools": [tool(f"tool-{number}") for number in range(20_000)]}
     if MODE == "endless":
         tools = [tool(f"t{start + number}") for number in range(ENDLESS)]
         return {"tools": tools, "nextCursor": str(start + ENDLESS)}
