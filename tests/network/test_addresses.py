@@ -32,6 +32,10 @@ from onetool.network.addresses import is_listed, is_public
         "2002:a00:1::1",
         "2001:0:53aa:64c:0:0:80ff:fffe",
         "2001:db8::1",
+        "fec0::1",
+        "5f00::1",
+        "3fff::1",
+        "4000::1",
     ],
 )
 def test_address_is_not_public(address):
@@ -39,7 +43,9 @@ def test_address_is_not_public(address):
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8"])
+@pytest.mark.parametrize(
+    "address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"]
+)
 def test_address_is_public(address):
     assert is_public(address)
 

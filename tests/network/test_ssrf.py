@@ -296,6 +296,15 @@ async def test_async_client_stores_no_cookies_and_logs_no_urls(lookups, caplog, 
     await http.aclose()
 
 
+async def test_client_for_threads_stores_no_cookies(lookups, http):
+    """All packs share it, and a page must not set cookies for another site."""
+    async with RawHttpServer(lambda seen: raw_response("", 200, Set_Cookie="a=b")) as server:
+        for _ in range(2):
+            await asyncio.to_thread(http.client().get, f"http://allowed.test:{server.port}/")
+    assert len(server.requests) == 2
+    assert not any("cookie" in seen.headers for seen in server.requests)
+
+
 async def test_unix_sockets_are_rejected(http):
     """Each client is created once."""
     with pytest.raises(HostNotAllowed):

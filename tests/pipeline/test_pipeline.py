@@ -657,6 +657,14 @@ async def test_every_call_is_recorded_once():
     assert usage.events[1].bytes_out == len('"hi"')
 
 
+async def test_long_name_of_an_unknown_tool_is_truncated_in_records():
+    usage = MemoryUsage()
+    async with memory_runtime(usage=usage) as ot:
+        result = await ot.call("p." + "x" * 1_000_000)
+        await ot.runtime.recorder.flush()
+    assert len(result.meta.tool) == len(usage.events[0].tool) < 400
+
+
 async def test_failing_usage_store_does_not_affect_calls(capsys):
     """`flush` raises, and statistics are incomplete. The events are stored once the store works again."""
 

@@ -488,7 +488,12 @@ async def test_connections_are_reused(make_tool):
 async def test_redirects_to_another_server_carry_no_secrets(make_tool):
     """On the same server all is sent again. Another server gets no credentials, secrets or body."""
     sent = {
-        "headers": {"X-Secret": "${KEY}", "X-Plain": "p", "Cookie": "c=1"},
+        "headers": {
+            "X-Secret": "${KEY}",
+            "X-Plain": "p",
+            "Cookie": "c=1",
+            "X-Api-Key": "sk-live-51Hq8ZzKvXw2bN7dT3",
+        },
         "auth": {"type": "bearer", "token": "${KEY}"},
     }
     async with server(raw_response("there")) as other, server(raw_response("here")) as same_host:
@@ -501,7 +506,7 @@ async def test_redirects_to_another_server_carry_no_secrets(make_tool):
             received = other.requests[-1]
             assert (received.line, received.body) == (f"{method} /x HTTP/1.1", b"")
             assert ("x-plain" in received.headers, KEY in received.head.decode()) == (True, False)
-            assert not {"cookie", "authorization", "content-type"} & set(received.headers)
+            assert not {"cookie", "authorization", "content-type", "x-api-key"} & set(received.headers)
             async with server(
                 raw_response("", status, Location="/y?z=ü b"), raw_response("again")
             ) as upstream:
@@ -534,6 +539,19 @@ async def test_invalid_redirects_are_not_followed(make_tool):
     async with server(raw_response("nowhere", 302)) as upstream:
         assert "returned 302: nowhere" in str(await call_error(make_tool(get(upstream.url))))
         assert await call(make_tool(get(upstream.url), response={"successCodes": [302]})) == "nowhere"
+
+
+def test_headers_that_were_filled_are_not_sent_to_another_server():
+    """Arguments and results of steps may be credentials."""
+    from onetool.sources.http_tools.placeholder_values import PlaceholderValues
+    from onetool.sources.http_tools.request import build, build_redirect
+
+    values = PlaceholderValues({"session": "s-1"}, {"properties": {"session": {}}}, {}, CredentialSet())
+    headers = {"X-Session": "${session}", "Accept": "text/plain"}
+    outgoing = build(get("https://api.test/", headers=headers), values)
+    following, _ = build_redirect(outgoing, 307, "https://other.test/", values)
+    assert dict(outgoing.headers) == {"X-Session": "s-1", "Accept": "text/plain"}
+    assert dict(following.headers) == {"Accept": "text/plain"}
 
 
 def test_redirect_never_downgrades_to_http():

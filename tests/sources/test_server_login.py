@@ -454,6 +454,19 @@ async def test_failed_authorization_keeps_the_old_tokens(protected, store, overr
     assert browser.pages[0][0] == (200 if has_code else 400)
 
 
+async def test_code_of_another_service_is_not_sent_to_the_server(protected, store):
+    """The login page of another host must name its issuer. Otherwise the server could receive its codes."""
+    page = protected.issuer.replace("127.0.0.1", "localhost")
+    protected.server_metadata_overrides = {"authorization_endpoint": f"{page}/authorize"}
+    async with running(protected.url, store) as server:
+        await log_in(server)
+        requests = protected.request_counts["authorization_code"]
+        protected.callback_overrides = {"iss": None}
+        text = await login_error(server)
+    assert f"the login page is on {urlsplit(page).netloc}, but the code would be sent to 127.0.0.1" in text
+    assert protected.request_counts["authorization_code"] == requests
+
+
 NO_METADATA = {RESOURCE_METADATA_PATH: StubResponse("", 404), SERVER_METADATA_PATH: StubResponse("", 404)}
 
 

@@ -103,9 +103,17 @@ async def test_corrupt_format_file_is_refused(home, content):
         await open_file_stores(find_paths(home.env, home.cwd), Threads())
 
 
-async def test_flags_that_cannot_be_migrated_stop_the_start(old):
+@pytest.mark.parametrize("content", ["{", "5", "null", "[]"])
+async def test_corrupt_manifest_does_not_stop_the_start(old, content):
+    """It is moved when it is read, as always."""
+    (old.root / "state" / "servers" / "other.json").write_text(content)
+    await check_content(old)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", "null"])
+async def test_flags_that_cannot_be_migrated_stop_the_start(old, content):
     """Otherwise disabled tools would become enabled."""
-    (old.root / "data" / "bundles" / "switches.json").write_text("{")
+    (old.root / "data" / "bundles" / "switches.json").write_text(content)
     with pytest.raises(StoreUnavailable, match="Cannot migrate"):
         await open_file_stores(find_paths(old.env, old.cwd), Threads())
 

@@ -4,13 +4,16 @@ import asyncio
 import json
 import logging
 import stat
+import threading
 
 import pytest
 
 from onetool.domain.errors import StoreUnavailable
+from onetool.files.atomic import write_atomic
 from onetool.storage.files.tokens import FileTokens
 from onetool.storage.memory.tokens import MemoryTokens
 from onetool.threads import Threads
+from support.waiting import HANG_S
 
 TEXT = '{"access_token": "s3cr3t"}'
 
@@ -91,6 +94,26 @@ async def test_lock_of_a_cancelled_waiter_is_released(tokens):
     assert waiter.cancelled()
     await replace(tokens, TEXT)
     assert await tokens.read("s") == TEXT
+
+
+async def test_lock_is_held_until_a_cancelled_write_is_done(tmp_path, monkeypatch):
+    """The next owner of the lock sees what was written."""
+    writing, resume = threading.Event(), threading.Event()
+
+    def slow_write(*args):
+        writing.set()
+        assert resume.wait(HANG_S)
+        write_atomic(*args)
+
+    monkeypatch.setattr("onetool.storage.files.tokens.write_atomic", slow_write)
+    store = FileTokens(tmp_path, Threads())
+    writer = asyncio.create_task(replace(store, TEXT))
+    assert await asyncio.to_thread(writing.wait, HANG_S)
+    writer.cancel()
+    await asyncio.wait({writer})
+    asyncio.get_running_loop().call_later(0.05, resume.set)
+    async with store.exclusive("s") as stored:
+        assert stored.text == TEXT
 
 
 async def test_repr_shows_no_token(tokens):

@@ -20,6 +20,7 @@ NETWORKS_WITH_IPV4 = {
     IPv6Network("2002::/16"): 80,
 }
 """Networks whose addresses contain an IPv4 address, and the number of bits that follow it."""
+PUBLIC_IPV6, DOCUMENTATION_IPV6, NAT64 = map(IPv6Network, ("2000::/3", "3fff::/20", "64:ff9b::/96"))
 
 
 def is_reachable(address: str, host: str, allowed: Sequence[str]) -> bool:
@@ -38,9 +39,17 @@ def is_reachable(address: str, host: str, allowed: Sequence[str]) -> bool:
 def is_public(address: str) -> bool:
     """Whether an address, and every address embedded in it, is on the public internet."""
     return all(
-        candidate.is_global and not candidate.is_multicast and candidate not in METADATA_ADDRESSES
+        candidate.is_global
+        and not candidate.is_multicast
+        and candidate not in METADATA_ADDRESSES
+        and (isinstance(candidate, IPv4Address) or _is_assigned(candidate))
         for candidate in _with_embedded(_parse(address))
     )
+
+
+def _is_assigned(ip: IPv6Address) -> bool:
+    """Whether an IPv6 address is in a range for public hosts. Python counts unassigned ranges as global."""
+    return (ip in PUBLIC_IPV6 and ip not in DOCUMENTATION_IPV6) or ip in NAT64
 
 
 def _parse(address: str) -> Address:

@@ -118,10 +118,19 @@ class AsyncGuardedTransport(httpx2.AsyncHTTPTransport):
         )
 
 
+def _no_cookies() -> CookieJar:
+    """Return a jar that stores nothing: packs and tools share the client."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+
+
 def make_client(allowed: Sequence[str]) -> httpx2.Client:
     """Create the client for threads."""
     return httpx2.Client(
-        transport=GuardedTransport(allowed), timeout=TIMEOUT_S, follow_redirects=True, trust_env=False
+        transport=GuardedTransport(allowed),
+        timeout=TIMEOUT_S,
+        follow_redirects=True,
+        trust_env=False,
+        cookies=_no_cookies(),
     )
 
 
@@ -130,7 +139,7 @@ def make_async_client(transport: httpx2.AsyncBaseTransport) -> httpx2.AsyncClien
     return httpx2.AsyncClient(
         transport=transport,
         timeout=TIMEOUT_S,
-        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        cookies=_no_cookies(),
         follow_redirects=False,
         trust_env=False,
     )

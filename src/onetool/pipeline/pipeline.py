@@ -29,6 +29,8 @@ from .validation import SchemaValidator
 log = logging.getLogger(__name__)
 
 MAX_MESSAGE_LENGTH = 4_000
+MAX_NAME_LENGTH = 300
+"""Length at which the name of an unknown tool is truncated in records."""
 SDK = "sdk"
 """Source of calls from one pack to another. Their output stays in the process, as native objects."""
 
@@ -144,7 +146,8 @@ class Pipeline:
     def _meta(self, state: "_CallState", reason: Reason | None = None, exception: str = "") -> CallMeta:
         duration_ms = round((self._clock() - state.start) * 1000, 3)
         if state.resolved is None:
-            return CallMeta(state.call.name, state.call.id, duration_ms, reason=reason)
+            name = truncate_middle(state.call.name, MAX_NAME_LENGTH)
+            return CallMeta(name, state.call.id, duration_ms, reason=reason)
         spec = state.resolved.tool.spec
         is_mock = spec.impl == "mock"
         return CallMeta(spec.name, state.call.id, duration_ms, spec.version, reason, exception, is_mock)

@@ -136,6 +136,19 @@ def test_tools_that_are_not_read_only_prompt_for_approval(home):
 
 
 @pytest.mark.linux
+def test_text_typed_before_the_prompt_does_not_answer_it(home):
+    """A model could ask the user to press `y` before it calls a tool."""
+    home.write("tools/probe.py", PACK)
+    turns = [scripted_calls(("probe.wipe", {"what": "one"})), {"text": "It is done."}]
+    with scripted(home, *turns) as terminal:
+        terminal.type("y\ny\n")
+        terminal.wait_for(r"\[y/N\]")
+        terminal.type("n\n")
+        assert terminal.wait_for_exit() == 0
+    assert not (home.cwd / "wiped").exists()
+
+
+@pytest.mark.linux
 def test_concurrent_calls_prompt_one_at_a_time(home):
     """So `y` always refers to the visible prompt."""
     home.write("tools/probe.py", PACK)

@@ -39,6 +39,7 @@ class ApprovalPrompt:
         text = request.text()
         while True:
             choices = "y/N/s to show everything" if has_more else "y/N"
+            _discard_typed_input()
             click.echo(mask(f"{text}\nRun {request.tool}? [{choices}]: "), err=True, nl=False)
             reply = (await self._read()).strip().lower()
             if not (has_more and reply in SHOW):
@@ -50,3 +51,18 @@ class ApprovalPrompt:
         if self._line is None or self._line.done():
             self._line = asyncio.ensure_future(self._threads.run(sys.stdin.readline))
         return await asyncio.shield(self._line)
+
+
+def _discard_typed_input() -> None:
+    """Drop what was typed before the question was shown. It is not an answer to this question."""
+    if not sys.stdin.isatty():
+        return
+    if sys.platform == "win32":  # pragma: no cover - the same with other system calls
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getwch()
+    else:
+        import termios
+
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -48,13 +48,20 @@ class OutgoingRequest:
     label: str
     """Host and path for messages, without secrets."""
     private_headers: frozenset[str]
-    """Headers with secrets, in lower case. They are not sent to another host."""
+    """Headers with secrets, in lower case."""
+    public_headers: frozenset[str]
+    """Headers that another host may receive after a redirect, in lower case: constants, no credentials."""
 
     def with_headers(self, added: Mapping[str, str]) -> "OutgoingRequest":
         """Return a copy with private headers added or replaced."""
         names = {name.lower() for name in added}
         others = {name: value for name, value in self.headers.items() if name.lower() not in names}
-        return replace(self, headers={**others, **added}, private_headers=self.private_headers | names)
+        return replace(
+            self,
+            headers={**others, **added},
+            private_headers=self.private_headers | names,
+            public_headers=self.public_headers - names,
+        )
 
     def with_query(self, name: str, value: str) -> "OutgoingRequest":
         """Return a copy with a query parameter added."""
@@ -104,6 +111,7 @@ def build(request: Mapping[str, Any], values: PlaceholderValues) -> OutgoingRequ
         body=body,
         label=host + fill_path(path or "/", values.lookup_masked),
         private_headers=private_headers,
+        public_headers=_public_headers(request.get("headers") or {}),
     )
 
 
@@ -146,8 +154,9 @@ def _without_body(outgoing: OutgoingRequest, method: str) -> OutgoingRequest:
 
 
 def _drop_secrets(outgoing: OutgoingRequest) -> OutgoingRequest:
-    dropped = outgoing.private_headers | CREDENTIAL_HEADERS
-    headers = {name: text for name, text in outgoing.headers.items() if name.lower() not in dropped}
+    headers = {
+        name: text for name, text in outgoing.headers.items() if name.lower() in outgoing.public_headers
+    }
     return _without_body(replace(outgoing, headers=headers), outgoing.method)
 
 
@@ -170,6 +179,17 @@ def _fill_headers(
     private = (name for name, text in headers.items() if any(map(values.is_secret, placeholder_names(text))))
     return {name: text for name, text in filled.items() if text is not None}, frozenset(
         name.lower() for name in private
+    )
+
+
+def _public_headers(headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the names of headers that are neither filled nor credentials."""
+    return frozenset(
+        name.lower()
+        for name, text in headers.items()
+        if not list(placeholder_names(text))
+        and name.lower() not in CREDENTIAL_HEADERS
+        and not list(literal_credentials({name: text}))
     )
 
 

@@ -55,7 +55,7 @@ def _migrate(folder: Path, migrations: Sequence[Callable[[Path], None]]) -> None
                 migrate(folder)
             content = {"format": CURRENT, "writtenBy": __version__}
             write_atomic(folder / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreUnavailable(f"Cannot migrate {folder} to format {CURRENT}: {error}") from error
     finally:
         os.close(descriptor)
@@ -98,10 +98,11 @@ def _convert_switches(old: Path, new: Path) -> None:
 def _rename_key_of_manifests(state: Path) -> None:
     """Rename `replaced` to `previous`. A manifest that cannot be read would lose its pins."""
     for file in (state / "servers").glob("*.json"):
-        manifest = orjson.loads(file.read_bytes())
-        if "replaced" in manifest:
-            manifest["previous"] = manifest.pop("replaced")
-            write_atomic(file, orjson.dumps(manifest))
+        with suppress(ValueError):  # a corrupt file is moved when it is read
+            manifest = orjson.loads(file.read_bytes())
+            if isinstance(manifest, dict) and "replaced" in manifest:
+                manifest["previous"] = manifest.pop("replaced")
+                write_atomic(file, orjson.dumps(manifest))
 
 
 def _rename(old: Path, new: Path) -> None:

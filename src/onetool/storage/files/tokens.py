@@ -54,7 +54,7 @@ class LockedTokenFile:
     def __init__(self, file: Path, threads: Threads) -> None:
         self._file, self._threads = file, threads
         self._state_lock = threading.Lock()
-        self._held, self._is_unlocked = ExitStack(), False
+        self._held, self._is_writing, self._is_unlocked = ExitStack(), False, False
         self._text: str | None = None
 
     @property
@@ -65,14 +65,25 @@ class LockedTokenFile:
     @on_thread
     def replace(self, text: str | None) -> None:
         """Replace the stored text; None deletes it. Durable on return."""
-        if text == self._text:
-            return
-        if text is None:
-            self._file.unlink(missing_ok=True)
-            sync_directory(self._file.parent)
-        else:
-            write_atomic(self._file, text.encode())
-        self._text = text
+        with self._state_lock:
+            if text == self._text or self._is_unlocked:
+                return
+            self._is_writing = True
+        try:
+            if text is None:
+                self._file.unlink(missing_ok=True)
+                sync_directory(self._file.parent)
+            else:
+                write_atomic(self._file, text.encode())
+            self._text = text
+        finally:
+            self._finish_write()
+
+    def _finish_write(self) -> None:
+        with self._state_lock:
+            self._is_writing, is_unlocked = False, self._is_unlocked
+        if is_unlocked:  # the caller was cancelled while this thread was writing
+            self._held.close()
 
     @on_thread
     def lock(self) -> None:
@@ -89,10 +100,11 @@ class LockedTokenFile:
                     self._held = stack.pop_all()
 
     def unlock(self) -> None:
-        """Release the lock, now or as soon as the thread that waits for it gets it."""
+        """Release the lock: now, or when the thread that waits for it or writes is done."""
         with self._state_lock:
-            self._is_unlocked = True
-        self._held.close()
+            self._is_unlocked, is_writing = True, self._is_writing
+        if not is_writing:
+            self._held.close()
 
 
 def _read(file: Path) -> str | None:

@@ -133,7 +133,20 @@ class _BrowserLogin:
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
         params = await self._callback.wait()
+        if not params.get("iss"):
+            self._check_hosts()
         return AuthorizationCodeResult(code=params["code"], state=params["state"], iss=params.get("iss"))
+
+    def _check_hosts(self) -> None:
+        """Check that the code goes to the host that issued it, if the response does not name the issuer.
+
+        Otherwise a server could show the login page of another service and receive the code of that service.
+        """
+        metadata = self._metadata()
+        page, token = urlsplit(str(metadata.authorization_endpoint)), urlsplit(str(metadata.token_endpoint))
+        if page.netloc != token.netloc:
+            reason = f"the login page is on {page.netloc}, but the code would be sent to {token.netloc}"
+            raise ServerUnavailable(f"{reason}, and the response does not name its issuer")
 
     def _stored_tokens(self) -> StoredTokens:
         tokens, client = self._pending.tokens, self._pending.client
