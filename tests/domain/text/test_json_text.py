@@ -91,6 +91,16 @@ def test_deeply_nested_value_is_rejected():
         encode(deep)
 
 
+def test_size_of_a_value_of_the_maximum_depth_is_estimated():
+    """One more level is rejected."""
+    value: Any = [[]]
+    for _ in range(MAX_DEPTH - 1):
+        value = [value]
+    check_size(value, 10_000)
+    with pytest.raises(ValueError, match=f"nested more than {MAX_DEPTH} levels"):
+        check_size([value], 10_000)
+
+
 @pytest.mark.parametrize("value", [{1: 2}, {"a": date(2024, 1, 1)}, [float("nan")], {"a": {1}}, (1,), b"x"])
 def test_value_with_other_types_is_not_json(value):
     assert not is_json(value)
