@@ -75,6 +75,9 @@ class Keyboard:
     def readline(self) -> str:
         return next(self._lines)
 
+    def isatty(self) -> bool:
+        return False  # nothing can be typed before the question
+
 
 @asynccontextmanager
 async def elicitation_client(recorder, replies):

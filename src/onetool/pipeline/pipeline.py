@@ -146,7 +146,7 @@ class Pipeline:
     def _meta(self, state: "_CallState", reason: Reason | None = None, exception: str = "") -> CallMeta:
         duration_ms = round((self._clock() - state.start) * 1000, 3)
         if state.resolved is None:
-            name = truncate_middle(state.call.name, MAX_NAME_LENGTH)
+            name = truncate_middle(str(state.call.name), MAX_NAME_LENGTH)  # any object, if a pack passes it
             return CallMeta(name, state.call.id, duration_ms, reason=reason)
         spec = state.resolved.tool.spec
         is_mock = spec.impl == "mock"
