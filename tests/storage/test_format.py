@@ -118,6 +118,22 @@ async def test_flags_that_cannot_be_migrated_stop_the_start(old, content):
         await open_file_stores(find_paths(old.env, old.cwd), Threads())
 
 
+async def test_flags_are_migrated_although_the_directory_cannot_be_locked(old):
+    """Otherwise disabled tools would become enabled."""
+    (old.root / "data" / ".format.lock").mkdir()
+    async with opened(old) as stores:
+        assert await stores.toggles.read() == {"shell-id": False}
+
+
+async def test_flags_that_cannot_be_written_stop_the_start(old):
+    (old.root / "data" / ".format.lock").mkdir()
+    (old.root / "data" / "bundles" / "toggles.json").mkdir()
+    (old.root / "data" / "bundles" / "switches.json").unlink()
+    (old.root / "data" / "bundles" / "switches.json").mkdir()
+    with pytest.raises(StoreUnavailable, match="Cannot migrate"):
+        await open_file_stores(find_paths(old.env, old.cwd), Threads())
+
+
 async def test_directory_that_cannot_be_created_is_reported_when_it_is_used(home, caplog):
     """The start goes on: most calls need no store."""
     (home.root / "data").write_text("a file")

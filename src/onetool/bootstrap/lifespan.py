@@ -37,6 +37,7 @@ async def open_runtime(
 
     Raises:
         SettingsError: A configuration file is invalid.
+        StoreUnavailable: A newer version of OneTool wrote the data, or it cannot be migrated.
     """
     threads = threads or Threads()
     configuration = await threads.run(read)
@@ -72,6 +73,8 @@ async def open_runtime(
         try:
             yield runtime
         finally:
-            await builder.close()
-            await stores.aclose()
-            threads.close()
+            try:
+                await builder.close()
+            finally:
+                await stores.aclose()
+                threads.close()

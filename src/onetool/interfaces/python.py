@@ -64,8 +64,8 @@ class Client:
     def close(self) -> None:
         """Cancel the calls of other threads that are in progress, and reject new ones."""
         with self._lock:
-            self._is_closed = True
-        for call in list(self._calls):
+            self._is_closed, calls = True, list(self._calls)
+        for call in calls:
             call.cancel()
 
 

@@ -47,18 +47,25 @@ def _migrate(folder: Path, migrations: Sequence[Callable[[Path], None]]) -> None
         descriptor = os.open(folder / ".format.lock", os.O_RDWR | os.O_CREAT, PRIVATE)
     except OSError as error:
         log.warning("cannot write to %s: %s", folder, error)
+        if folder.is_dir():
+            _run(folder, migrations)  # fails if there is something to migrate and it cannot be written
         return
     try:
         with locked(descriptor):
             number, _ = _read_format(folder)  # another process may have migrated it meanwhile
-            for migrate in migrations[number:]:
-                migrate(folder)
+            _run(folder, migrations[number:])
             content = {"format": CURRENT, "writtenBy": __version__}
             write_atomic(folder / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreUnavailable(f"Cannot migrate {folder} to format {CURRENT}: {error}") from error
     finally:
         os.close(descriptor)
+
+
+def _run(folder: Path, migrations: Sequence[Callable[[Path], None]]) -> None:
+    try:
+        for migrate in migrations:
+            migrate(folder)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreUnavailable(f"Cannot migrate {folder} to format {CURRENT}: {error}") from error
 
 
 def _read_format(folder: Path) -> tuple[int, str]:
