@@ -74,6 +74,18 @@ mutants *args:
 bench *args:
     {{run}} python -m benchmarks {{args}}
 
+# Try real MCP servers from npm and PyPI and write docs/compatibility.md: `just compat --again` tries all of them.
+compat *args:
+    {{run}} python -m benchmarks.compatibility {{args}}
+
+# Compare real MCP servers directly and through OneTool and write docs/fidelity.md.
+fidelity *args:
+    {{run}} python tests/fidelity/report.py {{args}}
+
+# Run the official MCP conformance suite against a server of ours, directly and through OneTool.
+conformance *options:
+    {{run}} python tests/conformance/suite.py {{options}}
+
 # List what an installed OneTool consists of: dist/sbom.json (CycloneDX) and dist/licenses.md.
 sbom:
     mkdir -p dist

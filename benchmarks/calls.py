@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -21,6 +22,7 @@ BUNDLE = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 RAIN = f"/tools/bundles/{BUNDLE}/tools/rain/version/v1"
 CALL = b'{"args":{"city":"Oslo"}}'
 ARGS = {"message": "hello"}
+COMMAND = "tools.echo(message='hello')"
 EXPECTED = b'"text":"hello"'
 NOTE = (
     "Each cell is the ratio to the bare engine, followed by both amounts. p50 and p95 are the latency that "
@@ -54,10 +56,28 @@ async def python_call(options: Options, directory: Path) -> AsyncIterator[dict[s
 
 
 @asynccontextmanager
-async def code(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+async def code(program: str, options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
     """Compare `run` in Python."""
-    async with _inside("monty", options, directory) as interpreter, _inside("run", options, directory) as run:
+    async with (
+        _inside(f"monty-{program}", options, directory) as interpreter,
+        _inside(f"run-{program}", options, directory) as run,
+    ):
         yield {"bare": interpreter, "OneTool": run}
+
+
+@asynccontextmanager
+async def mcp_run(options: Options, directory: Path) -> AsyncIterator[dict[str, Driver]]:
+    """Compare code that calls a tool, over stdio, with a tool of a bare server."""
+    async with (
+        running(bare("mcp_server")) as theirs,
+        running(onetool("mcp"), home(directory)) as server,
+        stdio_client(theirs) as direct,
+        stdio_client(server) as client,
+    ):
+        yield {
+            "bare": direct.driver("echo", ARGS, EXPECTED, options.seconds),
+            "OneTool": client.driver("run", {"command": COMMAND}, EXPECTED, options.seconds),
+        }
 
 
 @asynccontextmanager
@@ -139,8 +159,10 @@ async def rest(options: Options, directory: Path) -> AsyncIterator[dict[str, Dri
 
 CONTESTS: dict[str, Callable[[Options, Path], Contest]] = {
     "pipeline / validation + bare function": python_call,
-    '`run("1 + 1")` / bare Monty': code,
+    "`run`, one call / bare Monty": partial(code, "call"),
+    "`run`, loop with three calls / bare Monty": partial(code, "loop"),
     "MCP stdio / bare SDK server": mcp_stdio,
+    "MCP stdio, `run` with a call / bare SDK server": mcp_run,
     "MCP stdio, proxied / the server itself": proxied,
     "MCP HTTP / bare SDK server": mcp_http,
     "REST / bare ASGI forwarder": rest,

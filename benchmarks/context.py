@@ -13,7 +13,7 @@ from benchmarks.token_counts import Tokenizer
 from onetool.domain import Registry
 from onetool.domain.servers.manifest import ServerTool, merge
 from onetool.runtime.runtime import Runtime
-from onetool.settings.schema import ServerSettings
+from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers.tool_factory import ToolFactory, no_findings
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime

@@ -17,6 +17,8 @@ class Figure:
     bare: float
     ours: float
     unit: str = "s"
+    interval: tuple[float, float] | None = None
+    """The 95 % interval of the amount of OneTool."""
 
     @property
     def ratio(self) -> float:
@@ -25,7 +27,9 @@ class Figure:
 
     def __str__(self) -> str:
         ratio = f"{self.ratio:.2f}x" if self.ratio >= MIN_DECIMAL_RATIO else f"1/{self.bare / self.ours:,.0f}"
-        return f"{ratio} ({format_amount(self.bare, self.unit)} → {format_amount(self.ours, self.unit)})"
+        amounts = f"{format_amount(self.bare, self.unit)} → {format_amount(self.ours, self.unit)}"
+        interval = "–".join(format_amount(end, self.unit) for end in self.interval or ())
+        return f"{ratio} ({amounts}{interval and f', {interval}'})"
 
 
 @dataclass(slots=True)

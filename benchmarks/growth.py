@@ -114,10 +114,11 @@ class Operations:
 
     def __init__(self, runtime: Any, size: int) -> None:
         from onetool.domain.bundles.bundle import BundleFilter
-        from onetool.domain.calls.caller import Caller, always_approve
+        from onetool.domain.calls.caller import Caller
+        from onetool.domain.calls.effect import Effect
 
         self._runtime, self._size, self._rng = runtime, size, random.Random(size)
-        self._caller = Caller(interface="python", approve=always_approve)
+        self._caller = Caller(interface="python", default_effect=Effect.ALLOW)
         self._all = BundleFilter(include_disabled=True)
         self._queries = cycle(queries(3))
         self._exposure: Any = None

@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from benchmarks.children import serve
@@ -18,7 +19,19 @@ from onetool.settings.paths import find_paths
 from onetool.testing import function_source, memory_runtime
 
 ARGS = {"a": "x", "b": "y", "c": 1, "d": 2.0, "e": True, "f": "z"}
-CODE = "1 + 1"
+PROGRAMS = {
+    "call": ("tools.echo(message='hello')", "hello"),
+    "loop": (
+        """\
+lines = []
+for name in ['a', 'bb', 'ccc']:
+    text = tools.echo(message=name)
+    lines.append(str(len(text)) + text)
+' '.join(lines)""",
+        "1a 2bb 3ccc",
+    ),
+}
+"""Code for `run`, and its result."""
 CALLER = Caller(interface="python")
 
 
@@ -63,12 +76,14 @@ async def disk() -> AsyncIterator[Request]:
 
 
 @asynccontextmanager
-async def monty() -> AsyncIterator[Request]:
-    """Run code in the bare interpreter with type checks, with as many workers as OneTool."""
-    from pydantic_monty import Monty
+async def monty(program: str) -> AsyncIterator[Request]:
+    """Run code in the bare interpreter, with as many workers as OneTool, and a function as the tool."""
+    from pydantic_monty import ExternalModule, Monty
 
     from onetool.settings.schema import Settings
 
+    code, expected = PROGRAMS[program]
+    modules = {"tools": ExternalModule({"echo": lambda message: message})}
     loop = asyncio.get_running_loop()
     with (
         ThreadPoolExecutor(max(CONCURRENCY)) as threads,
@@ -76,26 +91,30 @@ async def monty() -> AsyncIterator[Request]:
     ):
 
         def once() -> None:
-            with pool.checkout(type_check=True) as session:
-                session.feed_run(CODE)
+            with pool.checkout(external_modules=modules) as session:
+                result = session.feed_run(f"import tools\n{code}")
+                assert result == expected, result
 
         yield lambda: loop.run_in_executor(threads, once)
 
 
 @asynccontextmanager
-async def run() -> AsyncIterator[Request]:
-    """Run code with OneTool, including parsing, type checks, redaction and recording."""
+async def run(program: str) -> AsyncIterator[Request]:
+    """Run code with OneTool, including parsing, checks, the pipeline of each call, and recording."""
+    code, expected = PROGRAMS[program]
     async with memory_runtime() as ot:
 
         async def request() -> None:
-            result = await ot.run(CODE)
-            assert result.data == 2, result
+            result = await ot.run(code)
+            assert result.data == expected, result
 
         yield request
 
 
 KINDS: dict[str, Callable[[], AbstractAsyncContextManager[Request]]] = {
-    kind.__name__: kind for kind in (function, memory, disk, monty, run)
+    **{kind.__name__: kind for kind in (function, memory, disk)},
+    **{f"monty-{program}": partial(monty, program) for program in PROGRAMS},
+    **{f"run-{program}": partial(run, program) for program in PROGRAMS},
 }
 
 

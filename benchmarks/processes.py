@@ -92,20 +92,21 @@ def free_port() -> int:
 
 def cpu_of(pid: int) -> float:
     """Return the CPU seconds of a process and its children."""
-    return sum(_own_cpu(member) + sum(map(int, _stat(member)[13:15])) / TICKS for member in _tree(pid))
+    return sum(_own_cpu(member) + sum(map(int, _stat(member)[13:15])) / TICKS for member in process_tree(pid))
 
 
 def memory_of(pid: int) -> float:
     """Return the memory of a process and its children in bytes, counting shared memory once."""
-    return sum(_pss(member) for member in _tree(pid))
+    return sum(own_memory(member) for member in process_tree(pid))
 
 
-def _tree(pid: int) -> Iterator[int]:
+def process_tree(pid: int) -> Iterator[int]:
+    """Yield a process and its descendants."""
     yield pid
     for task in Path(f"/proc/{pid}/task").iterdir():
         with suppress(OSError):
             for child in (task / "children").read_text().split():
-                yield from _tree(int(child))
+                yield from process_tree(int(child))
 
 
 def _own_cpu(pid: int) -> float:
@@ -122,7 +123,8 @@ def _stat(pid: int) -> list[str]:
         return ["0"] * 20
 
 
-def _pss(pid: int) -> int:
+def own_memory(pid: int) -> int:
+    """Return the memory of a process in bytes, with its share of what others use too."""
     with suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
             if line.startswith("Pss:"):

@@ -1,20 +1,22 @@
 """Rankings of tools for a query, and metrics for their quality."""
 
 import math
+import random
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from onetool.catalog.tool_search import MIN_CANDIDATES
-from onetool.domain.search.rank_fusion import entry_text, fuse
+from onetool.domain.search.rank_fusion import entry_texts, fuse
 from onetool.domain.search.tool_index import SearchEntry, ToolIndex
 from onetool.ports import Embedder
 
 CUTS = (1, 3, 5, 10)
 DEPTH = max(CUTS)
-Query = tuple[str, Mapping[str, int]]
+Query = tuple[str, Mapping[str, float]]
 """A query and the grade of each relevant tool."""
+RESAMPLES = 1_000
 
 
 class Ranking(Protocol):
@@ -54,34 +56,50 @@ class WordsAndSemantic:
 
     def __init__(self, embedder: Embedder, entries: Sequence[SearchEntry]) -> None:
         self._entries, self._tool_index = entries, ToolIndex(entries)
-        self._nearest = embedder.index([entry_text(entry) for entry in entries])
+        self._nearest = embedder.index([entry_texts(entry) for entry in entries])
 
     def find(self, query: str, limit: int) -> list[tuple[str, float]]:
         """Return keys with scores, best match first."""
-        by_words = [key for key, _ in self._tool_index.find(query, MIN_CANDIDATES)]
-        near = [
-            (self._entries[index].key, similarity)
-            for index, similarity in self._nearest(query, MIN_CANDIDATES)
-        ]
-        return [(key, 1 / rank) for rank, key in enumerate(fuse(by_words, near, limit), 1)]
+        by_words = dict(self._tool_index.find(query, MIN_CANDIDATES))
+        near = {
+            self._entries[index].key: similarity for index, similarity in self._nearest(query, MIN_CANDIDATES)
+        }
+        keys = fuse(by_words, near, self._tool_index.ideal_score(query), limit)
+        return [(key, 1 / rank) for rank, key in enumerate(keys, 1)]
 
 
-def qualities(ranking: Ranking, queries: Sequence[Query]) -> dict[str, float]:
-    """Return quality metrics, each between 0 and 1."""
-    totals: defaultdict[str, float] = defaultdict(float)
-    for query, grades in queries:
-        ranked = [grades.get(key, 0) for key, _ in ranking.find(query, DEPTH)]
-        for cut in CUTS:
-            totals[f"recall@{cut}"] += sum(map(bool, ranked[:cut])) / len(grades)
-            totals[f"hit@{cut}"] += any(ranked[:cut])
-        totals["MRR"] += next((1 / rank for rank, grade in enumerate(ranked, 1) if grade), 0)
-        best = sorted(grades.values(), reverse=True)[:DEPTH]
-        totals["nDCG@10"] += _gain(ranked) / _gain(best)
-    return {metric: total / len(queries) for metric, total in totals.items()}
+def qualities(ranking: Ranking, queries: Sequence[Query]) -> dict[str, list[float]]:
+    """Return quality metrics, each between 0 and 1, of every query."""
+    rows = [_quality(ranking, query, grades) for query, grades in queries]
+    return {metric: [row[metric] for row in rows] for metric in rows[0]}
 
 
-def _gain(grades: Sequence[int]) -> float:
-    return sum(((1 << grade) - 1) / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of a metric over all queries."""
+    return sum(values) / len(values)
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean, by resampling the queries."""
+    rng = random.Random(1)
+    means = sorted(mean(rng.choices(values, k=len(values))) for _ in range(RESAMPLES))
+    return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
+
+
+def _quality(ranking: Ranking, query: str, grades: Mapping[str, float]) -> dict[str, float]:
+    ranked = [grades.get(key, 0) for key, _ in ranking.find(query, DEPTH)]
+    quality: dict[str, float] = {}
+    for cut in CUTS:
+        quality[f"recall@{cut}"] = sum(map(bool, ranked[:cut])) / len(grades)
+        quality[f"hit@{cut}"] = any(ranked[:cut])
+    quality["MRR"] = next((1 / rank for rank, grade in enumerate(ranked, 1) if grade), 0)
+    best = sorted(grades.values(), reverse=True)[:DEPTH]
+    quality["nDCG@10"] = _gain(ranked) / _gain(best)
+    return quality
+
+
+def _gain(grades: Sequence[float]) -> float:
+    return sum((2**grade - 1) / math.log2(rank + 1) for rank, grade in enumerate(grades, 1))
 
 
 def _bag(entry: SearchEntry) -> list[str]:

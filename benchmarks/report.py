@@ -8,11 +8,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.figures import Table
+from onetool.version import __version__
 
 ROOT = Path(__file__).parent.parent
 LATEST = ROOT / "benchmarks" / "results" / "latest.md"
 PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- begin: written by `just bench` -->", "<!-- end: written by `just bench` -->"
 PACKAGES = (
     "click",
     "fastapi",
@@ -32,7 +32,7 @@ def page(tables: Iterable[Table], peers: Iterable[str], duration_s: float) -> st
     now = datetime.now(UTC)
     head = [
         f"Measured on {now:%Y-%m-%d} in {duration_s / 60:.0f} minutes: {_machine()}.",
-        f"Python {platform.python_version()}, onetool {version('onetool')}, "
+        f"Python {platform.python_version()}, onetool {__version__}, "
         + ", ".join([*filter(None, map(_version, PACKAGES)), *peers])
         + ".",
     ]
@@ -45,11 +45,12 @@ def write(text: str) -> None:
     PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), text), encoding="utf-8")
 
 
-def with_figures(documentation: str, text: str) -> str:
-    """Return the documentation page with its figures replaced."""
-    before, _, rest = documentation.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
+def with_figures(documentation: str, text: str, recipe: str = "bench") -> str:
+    """Return the documentation page with the figures of a `just` recipe replaced."""
+    begin, end = (f"<!-- {side}: written by `just {recipe}` -->" for side in ("begin", "end"))
+    before, _, rest = documentation.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{text}\n{end}{after}"
 
 
 def _machine() -> str:

@@ -23,8 +23,10 @@ ATTEMPTS = 3
 SECONDS = 0.15
 CONTESTS: dict[str, Callable[[Options, Path], Any]] = {
     "call": calls.python_call,
-    "run": calls.code,
+    "run": partial(calls.code, "call"),
+    "run loop": partial(calls.code, "loop"),
     "MCP stdio": calls.mcp_stdio,
+    "MCP run": calls.mcp_run,
     "REST": calls.rest,
 }
 Ratios = dict[str, float]

@@ -31,7 +31,7 @@ Write = Callable[[str], Coroutine[Any, Any, object]]
 NOTE = (
     "Durable writes per second. The bare program writes a new file, syncs it and renames it. OneTool also "
     "syncs the directory, so that the name is durable. A stored result consists of two files. A stored tool "
-    "consists of two files and a row in the index, all in one bundle, which each process locks. The time of "
+    "consists of a file and a row in the index, all in one bundle, which each process locks. The time of "
     "a sync varies, so this table has the most noise."
 )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from onetool.domain.usage.events import estimate_tokens
+from onetool.domain.usage.summary import estimate_tokens
 
 ENCODING = "o200k_base"
 RANKS_URL = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"

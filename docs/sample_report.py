@@ -4,8 +4,11 @@ import random
 import sys
 from pathlib import Path
 
-from onetool.domain.usage.events import PERIODS, CallEvent, TokenSaving, UsageSummary
+from onetool.domain.activity.record import CallRecord
+from onetool.domain.activity.rollup import RollUp
+from onetool.domain.errors import Reason
 from onetool.domain.usage.html_report import HtmlReport
+from onetool.domain.usage.summary import PERIODS, TokenSaving
 
 NOW = 1_794_700_800.0
 TOOLS = {
@@ -20,10 +23,10 @@ TOOLS = {
 }
 
 
-def events() -> list[CallEvent | TokenSaving]:
-    """Return the events of seven days, with more calls during the day than at night."""
+def figures() -> RollUp:
+    """Return the usage of seven days, with more calls during the day than at night."""
     rng = random.Random(7)  # noqa: S311 - reproducible sample data
-    generated: list[CallEvent | TokenSaving] = []
+    records, savings = list[CallRecord](), list[TokenSaving]()
     for hour in range(7 * 24):
         max_calls = 14 if 8 <= hour % 24 <= 18 else 2
         for _ in range(rng.randint(0, max_calls)):
@@ -31,23 +34,19 @@ def events() -> list[CallEvent | TokenSaving]:
             typical_ms, failure_rate = TOOLS[tool]
             at = NOW - hour * 3600 - rng.random() * 3600
             duration_ms = typical_ms * rng.lognormvariate(0, 0.6)
-            generated.append(
-                CallEvent(tool=tool, at=at, ok=rng.random() > failure_rate, duration_ms=duration_ms)
-            )
+            reason = None if rng.random() > failure_rate else Reason.RAISED
+            records.append(CallRecord("", tool, at, at, reason=reason, duration_ms=duration_ms))
         if hour % 6 == 0:
-            generated.append(TokenSaving("definitions", NOW - hour * 3600, f"session {hour}", tokens=18_400))
-            generated.append(
-                TokenSaving("calls", NOW - hour * 3600, tool="run", round_trips=rng.randint(1, 9))
-            )
-            generated.append(
-                TokenSaving("result", NOW - hour * 3600, tool="run", tokens=rng.randint(1_000, 30_000))
-            )
-    return generated
+            at = NOW - hour * 3600
+            savings.append(TokenSaving(at, 18_400, session=f"session {hour}"))
+            savings.append(TokenSaving(at, round_trips=rng.randint(1, 9)))
+            savings.append(TokenSaving(at, rng.randint(1_000, 30_000)))
+    return RollUp().add_usage(records).add_savings(savings)
 
 
 if __name__ == "__main__":
     report = HtmlReport(
-        summary=UsageSummary().add(events()),
+        summary=figures().summarize(None, RollUp()),
         title="last 7 days",
         since=NOW - (PERIODS["week"] or 0),
         now=NOW,

@@ -126,6 +126,8 @@ async def take_screenshots(
         "palette": ("/chat", show_palette),
         "playground": ("/playground", show_playground),
         "servers": ("/servers", None),
+        "access": ("/access", None),
+        "activity": ("/activity", None),
         "stats": ("/stats", None),
         "settings": ("/settings", None),
     }

@@ -349,7 +349,7 @@ async def test_tool_and_the_pattern_that_denies_it_take_effect_together(home, pa
         assert (await runtime.call_tool("evil", {}, caller, "python")).ok
         home.write("onetool.yaml", json.dumps({"tools": [tool], "approval": {"deny": [pattern]}}))
         denied = await runtime.call_tool("evil", {}, caller, "python")
-    assert "denied by approval.deny in the settings" in denied.error.message
+    assert "denied by approval.deny" in denied.error.message
 
 
 async def test_project_file_that_changes_at_runtime_is_untrusted(home):

@@ -7,14 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import orjson
 import pytest
 import yaml
 
+from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.bundles.derived_ids import derived_id
-from onetool.storage.files.counters import FileCounters
+from onetool.storage.files.activity import FileActivity
 from onetool.storage.files.results import FileResults
-from onetool.storage.files.usage import FileUsage
 from onetool.threads import Threads
 from support.processes import wait_until
 
@@ -23,7 +22,8 @@ WRITER = """
 import asyncio, os, sys
 from pathlib import Path
 from onetool.bootstrap import open_runtime
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 
@@ -34,7 +34,7 @@ def acknowledge(kind, value):
 async def main():
     paths = find_paths(os.environ, Path.cwd())
     async with open_runtime(lambda: load_configuration(paths, os.environ)) as runtime:
-        caller = Caller(interface="python", approve=always_approve)
+        caller = Caller(interface="python", default_effect=Effect.ALLOW)
         number = 0
         acknowledge("ready", os.getpid())
         while True:
@@ -75,7 +75,7 @@ async def test_acknowledged_writes_survive_killed_processes(home, size, tmp_path
         kind: [line[1:] for line in acknowledged if line[0] == kind] for kind in ("event", "result", "note")
     }
     assert min(map(len, by_kind.values())) > 20
-    await _check_events(home.root / "data", {call_id for (call_id,) in by_kind["event"]})
+    await _check_records(home.root / "state", {call_id for (call_id,) in by_kind["event"]})
     await _check_results(home.root / "data" / "results", by_kind["result"])
     _check_notes(notes, {name for (name,) in by_kind["note"]})
 
@@ -104,16 +104,18 @@ def _kill_two(writers: "list[subprocess.Popen[bytes]]", outputs: list[Path], tot
     assert [writer.poll() for writer in writers[2:]] == [None] * 8, "a writer ended unexpectedly"
 
 
-async def _check_events(data: Path, expected: set[str]) -> None:
-    lines = [line for file in (data / "usage").glob("*.jsonl") for line in file.read_bytes().splitlines(True)]
-    whole = [orjson.loads(line) for line in lines if line.endswith(b"\n")]
-    assert len(lines) - len(whole) <= 1  # the last process may have been killed during a write
-    assert expected <= {event["call_id"] for event in whole}
-    summary = await FileUsage(data / "usage", Threads()).summarize(None)
-    assert summary.tools["tools.echo"].calls >= len(expected)
-    store = FileCounters(data / "counters.sqlite3", Threads())
-    counters = await store.find([derived_id("tool", "tools.echo")])
-    assert next(iter(counters.values())).calls >= len(expected)
+async def _check_records(state: Path, expected: set[str]) -> None:
+    """Each acknowledged call has one record, and the figures are those of the records."""
+    store, ids, cursor = FileActivity(state / "activity.sqlite3", Threads()), list[str](), None
+    while not ids or cursor is not None:
+        page = await store.page(ActivityFilter(tool="tools.echo"), cursor, 1_000)
+        ids, cursor = ids + [record.id for record in page.items], page.next
+    assert len(set(ids)) == len(ids)
+    assert expected <= set(ids)
+    assert (await store.summarize(None)).tools["tools.echo"].calls == len(ids)
+    counters = await store.counters([derived_id("tool", "tools.echo")])
+    assert next(iter(counters.values())).calls == len(ids)
+    assert not list(state.glob("*.corrupt-*"))
 
 
 async def _check_results(folder: Path, expected: list[list[str]]) -> None:

@@ -15,7 +15,8 @@ from mcp.client.client import Client
 
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.interfaces.mcp.server import create_server
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
@@ -233,7 +234,7 @@ async def prepare(runtime, upstream):
 
 async def look_at_calls(runtime, rest, clients, places):
     """Call every tool through every interface."""
-    caller = Caller(interface="python", approve=always_approve)
+    caller = Caller(interface="python", default_effect=Effect.ALLOW)
     for name, args in CALLS:
         place = f"{name} {args.get('status', '')}"
         result = await runtime.call_tool(name, args, caller, "python")
@@ -265,6 +266,7 @@ async def look_at_calls(runtime, rest, clients, places):
 async def look_at_listings(rest, clients, places):
     for path in (
         *("/tools/tools", "/tools/tools/search?q=echo", "/tools/bundles", "/servers", "/health", "/usage"),
+        "/activity",
         *("/providers", "/sessions", "/sessions/chat", "/signatures", "/servers/login/log", "/openapi.json"),
     ):
         response = await rest.get(path)
@@ -291,6 +293,7 @@ def look_at_commands(places):
             ["servers", "test", "login"],
             ["config", "show"],
             ["stats"],
+            ["activity"],
         ),
     ]
     for words in commands:
@@ -308,7 +311,7 @@ def look_at_files(home, places):
         if file.is_file() and kind not in ("logins", "http_tokens"):
             kinds.add(kind)
             places.add(f"file {file}", file.read_bytes().decode("latin-1"))
-    assert {"results", "usage", "sessions", "counters.sqlite3", "onetool.jsonl", "servers"} <= kinds
+    assert {"results", "sessions", "activity.sqlite3", "onetool.jsonl", "servers"} <= kinds
 
 
 async def test_no_place_shows_a_credential_that_was_echoed(home, monkeypatch):

@@ -11,6 +11,8 @@ from onetool.interfaces.rest.auth.middleware import MAX_LOGIN_BYTES
 from onetool.interfaces.rest.auth.wrong_tokens import FREE_ATTEMPTS, MAX_DELAY_S
 from onetool.interfaces.rest.connections import MAX_CONNECTIONS, MAX_HEADER_BYTES, default_limits
 from onetool.pipeline.admission import MAX_DEPTH
+from onetool.runtime.call_job import ANSWER_TIMEOUT_S
+from onetool.sources.mcp_servers.questions import MAX_ROUNDS
 from onetool.sources.python_packs.inspector import TIMEOUT_S
 from onetool.starter_packs import web
 from support.breakout_programs import CORPUS, HOST_BOMBS
@@ -99,6 +101,9 @@ def test_limits_are_those_on_the_page():
     assert (MAX_DELAY_S, "up to ten seconds" in tokens) == (10, True)
     assert (MAX_LOGIN_BYTES, "4 KiB" in tokens) == (4 * 2**10, True)
     assert (MAX_DEPTH, "nesting depth 8" in protection("a tool: behavior")) == (8, True)
+    questions = protection("another MCP server: questions")
+    assert (MAX_ROUNDS, "ten rounds a call" in questions) == (10, True)
+    assert (ANSWER_TIMEOUT_S, "ten minutes" in protection("a client: request state")) == (600, True)
     assert (TIMEOUT_S, "a ten-second limit" in protection("a pack file at import")) == (10, True)
     assert (web.MAX_BYTES, "at most 4 MiB" in protection("a web page that a tool reads")) == (4 * 2**20, True)
 

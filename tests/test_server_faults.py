@@ -64,6 +64,7 @@ def server_settings(mode: str, mark: str, *args: str) -> dict[str, Any]:
     command_args = ["-I", str(MCP_SERVERS / "faulty_server.py"), mode, *args]
     return {
         "command": sys.executable,
+        "sandbox": False,
         "args": command_args,
         "env": {"MARK": mark},
         "timeout_s": 3600,

@@ -18,7 +18,10 @@ SCRIPT = MCP_SERVERS / "faulty_server.py"
 def configure(home, *args):
     command = [sys.executable, "-I", str(SCRIPT), "good", *args]
     yaml_args = "".join(f"\n      - {text}" for text in command[1:])
-    home.write("onetool.yaml", f"servers:\n  s:\n    command: {command[0]}\n    args:{yaml_args}\n")
+    home.write(
+        "onetool.yaml",
+        f"servers:\n  s:\n    command: {command[0]}\n    sandbox: false\n    args:{yaml_args}\n",
+    )
 
 
 async def pid_of(ot, tool="s.pid"):

@@ -1,13 +1,17 @@
 """The tutorials and installation instructions work with only the built wheel and an empty directory."""
 
+import os
 import re
+import shutil
 import socket
 import sys
 from pathlib import Path
 
 import pytest
 
+from onetool.sources.mcp_servers.transport.environment import ADDRESSES, CERTIFICATES
 from support.doc_blocks import output_pattern, read_blocks
+from support.package_registries import require_package
 from support.wheel_install import (
     ROOT,
     SYSTEM,
@@ -26,6 +30,9 @@ TUTORIALS = {
 }
 PORTS = ("8765", "8600")
 """Ports that pages show; tests replace each with a free port."""
+PROGRAMS = ("npx", "uvx")
+PACKAGE = re.compile(r"\b(npx|uvx) (?:-y |)(@?[\w/-]+)@\d")
+"""A program and the package that it downloads, with its version."""
 
 
 def free_port() -> str:
@@ -48,7 +55,7 @@ def follow(page: Path, shell: Shell) -> None:
         assert language == "console", (page.name, language, text)
         for part in re.split(r"^\$ ", replace_ports(text), flags=re.M)[1:]:
             command, expected = re.fullmatch(r"((?:.*\\\n)*.*)\n?([\s\S]*)", part).groups()
-            printed, _ = shell.run(command)
+            printed, _ = shell.run(command, re.findall(r"\]: (.+)$", expected, re.M))
             assert re.fullmatch(output_pattern(expected.rstrip()) + r"\s*", printed), (command, printed)
 
 
@@ -56,9 +63,14 @@ def follow(page: Path, shell: Shell) -> None:
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_tutorial_works_as_written(name, tmp_path, tmp_path_factory):
     """Every command prints what the page shows, on a terminal."""
+    page = ROOT / "docs" / "tutorial" / f"{name}.md"
+    for program, package in PACKAGE.findall(page.read_text(encoding="utf-8")):
+        require_package(program, package)
     environment = install_wheel(tmp_path_factory)
-    with open_shell(environment, tmp_path / "home") as shell:
-        follow(ROOT / "docs" / "tutorial" / f"{name}.md", shell)
+    folders = dict.fromkeys(str(Path(found).parent) for name in PROGRAMS if (found := shutil.which(name)))
+    variables = {name: os.environ[name] for name in (*CERTIFICATES, *ADDRESSES) if name in os.environ}
+    with open_shell(environment, tmp_path / "home", ":".join((SYSTEM, *folders)), **variables) as shell:
+        follow(page, shell)
 
 
 @pytest.mark.parametrize(("name", "folder"), TUTORIALS.items())

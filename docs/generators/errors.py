@@ -31,6 +31,7 @@ REASONS = {
     Reason.BAD_OUTPUT: "The result does not match the output schema or cannot be represented as JSON.",
     Reason.UPSTREAM: "The server behind the tool failed or sent an unusable response.",
     Reason.HOST_NOT_ALLOWED: "The host is not in `allowedHosts`, or its address is private.",
+    Reason.LOST: "The process that ran the job has ended. The message names the calls that may have run.",
 }
 REST = """## Over REST
 

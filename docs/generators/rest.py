@@ -16,7 +16,9 @@ ERRORS = """## Errors
 | 403 | Host or Origin is not allowed, the bundle is read-only, or a tool call was not approved |
 | 404 | the resource does not exist |
 | 409 | conflict: the version already exists or the tool is disabled |
+| 410 | the stored result has expired |
 | 413 | the request is too large |
+| 416 | the stored result does not have these bytes |
 | 429 | too many concurrent requests, or the rate limit is reached |
 | 503 | the store is temporarily unavailable |
 

@@ -198,31 +198,31 @@ async def search(bundles, query: str, page_size: int = 256) -> list[StoredTool]:
     return found
 
 
-def wombat_count() -> int:
+def quokka_count() -> int:
     """Count the animals."""
     return 1
 
 
 def seen() -> int:
-    """Count marsupials such as a wombat."""
+    """Count marsupials such as a quokka."""
     return 1
 
 
 @pytest.mark.parametrize("page_size", [1, 3, 7, 256])
 async def test_pages_of_a_search_merge_packs_and_stored_tools(page_size):
     """Tools whose function is missing count as disabled and leave no gap."""
-    async with memory_runtime({"zoo": [wombat_count, seen]}) as ot:
+    async with memory_runtime({"zoo": [quokka_count, seen]}) as ot:
         bundles = ot.runtime.state.bundles
         mine = await new_bundle(bundles)
         for number in range(12):
-            await bundles.put_tool((mine.id, f"wombat-{number}", "v1"), PYTHON)
-            tool = (await bundles.tool((mine.id, f"wombat-{number}", "v1"))).tool
+            await bundles.put_tool((mine.id, f"quokka-{number}", "v1"), PYTHON)
+            tool = (await bundles.tool((mine.id, f"quokka-{number}", "v1"))).tool
             missing = {"id": str(uuid7()), "version": "missing", "python_impl": {"func": "gone.away"}}
             await bundles.add_tool(replace(tool, **missing), lambda bundle: None)
-        names = [tool.name for tool in await search(bundles, "wombat", page_size)]
+        names = [tool.name for tool in await search(bundles, "quokka", page_size)]
     assert names == [
-        *(f"mine.wombat_{number}" for number in range(11, -1, -1)),
-        "zoo.wombat_count",
+        *(f"mine.quokka_{number}" for number in range(11, -1, -1)),
+        "zoo.quokka_count",
         "zoo.seen",
     ]
 
@@ -230,12 +230,12 @@ async def test_pages_of_a_search_merge_packs_and_stored_tools(page_size):
 @pytest.mark.parametrize("page_size", [1, 2, 256])
 async def test_matches_by_meaning_follow_few_matches_by_words(page_size):
     """On any page. None is repeated."""
-    async with memory_runtime({"zoo": [wombat_count, seen]}) as ot:
+    async with memory_runtime({"zoo": [quokka_count, seen]}) as ot:
         bundles = ot.runtime.state.bundles
-        names = [tool.name for tool in await search(bundles, "counting wombats", page_size)]
-        one_page = [tool.name for tool in await search(bundles, "counting wombats")]
+        names = [tool.name for tool in await search(bundles, "counting quokkas", page_size)]
+        one_page = [tool.name for tool in await search(bundles, "counting quokkas")]
     assert names == one_page
-    assert {"zoo.wombat_count", "zoo.seen"} <= set(names)
+    assert {"zoo.quokka_count", "zoo.seen"} <= set(names)
     assert len(set(names)) == len(names)
 
 

@@ -1,6 +1,8 @@
 """The catalog: order of sources, names, changes, and failing sources."""
 
 import asyncio
+from collections import Counter
+from collections.abc import Collection
 from typing import Any
 
 import pytest
@@ -212,6 +214,44 @@ async def test_pages_contain_each_tool_once():
     assert listed == [*(f"a.t{n}" for n in range(7)), "b.x", "b.y"]
     assert await make_catalog().page() == Page(())
     assert await make_catalog(FakeReader("none")).page() == Page(())
+
+
+class CountingSource(SnapshotSource):
+    """A source that counts the questions of the catalog."""
+
+    def __init__(self, reader: FakeReader, counts: Counter[str]) -> None:
+        super().__init__(reader)
+        self.counts = counts
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        self.counts["find"] += 1
+        return await super().find(name, version)
+
+    async def packs(self) -> Collection[str]:
+        self.counts["packs"] += 1
+        return await super().packs()
+
+
+async def test_listing_asks_each_source_once_for_its_packs_and_never_for_the_tools_of_others():
+    """Neither the first resolve nor a listing grows with the square of the number of sources."""
+    counts = Counter[str]()
+    readers = [FakeReader(f"s{n}", make_tool(f"p{n}.x"), make_tool(f"p{n}.y")) for n in range(50)]
+    catalog = Catalog([CountingSource(reader, counts) for reader in readers])
+    assert len(await names(catalog)) == 100
+    assert len(await catalog.packs()) == 50
+    assert counts == {"packs": 50}
+    assert (await catalog.resolve("p49.y", CALLER)).tool.spec.name == "p49.y"
+    assert counts == {"packs": 50, "find": 50}
+
+
+async def test_page_is_filled_from_several_sources():
+    catalog = make_catalog(*(FakeReader(f"s{n}", make_tool(f"p{n}.x")) for n in range(5)))
+    sizes, cursor = [], None
+    while not sizes or cursor:
+        page = await catalog.page(cursor, 2)
+        sizes.append(len(page.items))
+        cursor = page.next
+    assert sizes == [2, 2, 1]
 
 
 async def test_pack_exists_if_it_has_a_tool():

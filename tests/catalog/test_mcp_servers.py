@@ -3,9 +3,11 @@
 import pytest
 
 from onetool.catalog.mcp_servers import McpServers
-from onetool.domain.servers.manifest import QuarantinedTool, ServerTool
+from onetool.domain.health import ServerHealth
+from onetool.domain.servers.manifest import QuarantinedTool
+from onetool.domain.servers.server_tool import ServerTool
 from onetool.ports import SourceStatus
-from onetool.settings.schema import ServerSettings
+from onetool.settings.server_schema import ServerSettings
 from onetool.testing import FakeMcpTool, fake_mcp_server
 
 SAY = FakeMcpTool("say", "Say.", {"type": "object"}, lambda args: "hi")
@@ -22,7 +24,7 @@ class QuarantiningServer(type(fake_mcp_server("x", []))):
     state = "configured"
 
     async def quarantined(self):
-        tool = ServerTool(name="say", input_schema={"type": "object"})
+        tool = ServerTool(definition={"name": "say", "inputSchema": {"type": "object"}})
         return [QuarantinedTool(name="say", reason="it has changed", old=None, new=tool)]
 
 
@@ -48,7 +50,7 @@ async def test_servers_are_described_without_being_started():
 def description(name, state, tools, endpoint, *, quarantined=0, reason=""):
     return {
         **{"name": name, "state": state, "reason": reason, "tools": tools},
-        **{"quarantined": quarantined, "endpoint": endpoint},
+        **{"quarantined": quarantined, "sandbox": "", "canLogIn": False, "endpoint": endpoint},
     }
 
 
@@ -63,7 +65,9 @@ def description(name, state, tools, endpoint, *, quarantined=0, reason=""):
 async def test_probe_returns_the_outcome(server, ok, tools, reason):
     outcome = await McpServers([server], {}).probe("s")
     assert outcome.pop("seconds") >= 0
-    assert outcome == {"name": "s", "ok": ok, "tools": tools, "reason": reason}
+    assert (outcome.pop("state"), outcome.pop("steps")) == (server.state, [])
+    others = dict.fromkeys(("resources", "templates", "prompts"), 0 if ok else None)
+    assert outcome == {"name": "s", "ok": ok, "tools": tools, "reason": reason, **others}
 
 
 async def test_probe_of_a_server_that_does_not_respond():
@@ -87,4 +91,18 @@ async def test_endpoint_contains_no_secret(server, endpoint):
 
 
 async def test_configured_server_without_a_source_does_not_respond():
-    assert await McpServers([], CONFIGURED).check_all() == {"near": False, "far": False}
+    health = await McpServers([], CONFIGURED).check_all(5.0)
+    assert {name: server.state for name, server in health.items()} == {"near": "failed", "far": "failed"}
+
+
+async def test_server_whose_check_raises_has_failed():
+    """The others are checked all the same."""
+
+    class RaisingServer(QuarantiningServer):
+        async def probe(self, timeout_s=None):
+            raise RuntimeError("broken")
+
+    raising = quarantining_server("near", [], connected=False)
+    raising.__class__ = RaisingServer
+    health = await McpServers([raising, fake_mcp_server("far", [SAY])], CONFIGURED).check_all(5.0)
+    assert (health["near"].state, health["far"]) == ("failed", ServerHealth("connected"))

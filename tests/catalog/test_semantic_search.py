@@ -10,13 +10,14 @@ import pytest
 from onetool.catalog import tool_search
 from onetool.catalog.tool_search import CatalogSearch
 from onetool.domain.bundles.bundle import BundleFilter
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.embeddings.bert_embedder import BertEmbedder
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
 from support.tiny_model import write_model
 
-CALLER = Caller(interface="python", approve=always_approve)
+CALLER = Caller(interface="python", default_effect=Effect.ALLOW)
 
 
 def read_rain(city: str) -> str:
@@ -39,10 +40,12 @@ class UmbrellaEmbedder:
         self.indexed, self.may_index = [], threading.Event()
         self.may_index.set()
 
-    def index(self, texts):
+    def index(self, entries):
         assert self.may_index.wait(30)
-        self.indexed.append(list(texts))
-        similarities = [(position, 0.9 if "rain" in text else 0.0) for position, text in enumerate(texts)]
+        self.indexed.append(list(entries))
+        similarities = [
+            (position, 0.9 if "rain" in texts[0] else 0.0) for position, texts in enumerate(entries)
+        ]
         return lambda query, limit: (
             sorted(similarities, key=lambda pair: -pair[1])[:limit] if query == "umbrella" else []
         )
@@ -67,12 +70,12 @@ async def test_tools_are_found_by_meaning_once_they_are_embedded():
         assert (await names(search, "letter"))[0] == "post.send_mail"
         await search.wait_until_indexed()
         assert len(embedder.indexed) == 1
-        assert "weather read rain: Measure how much it rains in a city." in embedder.indexed[0]
+        assert ("weather read rain", "Measure how much it rains in a city.") in embedder.indexed[0]
         assert search.problem == ""
 
 
 async def test_semantic_search_respects_the_allow_list():
-    caller = Caller(interface="ask", allowed=frozenset({"post.send_mail"}), approve=always_approve)
+    caller = Caller(interface="ask", allowed=frozenset({"post.send_mail"}), default_effect=Effect.ALLOW)
     async with memory_runtime(PACKS) as ot:
         search = CatalogSearch(ot.runtime.state.catalog, Threads(), embedder=UmbrellaEmbedder())
         await names(search, "x")
@@ -105,7 +108,7 @@ class FailingEmbedder:
     def __init__(self, error: Exception) -> None:
         self._error = error
 
-    def index(self, texts):
+    def index(self, entries):
         raise self._error
 
 
@@ -152,7 +155,7 @@ async def test_search_with_a_real_embedder(tmp_path):
         search = CatalogSearch(ot.runtime.state.catalog, Threads(), embedder=embedder)
         await names(search, "x")
         await search.wait_until_indexed()
-        query = "weather read rain: Measure how much it rains in a city."
+        query = "Measure how much it rains in a city."
         assert (await names(search, query))[0] == "weather.read_rain"
 
 
@@ -162,11 +165,12 @@ def test_tools_are_found_by_words_without_numpy():
         "import asyncio\n"
         "from pathlib import Path\n"
         "from onetool.catalog.tool_search import CatalogSearch\n"
-        "from onetool.domain.calls.caller import Caller, always_approve\n"
+        "from onetool.domain.calls.caller import Caller\n"
+        "from onetool.domain.calls.effect import Effect\n"
         "from onetool.embeddings.bert_embedder import BertEmbedder\n"
         "from onetool.testing import memory_runtime\n"
         "from onetool.threads import Threads\n"
-        "CALLER = Caller(interface='python', approve=always_approve)\n"
+        "CALLER = Caller(interface='python', default_effect=Effect.ALLOW)\n"
         "async def main():\n"
         "    async with memory_runtime() as ot:\n"
         "        embedder = BertEmbedder(Path('m'), Path('c'))\n"

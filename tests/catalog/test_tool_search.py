@@ -8,7 +8,8 @@ import pytest
 from onetool.catalog.catalog import Catalog
 from onetool.catalog.tool_search import CatalogSearch
 from onetool.domain.bundles.bundle import Bundle, BundleFilter
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.tools.help_text import signatures_text
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Tool, ToolSpec
@@ -82,7 +83,9 @@ async def test_weak_matches_are_cut_and_deprecated_tools_come_last():
 
 
 async def test_cut_is_relative_to_the_tools_that_the_caller_may_call():
-    caller = Caller(interface="ask", allowed=frozenset({"ot.find", "post.send_mail"}), approve=always_approve)
+    caller = Caller(
+        interface="ask", allowed=frozenset({"ot.find", "post.send_mail"}), default_effect=Effect.ALLOW
+    )
     async with memory_runtime(PACKS, caller=caller) as ot:
         query = "measure how much it rains in a city, then send it"
         assert (await ot.call("ot.find", query=query)).data.startswith("post.send_mail(")
@@ -148,7 +151,9 @@ async def test_access_and_overlapping_packs_are_shown():
 
 
 async def test_search_respects_the_allow_list():
-    caller = Caller(interface="ask", allowed=frozenset({"ot.find", "post.send_mail"}), approve=always_approve)
+    caller = Caller(
+        interface="ask", allowed=frozenset({"ot.find", "post.send_mail"}), default_effect=Effect.ALLOW
+    )
     async with memory_runtime(PACKS, caller=caller) as ot:
         assert "weather" not in (await ot.call("ot.find", query="rain in a city, letter", limit=20)).data
 
@@ -224,7 +229,7 @@ async def test_token_savings_are_estimated_once_per_session(monkeypatch):
     monkeypatch.setattr("onetool.pipeline.token_savings.MAX_SESSIONS", 1)
     async with memory_runtime(PACKS) as ot:
         for session in ("a", "b", "a"):
-            await ot.runtime.run("1", Caller(interface="mcp", session=session, approve=always_approve))
+            await ot.runtime.run("1", Caller(interface="mcp", session=session, default_effect=Effect.ALLOW))
         summary = await ot.runtime.recorder.summary()
         assert set(summary.sessions) == {"a", "b"}
         assert min(summary.sessions.values()) > 100
@@ -235,7 +240,7 @@ async def test_savings_of_many_definitions_are_extrapolated_from_the_first_ones(
     for measured in (500, 3):
         monkeypatch.setattr("onetool.pipeline.token_savings.MAX_MEASURED", measured)
         async with memory_runtime(PACKS) as ot:
-            await ot.runtime.run("1", Caller(interface="mcp", session="s", approve=always_approve))
+            await ot.runtime.run("1", Caller(interface="mcp", session="s", default_effect=Effect.ALLOW))
             estimates.append((await ot.runtime.recorder.summary()).sessions["s"])
     exact, extrapolated = estimates
     assert exact / 3 < extrapolated < exact * 3

@@ -1,13 +1,8 @@
 """A fixture with each chat model, connected to its fake provider."""
 
-import warnings
 from collections.abc import AsyncIterator
 
 import pytest
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
-    import google.genai  # noqa: F401
 
 from support.chat_models.harness import SERVERS, ModelHarness, make_harness
 

@@ -9,8 +9,9 @@ from onetool.chat_models.script import make_script
 from onetool.chat_models.scripted import ScriptedChat
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.lifespan import open_conversation
-from onetool.domain.calls.caller import always_approve
-from onetool.domain.chat.messages import ChatModelError
+from onetool.domain.calls.call import CallMeta, ToolResult
+from onetool.domain.calls.effect import Effect
+from onetool.domain.chat.messages import ChatModelError, ToolDefinition
 from onetool.sdk import tool
 from onetool.testing import memory_runtime
 from support.cli_process import onetool
@@ -88,6 +89,29 @@ async def test_without_tools_no_call_is_run():
     assert (result.calls, result.text) == ([], "I call it.")
 
 
+async def test_tools_and_number_of_turns_can_be_given():
+    """In the turn after the last one with tools, the model gets none and must answer."""
+    offered = []
+
+    class OwnToolset:
+        definitions = (ToolDefinition(name="own", description="Own.", schema={"type": "object"}),)
+
+        async def call(self, call, caller):
+            return ToolResult(True, CallMeta(call.name, call.id, 0.0), "own result")
+
+    class ObservedChat(ScriptedChat):
+        async def reply(self, messages, tools, **options):
+            offered.append([tool.name for tool in tools])
+            return await super().reply(messages, tools, **options)
+
+    async with memory_runtime(packs={"demo": [mark]}) as ot:
+        chat = ObservedChat(make_script([call_turn("own"), call_turn("own"), {"text": "done"}]))
+        request = AskRequest(text="hi", toolset=OwnToolset(), max_tool_turns=2)
+        result = await Conversation(ot.runtime, chat, "s").ask(request)
+    assert offered == [["own"], ["own"], []]
+    assert [found.data for found in result.results] == ["own result", "own result"]
+
+
 async def test_only_results_of_read_only_tools_are_reused():
     """A change that is requested twice happens twice."""
     async with memory_runtime(packs={"demo": [look, change]}) as ot:
@@ -98,7 +122,7 @@ async def test_only_results_of_read_only_tools_are_reused():
             call_turn("demo.change"),
             {"text": "done"},
         ]
-        result = await converse(ot, turns).ask(AskRequest(text="hi", approve=always_approve))
+        result = await converse(ot, turns).ask(AskRequest(text="hi", default_effect=Effect.ALLOW))
     assert RAN == ["", "change", "change"]
     assert [call.meta.cached for call in result.results] == [False, True, False, False]
 

@@ -1,6 +1,6 @@
 """Health problems and their suggested fixes."""
 
-from onetool.domain.health import Health, HealthProblem
+from onetool.domain.health import Health, ServerHealth
 
 
 def health(**overrides):
@@ -9,7 +9,8 @@ def health(**overrides):
         "skipped": {},
         "untrusted_files": (),
         "abandoned": 0,
-        "servers": {"good": True},
+        "unwritable": {},
+        "servers": {"good": ServerHealth("connected"), "unused": ServerHealth("idle")},
     }
     return Health(version="1", python="3", cwd="/", tool_count=1, **(healthy | overrides))
 
@@ -23,15 +24,20 @@ def test_every_problem_has_a_fix():
         failures={"x": "SyntaxError"},
         untrusted_files=("tools/a.py",),
         abandoned=2,
-        servers={"good": True, "gone": False},
+        unwritable={"/data": "No space left on device"},
+        servers={
+            "slow": ServerHealth("starting", "it is still starting"),
+            "gone": ServerHealth("failed", "exit code 1"),
+        },
     ).problems()
     assert [problem.what for problem in problems] == [
+        "Cannot write to /data: No space left on device. Calls go on, but nothing new is stored there: "
+        "bundles, sessions, results, logins and statistics, or the log and caches.",
         "Source 'x' failed: SyntaxError",
-        "Server 'gone' does not respond.",
+        "Server 'slow' is not ready: it is still starting.",
+        "Server 'gone' cannot be used: exit code 1.",
         "Project file tools/a.py is not trusted.",
         "2 abandoned tools still running after a timeout.",
     ]
-    assert problems[1] == HealthProblem(
-        "Server 'gone' does not respond.", "Find the cause with: onetool servers test gone"
-    )
+    assert problems[3].fix == "Find the cause with: onetool servers test gone"
     assert all(problem.fix for problem in problems)

@@ -1,7 +1,7 @@
 """Reading the end of a log file."""
 
 from onetool.files.tail import read_tail
-from onetool.interfaces.rest.server_log import read_log
+from onetool.interfaces.server_log import read_log
 
 
 def test_tail_contains_only_whole_lines(tmp_path):

@@ -12,13 +12,16 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from onetool.domain.calls.approval_request import approval_request
+from onetool.domain.calls.approval_request import MAX_ARGUMENTS, approval_request, call_digest
 from onetool.domain.calls.caller import Caller
 from onetool.domain.secrets.credential_set import CredentialSet
-from onetool.interfaces.cli.approval_prompt import ApprovalPrompt
+from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import Tool, ToolSpec
+from onetool.interfaces.cli.question_prompt import QuestionPrompt
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
 from onetool.sdk import tool
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import ScriptedLLM, memory_runtime
 from onetool.testing.scripted_llm import calls, text
 from onetool.threads import Threads
@@ -110,7 +113,7 @@ def event_text(event: dict[str, Any]) -> str:
 async def test_terminal_shows_what_runs(monkeypatch, capsys):
     recorder = Recorder()
     monkeypatch.setattr("sys.stdin", Keyboard(*["y\n"] * len(ADVERSARIAL_ARGUMENTS)))
-    caller = Caller(interface="ask", approve=ApprovalPrompt(Threads(), nullcontext).confirm)
+    caller = Caller(interface="ask", approve=QuestionPrompt(Threads(), nullcontext).confirm)
     async with memory_runtime(recorder.packs, caller=caller) as ot:
         for case, args in ADVERSARIAL_ARGUMENTS.items():
             await ot.runtime.call_tool("demo.change", args, caller, "ask")
@@ -124,7 +127,7 @@ async def test_terminal_shows_what_runs(monkeypatch, capsys):
 async def test_terminal_shows_hidden_parts_on_request(monkeypatch, capsys):
     recorder = Recorder()
     monkeypatch.setattr("sys.stdin", Keyboard("s\n", "s\n"))
-    caller = Caller(interface="ask", approve=ApprovalPrompt(Threads(), nullcontext).confirm)
+    caller = Caller(interface="ask", approve=QuestionPrompt(Threads(), nullcontext).confirm)
     async with memory_runtime(recorder.packs, caller=caller) as ot:
         await ot.runtime.call_tool("demo.change", {"old": LONG, "new": "x"}, caller, "ask")
     short, complete, end = capsys.readouterr().err.split("Run demo.change? ")
@@ -159,7 +162,7 @@ async def test_mcp_elicitation_shows_hidden_parts_on_request():
 
 
 async def test_chat_over_rest_shows_what_runs():
-    """The event has the short form, and `GET /chat/approvals/{id}` everything."""
+    """The event has the short form, and `GET /jobs/{id}/questions/{question}` everything."""
     recorder, questions = Recorder(), []
     turn = calls(*(("demo__change", args) for args in ADVERSARIAL_ARGUMENTS.values()))
     async with AsyncExitStack() as stack:
@@ -172,10 +175,11 @@ async def test_chat_over_rest_shows_what_runs():
         body = {"text": "Go.", "provider": "fake", "tools": "all"}
         response = await enter(client.stream("POST", "/chat", json=body))
         async for kind, event in read_events(response):
-            if kind == "approval":
-                url = f"/chat/approvals/{event['id']}"
-                questions.append((event, (await client.get(url)).json()))
-                await client.post(url, json={"decision": "approve"})
+            if kind == "question":
+                url = f"/jobs/{event['job']}/questions/{event['id']}"
+                questions.append((event["approval"], (await client.get(url)).json()))
+                answer = {"action": "accept", "content": {"allow": True}}
+                await client.post(f"/jobs/{event['job']}/answers", json={"answers": {event["id"]: answer}})
             elif kind == "result":
                 event, complete = questions[-1]
                 args = list(ADVERSARIAL_ARGUMENTS.values())[len(questions) - 1]
@@ -244,6 +248,45 @@ async def test_arguments_that_change_after_the_question_do_not_run():
     async with memory_runtime(recorder.packs) as ot:
         await ot.runtime.call_tool("demo.change", args, Caller(interface="ask", approve=approve), "sdk")
     assert recorder.calls == [{"path": ["harmless"]}]
+
+
+async def test_question_and_digest_name_the_version_of_a_stored_tool():
+    """A person who approves one version has not approved another one."""
+    asked = []
+
+    async def run(args, invocation):
+        return "done"
+
+    async def approve(request):
+        asked.append(request)
+        return True
+
+    definition = {"description": "x", "input_schema": {"type": "object"}, "read_only": False}
+    stored = Tool(ToolSpec(name="demo.change", version="1.0.0", **definition), run)
+    registry = Registry()
+    registry.register(stored)
+    async with memory_runtime(sources=[SnapshotSource(StaticReader("stored", registry))]) as ot:
+        caller = Caller(interface="ask", approve=approve)
+        assert (await ot.runtime.call_tool("demo.change", {}, caller, "ask")).ok
+    (request,) = asked
+    assert request.tool == "demo.change@1.0.0"
+    assert request.text().startswith("demo.change@1.0.0 is not read-only.")
+    assert request.digest == call_digest("demo.change@1.0.0", {}) != call_digest("demo.change", {})
+
+
+async def test_call_with_too_many_arguments_is_denied_without_a_question():
+    recorder, asked = Recorder(), []
+
+    async def approve(request):
+        asked.append(request)
+        return True
+
+    args = {f"a{number}": number for number in range(MAX_ARGUMENTS + 1)}
+    async with memory_runtime(recorder.packs) as ot:
+        caller = Caller(interface="ask", approve=approve)
+        result = await ot.runtime.call_tool("demo.change", args, caller, "ask")
+    assert (asked, recorder.calls) == ([], [])
+    assert "no person can check 10,001 arguments. At most 10,000 can be approved." in result.error.message
 
 
 async def test_question_without_a_decision_is_denied_after_the_timeout():

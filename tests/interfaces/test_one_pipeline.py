@@ -5,7 +5,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,16 @@ from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.domain import Caller, Reason
+from onetool.domain.activity.record import ActivityFilter, CallRecord
 from onetool.domain.text.model_text import to_readable_text
 from onetool.domain.tools.wire_names import wire_names
 from onetool.interfaces.cli.tools import EXIT_CODES
 from onetool.interfaces.rest.problems import STATUS_BY_REASON
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
+from onetool.storage.files.activity import FileActivity
 from onetool.testing import ScriptedLLM, calls, text
+from onetool.threads import Threads
 from support.call_table import ALL_CASES, SETTINGS, SIMPLE_CASES, CallCase, set_up_home
 from support.cli_process import onetool
 from support.mcp_client import child_env, create_home, http_mcp_client, open_session, stdio_mcp_client
@@ -47,6 +50,7 @@ def furnished(home, template):
 
 
 Results = list[dict[str, Any]]
+ALL = ActivityFilter()
 
 
 async def through_python(cases: Iterable[CallCase]) -> Results:
@@ -138,15 +142,37 @@ async def test_every_interface_returns_the_same_results(
     furnished, call_all: Callable[[Iterable[CallCase]], Awaitable[Results]], cases: dict[str, CallCase]
 ):
     results = await call_all(cases.values())
+    ids = []
     for result in results:
-        assert result["meta"].pop("callId")
+        ids.append(result["meta"].pop("callId"))
         assert result["meta"].pop("durationMs") >= 0
     assert dict(zip(cases, results, strict=True)) == {name: case.expected() for name, case in cases.items()}
+    records = await read_records(furnished)
+    if call_all is through_ask:  # results have the ids of the model, which are unique only within a turn
+        ids = [record.id for record in reversed(records)]
+    assert sorted(record.id for record in records) == sorted(ids)
+    by_id = {record.id: record for record in records}
+    for id_, case in zip(ids, cases.values(), strict=True):
+        record = by_id[id_]
+        assert (record.tool, record.parent, record.kind) == (case.tool, "", "call")
+        assert (record.reason or "", record.version or "current") == (case.reason, case.version)
+        assert record.interface == record.source == call_all.__name__.split("_")[1]
 
 
-RUN_CODE = """
+async def read_records(home, filter: ActivityFilter = ALL) -> Sequence[CallRecord]:
+    """Return the records of all processes with this home, newest first."""
+    store = FileActivity(home.root / "state" / "activity.sqlite3", Threads())
+    page = await store.page(filter, None, 1_000)
+    await store.aclose()
+    return page.items
+
+
+def run_code(tool: str, args: dict[str, Any]) -> str:
+    """Return code that calls a tool and shows its value, or the type and the text of its exception."""
+    keywords = ", ".join(f"{name}={value!r}" for name, value in args.items())
+    return f"""
 try:
-    seen = ["returned", {tool}(**{args!r})]
+    seen = ["returned", {tool}({keywords})]
 except Exception as error:
     seen = [type(error).__name__, str(error)]
 seen
@@ -158,12 +184,10 @@ def seen_by_code(case: CallCase) -> Any:
     problems = {
         "disabled": f"there is no tool {case.tool}. Did you mean saved.odd or saved.gone?",
         "unknown": f"there is no tool {case.tool}. Did you mean probe.add?",
-        "bad_args": "Argument to function `add` is incorrect: Expected `int`, found `str`. "
-        "Signature: probe.add(a: int, b: int = 1) -> int",
         "not_allowed": "'probe' is not defined.",
     }
     if case.reason in problems:
-        line = RUN_CODE.format(tool=case.tool, args=case.args).split("\n")[2]
+        line = run_code(case.tool, case.args).split("\n")[2]
         return f"line 3: {problems[case.reason]}\n{line}"
     if not case.code or case.reason == "returned_error":
         return ["returned", case.data]
@@ -177,7 +201,7 @@ async def test_code_sees_values_and_exceptions_of_tools(furnished):
     async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
         for name, case in ALL_CASES.items():
             caller = Caller(interface="mcp", allowed=case.allowed)
-            result = await runtime.run(RUN_CODE.format(tool=case.tool, args=case.args), caller)
+            result = await runtime.run(run_code(case.tool, case.args), caller)
             seen = result.data if result.ok else result.error.message
             assert seen == seen_by_code(case), name
 
@@ -185,14 +209,25 @@ async def test_code_sees_values_and_exceptions_of_tools(furnished):
 class Mcp:
     """The MCP interface over one transport with one exposure."""
 
-    def __init__(self, session, expose):
-        self.session, self.expose = session, expose
+    def __init__(self, session, expose, home):
+        self.session, self.expose, self.home = session, expose, home
+        self._call_count = 0
+
+    def all_records(self):
+        """Return the calls that the client has made, newest first, once each of them is recorded."""
+        assert wait_until(lambda: len(self.records()) >= self._call_count)
+        return self.records()
+
+    def records(self, parent=""):
+        """Return the calls that the client has made, newest first, or the calls inside one of them."""
+        return asyncio.run(read_records(self.home, ActivityFilter(parent=parent)))
 
     def start_call(self, tool, **args):
         """Call a tool by name or in code. Return a future of whether it failed, and its text."""
+        self._call_count += 1
         if self.expose == "search":
             return self.session.start_call("call_tool", name=tool, args=args)
-        return self.session.start_call("run", command=RUN_CODE.format(tool=tool, args=args))
+        return self.session.start_call("run", command=run_code(tool, args))
 
     def call(self, tool, **args):
         return self.start_call(tool, **args).result(timeout=30)
@@ -214,7 +249,7 @@ def mcp(request, template, tmp_path_factory):
     home = create_home(tmp_path_factory.mktemp("mcp"))
     shutil.copytree(template.root, home.root, dirs_exist_ok=True)
     with serve_over(transport, home, expose) as client, open_session(client) as session:
-        yield Mcp(session, expose)
+        yield Mcp(session, expose, home)
 
 
 @pytest.mark.parametrize("name", UNRESTRICTED)
@@ -230,7 +265,18 @@ def test_mcp_clients_get_the_same_results(mcp, name):
             isinstance(seen, str),
             f"Error: {seen}" if isinstance(seen, str) else to_readable_text(seen),
         )
+    before = len(mcp.all_records())
     assert mcp.call(case.tool, **case.args) == expected
+    record, *earlier = mcp.all_records()
+    assert len(earlier) == before
+    assert (record.interface, record.client) == ("mcp", "mcp")
+    if mcp.expose == "search":
+        assert (record.tool, record.kind, record.source) == (case.tool, "call", "mcp")
+        assert (record.reason or "", mcp.records(record.id)) == (case.reason, [])
+    else:
+        assert (record.tool, record.kind, record.ok) == ("run", "run", not expected[0])
+        inside = [(call.tool, call.reason or "", call.source) for call in mcp.records(record.id)]
+        assert inside == ([] if expected[0] else [(case.tool, case.reason, "run")])
 
 
 def test_mcp_calls_are_rate_limited(mcp):
@@ -257,8 +303,8 @@ def test_mcp_calls_are_rejected_if_too_many_are_running(mcp, tmp_path):
 
 
 def test_every_reason_is_in_the_table():
-    """Except for two that need a second call, and one whose caller has disconnected."""
-    excluded = {Reason.RATE_LIMITED, Reason.BUSY, Reason.CANCELLED}
+    """Except for those that need a second call, a second process or a caller who has disconnected."""
+    excluded = {Reason.RATE_LIMITED, Reason.BUSY, Reason.CANCELLED, Reason.LOST}
     assert {Reason(case.reason) for case in ALL_CASES.values() if case.reason} == set(Reason) - excluded
 
 

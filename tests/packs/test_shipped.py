@@ -58,9 +58,9 @@ async def test_tool_descriptions():
                 {"tool": "Check only this pack or tool."},
             ),
             "ot.result": (
-                "Read lines of a stored large output.",
+                "Read lines of a stored large output, or stored media.",
                 {
-                    "handle": "The handle from the summary.",
+                    "handle": "The handle from the summary, or of media, for which the other arguments do not matter.",
                     "offset": "First line to return, counted from 1.",
                     "limit": "Maximum number of lines.",
                     "search": "Return only lines that match this regular expression; offset and limit count matches.",
@@ -71,6 +71,47 @@ async def test_tool_descriptions():
                 },
             ),
             "ot.version": ("Return the OneTool version.", {}),
+            "ot.start": (
+                "Start a tool that takes long, without waiting for it.",
+                {
+                    "tool": 'The name of the tool, such as "pack.function".',
+                    "args": "Its arguments by name.",
+                },
+            ),
+            "ot.wait": (
+                "Wait for a job, and return its result if it has ended.",
+                {
+                    "id": "The id of the job.",
+                    "seconds": "How long to wait at most. Many clients give up after 60 seconds.",
+                },
+            ),
+            "ot.cancel": ("Cancel a job.", {"id": "The id of the job."}),
+            "ot.tasks": ("List the jobs of the last day, newest first.", {}),
+            "ot.resources": (
+                "List the resources and resource templates of MCP servers.",
+                {
+                    "query": "List only those whose URI, name or description contains this text (case-insensitive).",
+                    "server": "List only those of this server.",
+                },
+            ),
+            "ot.prompts": (
+                "List the prompts of MCP servers.",
+                {
+                    "query": "List only those whose name or description contains this text (case-insensitive).",
+                    "server": "List only those of this server.",
+                },
+            ),
+            "ot.read": (
+                "Read a resource of an MCP server.",
+                {"uri": "The URI as ot.resources() lists it, or from a template."},
+            ),
+            "ot.prompt": (
+                "Return the messages of a prompt of an MCP server.",
+                {
+                    "name": "The name as ot.prompts() lists it.",
+                    "arguments": "Arguments of the prompt whose names are not possible here, such as `name`.",
+                },
+            ),
             "ot.tools": (
                 "List the available tools.",
                 {
@@ -304,3 +345,10 @@ async def test_unreadable_subdirectory_is_listed_but_not_entered(tmp_path):
     async with memory_runtime(cwd=tmp_path) as ot:
         result = await ot.call("fs.list_dir", path=".", recursive=True)
     assert [entry["path"] for entry in result.data] == ["closed"]
+
+
+async def test_reading_from_servers_takes_as_long_as_their_tools_may():
+    """The default of `servers.<name>.timeout_s`, not that of our own tools."""
+    async with memory_runtime() as ot:
+        limits = {tool.spec.name: tool.spec.timeout async for tool in ot.runtime.state.catalog.tools()}
+    assert (limits["ot.read"], limits["ot.prompt"]) == (60.0, 60.0)

@@ -2,22 +2,23 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from onetool.domain import Caller, ErrorText, Reason
-from onetool.domain.calls.caller import always_approve, never_approve
+from onetool.domain.calls.caller import never_approve
+from onetool.domain.calls.effect import Effect
 from onetool.domain.code.program import InvalidProgram, parse_program
-from onetool.domain.tools.signature import pack_stubs, stub_parameters
+from onetool.domain.tools.signature import tool_function
 from onetool.domain.tools.tool import ToolSpec
-from onetool.domain.usage.events import CallEvent
 from onetool.pipeline.sandbox_callbacks import MAX_KEPT_BYTES
 from onetool.runtime.finished_calls import finished_calls_text
 from onetool.sdk import tool
-from onetool.storage.memory.usage import MemoryUsage
+from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
-from support.waiting import HANG_S
+from support.waiting import HANG_S, until
 
 
 def add(a: int, b: int = 1) -> int:
@@ -148,14 +149,14 @@ async def test_pack_takes_precedence_over_a_module_of_the_same_name(code):
 )
 async def test_errors_name_the_line_in_the_code(code, message):
     """They also show the signature or a similar name, and are found before any tool runs."""
-    usage = MemoryUsage()
-    async with memory_runtime(PACKS, usage=usage) as ot:
+    activity = MemoryActivity()
+    async with memory_runtime(PACKS, activity=activity) as ot:
         result = await ot.run(code)
         await ot.runtime.recorder.flush()
     assert not result.ok
     assert message in result.error.message
     if "fail" not in code:
-        assert not usage.events
+        assert [record.kind for record in activity.records] == ["run"]
 
 
 async def test_awaited_calls_run_concurrently():
@@ -325,18 +326,22 @@ async def test_secrets_are_masked_in_prints_and_in_the_result():
 
 
 async def test_calls_in_code_have_the_permissions_of_the_caller():
-    """Allow-list, approval and statistics apply as for a single call."""
-    usage = MemoryUsage()
-    async with memory_runtime(PACKS, usage=usage) as ot:
-        restricted = Caller(interface="ask", allowed=frozenset({"demo.add"}), approve=always_approve)
+    """Allow-list, approval and statistics apply as for a single call. Aliases of hidden tools are unknown."""
+    activity, settings = MemoryActivity(), {"aliases": {"erase": "demo.wipe", "plus": "demo.add"}}
+    async with memory_runtime(PACKS, activity=activity, settings=settings) as ot:
+        restricted = Caller(interface="ask", allowed=frozenset({"demo.add"}), default_effect=Effect.ALLOW)
         assert (await ot.runtime.run("demo.add(a=1)", restricted)).data == 2
         assert "there is no tool demo.wipe" in (await ot.runtime.run("demo.wipe()", restricted)).error.message
         denied = Caller(interface="ask", approve=never_approve)
         caught = "try:\n    demo.wipe()\nexcept Exception as e:\n    r = str(e)\nr"
         assert "approval.allow" in (await ot.runtime.run(caught, denied)).data
+        assert (
+            "'erase' is not defined."
+            in (await ot.runtime.run("plus(a=1)\nerase()", restricted)).error.message
+        )
         await ot.runtime.recorder.flush()
-    calls = [event for event in usage.events if isinstance(event, CallEvent)]
-    assert [(event.tool, event.source) for event in calls] == [
+    calls = [record for record in activity.records if record.kind == "call"]
+    assert [(record.tool, record.source) for record in calls] == [
         ("demo.add", "run"),
         ("demo.wipe", "run"),
     ]
@@ -394,8 +399,8 @@ def test_rewriting_preserves_line_numbers():
         parse_program("import demo, json\n\nx = (", {"demo"})
 
 
-def test_stub_parameters():
-    """Required ones come first. Names that are not valid in Python are checked only at the call."""
+def test_parameters_of_a_tool_in_code():
+    """Names that Python cannot write get one that it can."""
     schema = {
         "properties": {
             "z": {"type": "integer"},
@@ -404,17 +409,20 @@ def test_stub_parameters():
             "class": {},
             "odd": True,
         },
-        "required": ["a"],
+        "required": ["a", "class"],
         "additionalProperties": False,
     }
-    assert stub_parameters(schema) == "*, a: str | None, z: int | None = None, odd: Any = None, **more: Any"
-    assert stub_parameters({"additionalProperties": False}) == ""
-    spec = ToolSpec(name="hello", description="x", input_schema={"additionalProperties": False})
-    assert pack_stubs([spec]) == "from typing import Any\ndef hello() -> Any: ...  # ()\n"
+    spec = ToolSpec(name="hello", description="x", input_schema=schema)
+    function = tool_function(spec)
+    assert (function.required, function.optional) == (["a", "class_"], ["z", "odd", "with_dash"])
+    assert function.accepts_more
+    closed = tool_function(replace(spec, input_schema={"additionalProperties": False}))
+    assert (closed.required, closed.optional, closed.accepts_more) == ([], [], False)
+    assert closed.signature() == "config.hello()"
 
 
 async def test_pack_names_can_be_variables():
-    """Unless the code also calls a function of the pack: one name cannot mean both."""
+    """Also after a call of the pack. A later call of it is an error that names the reason."""
 
     def double(number: int) -> int:
         return 2 * number
@@ -422,11 +430,11 @@ async def test_pack_names_can_be_variables():
     async with memory_runtime({"items": [double], "demo": [double]}) as ot:
         code = "items = [1, 2]\nitems.append(3)\nsum(item for item in items) + demo.double(number=4)"
         assert (await ot.run(code)).data == 14
-        both = await ot.run("items = [items.double(number=1)]\nitems.append(2)")
-    assert both.error.message.startswith(
-        "line 1: 'items' is the name of a pack. Choose another name for the variable."
-    )
-    assert "line 2" not in both.error.message
+        rebound = "items = [items.double(number=1)]\nitems.append(2)\n"
+        assert (await ot.run(f"{rebound}items")).data == [2, 2]
+        both = await ot.run(f"{rebound}items.double(number=1)")
+    assert both.error.message.startswith("line 3: AttributeError")
+    assert "'items' is the name of a pack. Choose another name for the variable." in both.error.message
 
 
 async def test_values_that_may_be_none_are_accepted():
@@ -439,3 +447,65 @@ async def test_values_that_may_be_none_are_accepted():
     assert "line 2" in missing.error.message
     assert "NoneType" in missing.error.message
     assert "line 3: 'nonsense' is not defined" in mistake.error.message
+
+
+def mix(a: int, b: str = "x", c: list[int] | None = None) -> list[Any]:
+    return [a, b, c]
+
+
+@pytest.mark.parametrize(
+    ("code", "data"),
+    [
+        ("demo.mix(**{'a': 1, 'b': 'y'})", [1, "y", None]),
+        ("args = {'a': 1, 'b': 'y'}\ndemo.mix(**args)", [1, "y", None]),
+        ("t = '\x0cé'; demo.mix(c=[1],\n    **dict(a=1, b='é'))", [1, "é", [1]]),
+    ],
+)
+async def test_unpacked_arguments_may_have_values_of_several_types(code, data):
+    """Values are validated at the call."""
+    async with memory_runtime({"demo": [mix]}) as ot:
+        result = await ot.run(code)
+    assert (result.data, result.error) == (data, None)
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("demo.mix(**{'a': 'no', 'b': 'y'})", 'Invalid arguments for demo.mix: a: "no" is not of type'),
+        ("demo.mix(**{'a': 1, 'q': 'y'})", "unknown parameter 'q'"),
+        ("demo.mix(a='no', **{'b': 'y'})", 'Invalid arguments for demo.mix: a: "no" is not of type'),
+        ("demo.mix(**{'a': 1, 'b': 'y'})\nmissing", "'missing' is not defined"),
+    ],
+)
+async def test_unpacked_arguments_hide_no_other_error(code, message):
+    async with memory_runtime({"demo": [mix]}) as ot:
+        error = (await ot.run(code)).error.message
+    assert message in error
+
+
+async def test_runs_are_recorded_with_their_code_and_calls():
+    """A run that is cancelled too."""
+    activity, waiting = MemoryActivity(), asyncio.Event()
+
+    async def wait() -> None:
+        waiting.set()
+        await asyncio.Event().wait()
+
+    async with memory_runtime({"demo": [wait]}, activity=activity) as ot:
+        assert (await ot.run("print('seen')\ntools.echo(message=1)")).ok
+        task = asyncio.create_task(ot.run("demo.wait()"))
+        await waiting.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await until(lambda: len(activity.records) == 4)  # the call in the run ends a little later
+    call, run, *cancelled = activity.records
+    assert (call.tool, call.parent, run.tool, run.kind) == ("tools.echo", run.id, "run", "run")
+    assert (run.arguments, run.result) == (
+        "print('seen')\ntools.echo(message=1)",
+        '{"printed":"seen\\n","value":1}',
+    )
+    assert (run.bytes_in, run.bytes_out) == (35, 6)
+    by_tool = {record.tool: record for record in cancelled}
+    assert (by_tool["run"].reason, by_tool["run"].arguments) == (Reason.CANCELLED, "demo.wait()")
+    assert by_tool["demo.wait"].parent == by_tool["run"].id

@@ -4,13 +4,14 @@ import asyncio
 
 import pytest
 
+from onetool.domain.calls.pauses import Pauses
 from onetool.pipeline.deadline import GRACE, TICK, DeadlineRunner, DeadlineTimer
 from onetool.testing import memory_runtime
 from support.virtual_clock import virtual_time, with_virtual_clock
 
 
 async def run(tool, seconds: float):
-    runner = DeadlineRunner(virtual_time() + seconds, DeadlineTimer())
+    runner = DeadlineRunner(virtual_time() + seconds, DeadlineTimer(), Pauses())
     try:
         return await runner.run(tool)
     finally:
@@ -67,7 +68,7 @@ async def test_tool_is_cancelled_at_the_deadline_and_can_clean_up():
             await asyncio.sleep(GRACE - 0.01)
             cleaned.append(True)
 
-    runner = DeadlineRunner(7, DeadlineTimer())
+    runner = DeadlineRunner(7, DeadlineTimer(), Pauses())
     with pytest.raises(asyncio.CancelledError):
         await runner.run(tool())
     runner.detach()
@@ -79,7 +80,7 @@ async def test_tool_is_cancelled_at_the_deadline_and_can_clean_up():
 @with_virtual_clock
 async def test_tool_that_ignores_cancellation_is_abandoned():
     """The caller waits no longer than the deadline and the grace period."""
-    runner = DeadlineRunner(7, DeadlineTimer())
+    runner = DeadlineRunner(7, DeadlineTimer(), Pauses())
     with pytest.raises(asyncio.CancelledError):
         await runner.run(stubborn())
     runner.detach()
@@ -198,7 +199,7 @@ def test_runner_outside_of_a_task_is_rejected():
 
     def create_runner():
         try:
-            DeadlineRunner(1.0, DeadlineTimer())
+            DeadlineRunner(1.0, DeadlineTimer(), Pauses())
         except RuntimeError as error:
             failures.append(str(error))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from onetool.domain import Caller, ErrorText, Reason, Registry, Tool, ToolResult, ToolSpec
 from onetool.domain.calls.approval_request import approval_request
-from onetool.domain.calls.caller import always_approve, never_approve
+from onetool.domain.calls.caller import never_approve
 from onetool.domain.errors import ExecutionError
 from onetool.domain.text.json_text import check_size, encode
 from onetool.pipeline.sandbox_callbacks import SandboxCallbacks
@@ -20,7 +20,7 @@ from onetool.pipeline.slots import Slots
 from onetool.runtime.health import check_health
 from onetool.sdk import Context, call_tool, call_tool_async, tool
 from onetool.sources.snapshot import SnapshotSource, StaticReader
-from onetool.storage.memory.usage import MemoryUsage
+from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
 from support.cpu_time import measure
 from support.hypothesis_schemas import json_schemas, json_values
@@ -153,7 +153,7 @@ async def test_async_tool_that_blocks_the_event_loop_is_logged(capsys):
 
 async def test_cancelling_the_caller_cancels_the_tool():
     """The call is recorded as cancelled."""
-    usage, running, ended = MemoryUsage(), asyncio.Event(), asyncio.Event()
+    activity, running, ended = MemoryActivity(), asyncio.Event(), asyncio.Event()
 
     async def wait() -> None:
         try:
@@ -162,7 +162,7 @@ async def test_cancelling_the_caller_cancels_the_tool():
         finally:
             ended.set()
 
-    async with memory_runtime({"demo": [wait]}, usage=usage) as ot:
+    async with memory_runtime({"demo": [wait]}, activity=activity) as ot:
         task = asyncio.create_task(ot.call("demo.wait"))
         await running.wait()
         task.cancel()
@@ -170,7 +170,7 @@ async def test_cancelling_the_caller_cancels_the_tool():
             await task
         assert ended.is_set()
         await ot.runtime.recorder.flush()
-    assert [event.reason for event in usage.events] == [Reason.CANCELLED]
+    assert [event.reason for event in activity.records] == [Reason.CANCELLED]
 
 
 async def test_ctx_cancelled_is_set_after_a_timeout():
@@ -637,56 +637,57 @@ async def test_arguments_must_be_an_object():
 
 async def test_every_call_is_recorded_once():
     """Nested calls too, with sizes, source and outcome."""
-    usage = MemoryUsage()
+    activity = MemoryActivity()
 
     async def outer() -> Any:
         return await call_tool_async("tools.echo", message="hi")
 
-    async with memory_runtime({"demo": [outer]}, usage=usage) as ot:
+    async with memory_runtime({"demo": [outer]}, activity=activity) as ot:
         await ot.call("demo.outer")
         await ot.call("no.such")
         await ot.runtime.recorder.flush()
-    recorded = [(event.tool, event.source, event.ok, event.reason) for event in usage.events]
+    recorded = [(event.tool, event.source, event.ok, event.reason) for event in activity.records]
     assert recorded == [
         ("tools.echo", "sdk", True, None),
         ("demo.outer", "python", True, None),
         ("no.such", "python", False, Reason.UNKNOWN),
     ]
-    nested = usage.events[0]
+    nested, outer_record, _ = activity.records
+    assert (nested.parent, outer_record.parent) == (outer_record.id, "")
     assert (nested.bytes_in, nested.version, nested.code) == (len('{"message":"hi"}'), "current", None)
-    assert usage.events[1].bytes_out == len('"hi"')
+    assert activity.records[1].bytes_out == len('"hi"')
 
 
 async def test_long_name_of_an_unknown_tool_is_truncated_in_records():
-    usage = MemoryUsage()
-    async with memory_runtime(usage=usage) as ot:
+    activity = MemoryActivity()
+    async with memory_runtime(activity=activity) as ot:
         result = await ot.call("p." + "x" * 1_000_000)
         await ot.runtime.recorder.flush()
-    assert len(result.meta.tool) == len(usage.events[0].tool) < 400
+    assert len(result.meta.tool) == len(activity.records[0].tool) < 400
 
 
-async def test_failing_usage_store_does_not_affect_calls(capsys):
+async def test_failing_activity_store_does_not_affect_calls(capsys):
     """`flush` raises, and statistics are incomplete. The events are stored once the store works again."""
 
-    class FullUsage(MemoryUsage):
+    class FullActivity(MemoryActivity):
         is_full = True
 
-        async def add(self, events: Any) -> None:
+        async def add(self, records: Any, figures: Any) -> None:
             if self.is_full:
                 raise OSError("disk full")
-            await super().add(events)
+            await super().add(records, figures)
 
-    usage = FullUsage()
-    async with memory_runtime(usage=usage) as ot:
+    activity = FullActivity()
+    async with memory_runtime(activity=activity) as ot:
         assert (await ot.call("tools.echo", message=1)).ok
         with pytest.raises(OSError, match="disk full"):
             await ot.runtime.recorder.flush()
         assert (await ot.runtime.recorder.summary()).tools == {}
         assert (await ot.call("tools.echo", message=2)).ok
-        usage.is_full = False
+        activity.is_full = False
         await ot.runtime.recorder.flush()
-        assert [event.tool for event in usage.events] == ["tools.echo"] * 2
-        usage.is_full = True
+        assert [event.tool for event in activity.records] == ["tools.echo"] * 2
+        activity.is_full = True
         assert (await ot.call("tools.echo", message=3)).ok  # closing logs the failure
     log = capsys.readouterr().err
     assert "cannot write the latest calls; statistics are incomplete: disk full" in log
@@ -724,5 +725,4 @@ async def test_any_tool_with_any_schema_and_any_arguments_ends_in_a_result(schem
 
 def test_constant_approval_handlers():
     request = approval_request("x.y", {}, lambda value: value)
-    assert asyncio.run(always_approve(request)) is True
     assert asyncio.run(never_approve(request)) is False

@@ -175,7 +175,7 @@ def batches():
 
 
 def variants(kind, code):
-    """Return the program, and the same without a type check if it can run inside `exec`."""
+    """Return the program, and the same without a check if it can run inside `exec`."""
     can_exec = kind in UNCHECKED_KINDS and "await" not in code and not code.startswith("$")
     return [code, UNCHECKED.format(code)] if can_exec else [code]
 

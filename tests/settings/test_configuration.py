@@ -191,6 +191,26 @@ def test_relative_paths_are_resolved_from_the_config_directory(home):
     ]
 
 
+@pytest.mark.spec("MCP-24")
+def test_servers_whose_names_differ_only_in_case_are_an_error(home):
+    """Prefixes of URIs have no case. The names of one file and of two files are compared."""
+    first, second = "servers:\n  GitHub: {command: a}\n", "  github: {command: b}\n"
+    home.write("onetool.yaml", first + second)
+    message = r"3: servers.github: differs only in case from servers.GitHub\. Rename one of them\."
+    with pytest.raises(SettingsError, match=message):
+        load(home)
+    home.write("onetool.yaml", first)
+    project = home.cwd / ".onetool" / "onetool.yaml"
+    project.parent.mkdir()
+    project.write_text("servers:\n" + second)
+    project.chmod(0o600)
+    trust(home)
+    with pytest.raises(SettingsError, match=r"differs only in case from servers\.GitHub"):
+        load(home)
+    home.write("onetool.yaml", first.replace("GitHub", "git_hub"))
+    assert set(load(home).settings.servers) == {"git_hub", "github"}
+
+
 @pytest.mark.parametrize("cwd", ["/", "~"])
 def test_root_and_home_directory_are_no_default_roots(home, cwd):
     paths = find_paths(home.env, Path(cwd).expanduser())
@@ -300,4 +320,37 @@ def test_trust_record_that_other_users_can_change_is_rejected(home):
     (record,) = [path for path in (home.state / "trust").iterdir() if path.is_file()]
     record.chmod(0o666)
     with pytest.raises(SettingsError, match=f"{record}: other users can change this file"):
+        load(home)
+
+
+def test_programs_of_servers_run_in_the_project_that_declares_them(home):
+    home.write(
+        "onetool.yaml", "servers: {own: {command: a}, set: {command: b, cwd: sub}, both: {command: c}}"
+    )
+    project = home.cwd / ".onetool"
+    project.mkdir()
+    declared = ["shared: {command: d}", "other: {command: e, cwd: x}", "far: {url: 'https://a.b'}"]
+    text = ", ".join([*declared, "both: {command: z}"])
+    (project / "onetool.yaml").write_text(f"servers: {{{text}}}")
+    trust(home)
+    assert {name: server.cwd for name, server in load(home).settings.servers.items()} == {
+        "own": None,
+        "set": str(home.config / "sub"),
+        "both": str(home.cwd),
+        "shared": str(home.cwd),
+        "other": str(home.cwd / "x"),
+        "far": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "is_valid"), [("docker", True), ("/usr/bin/podman", True), ("sh", False)]
+)
+def test_image_needs_a_program_that_runs_containers(home, command, is_valid):
+    """Any other program would run without a sandbox and be listed as a container."""
+    home.write("onetool.yaml", f"servers: {{s: {{command: {command}, image: alpine}}}}")
+    if is_valid:
+        assert load(home).settings.servers["s"].image == "alpine"
+        return
+    with pytest.raises(SettingsError, match="an image needs the command docker or podman"):
         load(home)

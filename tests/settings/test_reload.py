@@ -1,8 +1,14 @@
 """A reload applies every setting, or names those that need a restart."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
 
+from onetool.files.reload_signal import FileReloadSignal
+from onetool.runtime.reload import Reloader
 from onetool.settings.schema import PromptSettings, Settings
+from onetool.threads import Threads
 from support.reload_cases import CASES, RESTART, World, open_world, setting_names
 from support.waiting import until
 
@@ -51,6 +57,35 @@ async def test_process_that_follows_a_reload_logs_which_settings_need_a_restart(
         await until(lambda: log_count(home) == 2)
         assert (await second.ot.call("tools.echo", message=1)).ok
         await until(lambda: log_count(home) == 4)
+
+
+async def test_change_during_a_reload_is_applied_before_its_author_goes_on(tmp_path):
+    """The reload in progress has read the files before the change."""
+    values, read, change = ["new"], asyncio.Event(), asyncio.Event()
+
+    async def build(value):
+        read.set()
+        await change.wait()
+        return value
+
+    def configuration():
+        return SimpleNamespace(settings=Settings(), value=values[-1])
+
+    signal = FileReloadSignal(tmp_path / "reload")
+    reloader = Reloader(read=configuration, build=build, signal=signal, threads=Threads())
+    change.set()
+    await reloader.start(configuration())
+    change.clear()
+    signal.notify()
+    read.clear()
+    follower = asyncio.create_task(reloader.reload_if_changed())
+    await read.wait()
+    values.append("newer")
+    signal.notify()
+    asyncio.get_running_loop().call_soon(change.set)
+    await reloader.reload_if_changed()
+    assert reloader.state.value == "newer"
+    await follower
 
 
 def log_count(home) -> int:

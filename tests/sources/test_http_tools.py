@@ -27,6 +27,7 @@ from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.sources.http_tools.response_body import ResponseBody
 from onetool.sources.http_tools.token_cache import AccessToken
 from onetool.sources.http_tools.token_chain import IssuedToken, TokenChain
+from onetool.sources.shared_refresh import SharedRefresh
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.storage.files.tokens import FileTokens
 from onetool.storage.memory.tokens import LockedTokenText, MemoryTokens
@@ -268,6 +269,7 @@ async def test_request_with_invalid_placeholders_or_host_is_not_sent(make_tool):
             "grün",
         ),
         ("GET", raw_response("\ufeffgrün", Content_Type="text/plain; charset=nonsense"), "grün"),
+        ("GET", raw_response("<svg/>", Content_Type="image/svg+xml"), "<svg/>"),
         ("GET", raw_response({"z": 1}, gzipped=True), {"z": 1}),
         ("GET", raw_response(zlib.compress(b"deflated"), Content_Encoding="deflate"), "deflated"),
         ("GET", raw_response("same", Content_Encoding="identity"), "same"),
@@ -285,6 +287,14 @@ async def test_response_value(make_tool, method, response, value):
     """JSON if declared or detected, else text; None if there is no content."""
     async with server(response) as upstream:
         assert await call(make_tool({"method": method, "urlTemplate": upstream.url})) == value
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "Audio/WAV; rate=1", "video/mp4", "application/pdf"])
+async def test_images_sounds_and_pdf_are_media(make_tool, content_type):
+    data = b"[\x89\xff\x00]"
+    async with server(raw_response(data, Content_Type=content_type)) as upstream:
+        media = await call(make_tool(get(upstream.url)))
+    assert (media.mime_type, media.to_bytes()) == (content_type.lower().partition(";")[0], data)
 
 
 @pytest.mark.parametrize(
@@ -855,6 +865,63 @@ async def test_token_that_cannot_be_stored_is_used(make_tool, caplog):
         error = await call_error(tool)
     assert str(error) == "Cannot read or store access tokens: No space left on device."
     assert (error.reason, issuer.issued) == (Reason.RAISED, 1)
+
+
+class ReadOnlyTokenFile(LockedTokenText):
+    """A text that can be locked and read, but not replaced while the disk is full."""
+
+    is_full = True
+
+    async def replace(self, text):
+        if self.is_full and text != self.text:
+            raise OSError(28, "No space left on device")
+        await super().replace(text)
+
+
+class FullTokens(MemoryTokens):
+    """A store whose disk is full until it is not."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts = {}
+
+    @asynccontextmanager
+    async def exclusive(self, server):
+        yield ReadOnlyTokenFile(self.texts, server)
+
+
+async def test_refresh_token_that_cannot_be_stored_is_used_for_the_next_refresh_and_stored_later(
+    make_tool, monkeypatch
+):
+    """The stored one is used up: a refresh with it would end the login."""
+    issuer, store, now = RotatingIssuer(), FullTokens(), [1_000.0]
+    async with RawHttpServer(issuer) as upstream:
+        tokens = TokenCache(store, now=lambda: now[0])
+        tool = make_tool(refresh_grant(upstream), secrets=secret("KEY"), tokens=tokens)
+        for number in (1, 2):
+            assert await call(tool) == {"token": f"token-{number}"}
+            now[0] += 10_000
+        assert store.texts == {}
+        monkeypatch.setattr(ReadOnlyTokenFile, "is_full", False)
+        assert await call(tool) == {"token": "token-3"}
+    (text,) = store.texts.values()
+    assert "refresh-3" in text
+
+
+async def test_token_that_was_not_stored_is_not_refreshed_again_by_another_state(make_tool):
+    """A second reader of the same chain finds the token in memory, although storing it fails again."""
+    issued = []
+
+    async def refresh(text):
+        if text is None:
+            issued.append("new")
+        return text or "new"
+
+    shared = SharedRefresh(FullTokens(), "chain")
+    with pytest.raises(OSError, match="No space left"):
+        await shared.run(refresh)
+    assert await shared.run(refresh) == "new"
+    assert issued == ["new"]
 
 
 async def test_refresh_that_hangs_times_out(make_tool, monkeypatch):

@@ -9,19 +9,20 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from onetool.domain.calls.caller import Caller, never_approve
 from onetool.domain.calls.invocation import CancelFlag, Invocation
+from onetool.domain.content.media import Media
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.settings.schema import ServerSettings
 from onetool.settings.secrets import Secret, Secrets
-from onetool.sources.mcp_servers import McpServerSource
+from onetool.settings.server_schema import ServerSettings
+from onetool.sources.mcp_servers import McpServerSource, pages
 from onetool.sources.mcp_servers import connection as connections
-from onetool.sources.mcp_servers import listing as listings
 from onetool.sources.mcp_servers import session as sessions
 from onetool.sources.mcp_servers.errors import ServerUnavailable
 from onetool.storage.files.manifests import FileManifests
@@ -33,7 +34,7 @@ from support.paths import MCP_SERVERS as SCRIPTS
 from support.paths import TESTS
 from support.waiting import HANG_S, until
 
-TOOLS = 18
+TOOLS = 19
 """The number of tools of `faulty_server.py` in mode `good`."""
 SECRETS = Secrets(
     {
@@ -46,26 +47,33 @@ SECRETS = Secrets(
 
 @pytest.fixture(autouse=True)
 def patient_listing(monkeypatch):
-    """A listing or a probe waits for a server as long as it needs to start and to list its tools."""
-    monkeypatch.setattr(listings, "LISTING_TIMEOUT_S", HANG_S)
+    """A probe waits for a server as long as it needs to start and to list its tools."""
     monkeypatch.setattr("onetool.sources.mcp_servers.source.LISTING_TIMEOUT_S", HANG_S)
-    monkeypatch.setattr(sessions.ServerSession.tools, "__defaults__", (HANG_S,))
+    monkeypatch.setattr(pages.read_tools, "__defaults__", (HANG_S,))
 
 
 def command(mode, *args, script="faulty_server.py", **settings):
     argv = ("-I", str(SCRIPTS / script), mode, *map(str, args))
-    return ServerSettings(command=sys.executable, args=argv, **settings)
+    return ServerSettings(command=sys.executable, args=argv, **{"sandbox": False, **settings})
 
 
 @asynccontextmanager
 async def running(settings, name="s", store=None, **kwargs):
-    server = McpServerSource(
-        name, settings, SECRETS, manifest=store or MemoryManifests(), threads=Threads(), **kwargs
-    )
-    try:
-        yield server
-    finally:
-        await server.close()
+    with TemporaryDirectory() as home:
+        server = McpServerSource(
+            name,
+            settings,
+            SECRETS,
+            manifest=store or MemoryManifests(),
+            threads=Threads(),
+            home=Path(home),
+            is_patient=True,
+            **kwargs,
+        )
+        try:
+            yield server
+        finally:
+            await server.close()
 
 
 def invocation(name, args, seconds, on_progress=lambda *args: None):
@@ -75,7 +83,7 @@ def invocation(name, args, seconds, on_progress=lambda *args: None):
 
 async def call(server, tool, seconds=HANG_S, on_progress=lambda *args: None, **args):
     resolved = await server.find(f"{server.name}.{tool}")
-    return await resolved.runner(args, invocation(tool, args, seconds, on_progress))
+    return (await resolved.runner(args, invocation(tool, args, seconds, on_progress))).to_data()
 
 
 async def call_error(server, tool, **args):
@@ -129,17 +137,20 @@ async def test_include_and_exclude_match_the_servers_names():
 
 
 async def test_results_become_data():
-    """Structured content is unchanged, text blocks are joined, other blocks become dicts."""
+    """Structured content is unchanged, text blocks are joined, media are values, other blocks are dicts."""
     async with running(command("good")) as server:
         assert await call(server, "echo", text='{"a": 1}') == '{"a": 1}'
         assert await call(server, "data") == {"n": 1}
         assert await call(server, "two") == "one\n\ntwo"
-        assert await call(server, "picture") == {"type": "image", "mimeType": "image/png", "data": "AAAA"}
-        assert await call(server, "parts") == [
+        picture = await call(server, "picture")
+        assert (picture.mime_type, picture.size, picture.to_bytes()) == ("image/png", 3, bytes(3))
+        parts = await call(server, "parts")
+        assert (type(parts[1]), parts[1].to_bytes()) == (Media, bytes(3))
+        assert parts == [
             {"type": "text", "text": "one"},
-            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
-            {"type": "resource_link", "uri": "file:///a", "name": "a"},
-            {"type": "resource", "uri": "file:///b", "mimeType": "text/plain", "text": "b"},
+            parts[1],
+            {"type": "resource_link", "uri": "ot.s+file:///a", "name": "a"},
+            {"type": "resource", "uri": "ot.s+file:///b", "mimeType": "text/plain", "text": "b"},
         ]
         progress = []
         assert await call(server, "count", on_progress=lambda *step: progress.append(step)) == "counted"
@@ -207,10 +218,11 @@ async def test_failed_start_is_retried_after_a_backoff(tmp_path, monkeypatch):
         await server.count()
     async with running(command("exits", log), store=store) as server:
         assert "exit code 7" in str(await call_error(server, "echo"))
-        assert (server.state, server.status().reason) == ("failed", "the process ended with exit code 7")
+        reason = "the process ended with exit code 7 (last output: out of order)"
+        assert (server.state, server.status().reason) == ("failed", reason)
         error = await call_error(server, "echo")
         assert error.reason is Reason.UPSTREAM
-        assert "exit code 7; next attempt in " in str(error)
+        assert "out of order); next attempt in " in str(error)
         assert log.read_text().count("started") == 1
         assert await server.probe() is False
         assert log.read_text().count("started") == 2
@@ -250,12 +262,19 @@ async def test_missing_command_is_reported():
 
 
 async def test_process_environment_is_minimal(monkeypatch):
-    """It contains PATH and the configured variables. A missing secret is reported and starts nothing."""
-    monkeypatch.setenv("PRIVATE_VARIABLE", "private")
+    """It contains safe and the configured variables. A missing secret is reported and starts nothing."""
+    for name in os.environ:
+        if name not in ("PATH", "SYSTEMROOT"):
+            monkeypatch.delenv(name)
+    safe = {"USER": "ann", "LANG": "C.UTF-8", "SSL_CERT_FILE": "/certs", "HTTPS_PROXY": "http://proxy:80"}
+    unsafe = {"PRIVATE_VARIABLE": "private", "HTTP_PROXY": "http://ann:word@proxy", "SHELL": "() { :; }"}
+    for name, value in {**safe, **unsafe, "HOME": "/home/ann"}.items():
+        monkeypatch.setenv(name, value)
     async with running(command("good", env={"KEY": "Bearer ${TOKEN}", "PLAIN": "x"})) as server:
         env = json.loads(await call(server, "env"))
-        assert set(env) - {"LC_CTYPE"} == {"PATH", "KEY", "PLAIN"}
+        assert set(env) - {"LC_CTYPE"} == {"PATH", "HOME", "KEY", "PLAIN", *safe}
         assert env["KEY"] == "Bearer s3cr3t-value"
+        assert env["HOME"] == "/home/ann"
     async with running(command("good", env={"KEY": "${NONE}"})) as server:
         assert await server.count() == 0
         assert (server.state, "'NONE'" in server.status().reason) == ("failed", True)
@@ -459,7 +478,7 @@ async def test_list_changed_notification_is_followed(tmp_path):
 
 async def test_frequent_list_changed_notifications_are_throttled(tmp_path, monkeypatch):
     """A server that reports changes with every response is listed at its start, and once before the pause."""
-    monkeypatch.setattr(listings, "RELIST_PAUSE_S", 3600.0)
+    monkeypatch.setattr("onetool.sources.mcp_servers.listing.RELIST_PAUSE_S", 3600.0)
     log = tmp_path / "log"
     async with running(command("restless", log)) as server:
         await server.count()
@@ -472,10 +491,11 @@ async def test_frequent_list_changed_notifications_are_throttled(tmp_path, monke
 async def test_start_times_out(tmp_path, monkeypatch):
     """The reason is reported and the process is stopped."""
     log = tmp_path / "log"
-    monkeypatch.setattr(sessions, "START_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(sessions, "START_IDLE_S", 0.5)
     async with running(command("hangs", log)) as server:
         assert await server.count() == 0
-        assert (server.state, server.status().reason) == ("failed", "no response within 0.5 s")
+        reason = "no response, and no sign of life for 0.5 s"
+        assert (server.state, server.status().reason) == ("failed", reason)
         await until(lambda: not is_running(log.read_text().split()[1]))
 
 
@@ -513,7 +533,7 @@ async def test_calls_go_through_the_pipeline(tmp_path):
     log = tmp_path / "log"
     async with (
         running(command("good")) as server,
-        running(command("good", log, timeout_s=1.0), "late") as late_server,
+        running(command("good", log, timeout_s=4.0), "late") as late_server,
         memory_runtime(servers=[server, late_server]) as ot,
     ):
         await late_server.count()
@@ -531,9 +551,8 @@ async def test_faulty_servers_do_not_affect_a_good_one(monkeypatch, caplog):
 
     The good one responds many times before the others are done, and the one that hangs never responds.
     """
-    monkeypatch.setattr(listings, "LISTING_TIMEOUT_S", 3600.0)
-    monkeypatch.setattr(sessions, "START_TIMEOUT_S", 3600.0)
-    monkeypatch.setattr(sessions, "LIST_TIMEOUT_S", 3600.0)
+    monkeypatch.setattr(sessions, "START_IDLE_S", 3600.0)
+    monkeypatch.setattr(pages.read_tools, "__defaults__", (3600.0,))
     modes = {"good": "good", "hangs": "hangs", "dies": "good", "malformed": "malformed"}
     modes |= {"many": "many", "huge": "good", "flood": "flood", "endless": "endless"}
     settings = {name: command(mode, max_message_bytes=2**26) for name, mode in modes.items()}
@@ -559,10 +578,10 @@ async def test_faulty_servers_do_not_affect_a_good_one(monkeypatch, caplog):
             await asyncio.sleep(0.01)  # leaves the processor to the other servers
         died, malformed, many, huge, flood, endless = await results
         assert (responses > 10, hangs.done()) == (True, False), responses
-        assert (malformed, many, len(huge), flood, endless) == ("x", 5000, 50_000_000, 0, 0)
+        assert (malformed, many, len(huge), flood, endless) == ("x", 5000, 50_000_000, 0, 10_000)
         assert "exit code 3" in str(died)
         assert servers["flood"].state == "failed"
-        assert "more than 10000 tools" in servers["endless"].status().reason
+        assert "more than 10,000 tools" in servers["endless"].status().warnings[0]
         assert len([line for line in caplog.messages if "first: 'Welcome!'" in line]) == 1
         assert (await servers["many"].find("many.tool_4999")).spec.name == "many.tool_4999"
         await servers["hangs"].close()
@@ -573,18 +592,16 @@ class ServerGroup(dict):
     """Several servers that are closed together."""
 
     def __init__(self, settings):
-        super().__init__(
-            {
-                name: McpServerSource(name, server, SECRETS, manifest=MemoryManifests(), threads=Threads())
-                for name, server in settings.items()
-            }
-        )
+        super().__init__()
+        self._settings, self._stack = settings, AsyncExitStack()
 
     async def __aenter__(self):
+        for name, settings in self._settings.items():
+            self[name] = await self._stack.enter_async_context(running(settings, name))
         return self
 
     async def __aexit__(self, *error):
-        await asyncio.gather(*(server.close() for server in self.values()))
+        await self._stack.aclose()
 
 
 async def test_malformed_output_is_limited(monkeypatch):
@@ -597,8 +614,8 @@ async def test_malformed_output_is_limited(monkeypatch):
 @pytest.mark.parametrize(
     ("tool", "limit"),
     [
-        ("huge", "more than 16,777,216 bytes. Raise max_message_bytes in the settings of the server."),
-        ("values", "more than 100,000 values. Raise max_message_values in the settings of the server."),
+        ("huge", "more than 16,777,216 bytes. Raise max_message_bytes in the settings of the server, "),
+        ("values", "more than 100,000 values. Raise max_message_values in the settings of the server, "),
     ],
 )
 async def test_message_above_the_limits_fails_only_its_call(tool, limit):
@@ -779,6 +796,7 @@ async def test_transport_errors_become_json_rpc_errors():
     import httpx2
 
     from onetool.sources.mcp_servers.transport.message_gate import MessageLimits
+    from onetool.sources.mcp_servers.transport.notification_limit import NotificationLimit
     from onetool.sources.mcp_servers.transport.streamable_http import (
         NOT_SENT,
         TRANSPORT_FAILED,
@@ -797,7 +815,8 @@ async def test_transport_errors_become_json_rpc_errors():
             )
         raise httpx2.ReadError("gone") if request.url.path == "/gone" else httpx2.ConnectError("refused")
 
-    transport = ErrorResponseTransport(httpx2.MockTransport(respond), MessageLimits(1_000, 100))
+    limits = MessageLimits(1_000, 100, NotificationLimit(logging.getLogger("test")))
+    transport = ErrorResponseTransport(httpx2.MockTransport(respond), limits)
     async with httpx2.AsyncClient(transport=transport) as client:
         for path, code in (("gone", TRANSPORT_FAILED), ("refused", NOT_SENT)):
             assert (await client.post(f"http://x/{path}")).json()["error"]["code"] == code

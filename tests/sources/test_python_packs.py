@@ -200,6 +200,16 @@ async def test_file_is_inspected_once(tmp_path):
     assert list(json.loads(index_file.read_text())["files"]) == [str(packs / "b.py")]
 
 
+def test_failed_import_is_retried_after_the_clock_was_set_back():
+    """The failure seems to lie in the future, for hours."""
+    now = [100_000.0]
+    index = PackIndex(None, lambda: now[0])
+    index.put("a.py", "digest", {"error": "ImportError: x"})
+    assert index.get("a.py", "digest") == {"error": "ImportError: x"}
+    now[0] -= 3 * 3600
+    assert index.get("a.py", "digest") is None
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "0"}', "null"])
 async def test_corrupt_index_is_rebuilt(tmp_path, content):
     (tmp_path / "a.py").write_text("def f(): ...")

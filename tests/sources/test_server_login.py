@@ -11,6 +11,7 @@ import threading
 import time
 import traceback
 from contextlib import asynccontextmanager
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
@@ -23,8 +24,8 @@ from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError, LoginFailed
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.redaction import MASK
-from onetool.settings.schema import ServerSettings
 from onetool.settings.secrets import Secrets
+from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers import McpServerSource
 from onetool.sources.mcp_servers.oauth import callback_server
 from onetool.sources.mcp_servers.oauth.bearer_transport import BearerTransport
@@ -59,7 +60,14 @@ def store(tmp_path):
 async def running(url, store, **kwargs):
     settings = kwargs.pop("settings", None) or ServerSettings(url=url)
     server = McpServerSource(
-        "s", settings, Secrets(), manifest=MemoryManifests(), threads=Threads(), tokens=store, **kwargs
+        "s",
+        settings,
+        Secrets(),
+        manifest=MemoryManifests(),
+        threads=Threads(),
+        home=Path("unused"),
+        tokens=store,
+        **kwargs,
     )
     try:
         yield server
@@ -110,7 +118,7 @@ async def call(server, text="hi"):
     assert tool is not None, server.status().reason
     deadline = time.monotonic() + HANG_S
     invocation = Invocation("id", "echo", {}, Caller(interface="test"), deadline, CancelFlag())
-    return await tool.runner({"text": text}, invocation)
+    return (await tool.runner({"text": text}, invocation)).to_data()
 
 
 async def test_tokens_of_a_login_are_redacted(protected, store):

@@ -22,7 +22,7 @@ from urllib.parse import quote
 import pytest
 
 from onetool.pipeline.recorder import DELAY as RECORDER_DELAY_S
-from onetool.storage.files.counters import TIMEOUT_S as LOCK_TIMEOUT_S
+from onetool.storage.files.activity import TIMEOUT_S as LOCK_TIMEOUT_S
 from support.rest_process import (
     API_KEY,
     BOUND_KEY,
@@ -537,7 +537,7 @@ def test_call_does_not_wait_for_locked_counters(server: RestProcess) -> None:
     server.invoke_value(tool)
     wait_for_count(server, tool, 1)
     files = [file for file in server.root.rglob("*.sqlite3") if file.name != "index.sqlite3"]
-    (counters,) = [file for file in files if file.name == "counters.sqlite3"]
+    (counters,) = [file for file in files if file.name == "activity.sqlite3"]
 
     def write() -> None:
         """Wait for the lock as long as the server does before it gives up."""

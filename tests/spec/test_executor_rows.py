@@ -17,7 +17,8 @@ from pydantic import BaseModel, Field
 
 from onetool import onetool_runtime
 from onetool.domain import Caller, ToolCall, ToolResult, ToolSpec
-from onetool.domain.calls.caller import always_approve, never_approve
+from onetool.domain.calls.caller import never_approve
+from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import Reason
 from onetool.sdk import Context, ErrorText, tool
 from onetool.testing import memory_runtime
@@ -138,7 +139,9 @@ async def test_tool_missing_from_the_allow_list_is_not_found(allowed: Any, runs:
     """The list must contain the exact name; the tool does not run otherwise."""
     ran: list[int] = []
     caller = Caller(
-        interface="python", allowed=None if allowed is None else frozenset(allowed), approve=always_approve
+        interface="python",
+        allowed=None if allowed is None else frozenset(allowed),
+        default_effect=Effect.ALLOW,
     )
     async with memory_runtime(demo_pack(f=lambda: ran.append(1)), caller=caller) as ot:
         result = await ot.call("demo.f")

@@ -21,13 +21,14 @@ from hypothesis import strategies as st
 import onetool as onetool_package
 from onetool import onetool_runtime, testing
 from onetool.bootstrap import open_runtime
+from onetool.domain.errors import Reason
 from onetool.domain.text.yaml_text import to_yaml
-from onetool.domain.usage.events import CallEvent
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
-from onetool.storage.memory.usage import MemoryUsage
+from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
 from onetool.testing.runtime import MemoryClient
+from support.activity import add, record
 from support.cli_process import onetool
 
 FUNCTIONS = {
@@ -607,10 +608,10 @@ STRUCTURED = [
 @pytest.mark.parametrize("call", STRUCTURED)
 async def test_structured_results_are_json_data_and_render_as_yaml(call):
     """A call and code give the same text: unfolded, with at most two flow levels."""
-    usage = MemoryUsage()
-    await usage.add([CallEvent(tool="demo.foo", at=1.75e9, ok=ok) for ok in (True, True, False)])
+    activity, ends = MemoryActivity(), (None, None, Reason.RAISED)
+    await add(activity, *(record("demo.foo", 1.75e9, reason=reason) for reason in ends))
     packs, servers = {"demo": [foo]}, [make_server(SERVER)]
-    async with memory_runtime(packs, settings=SETTINGS, servers=servers, usage=usage) as ot:
+    async with memory_runtime(packs, settings=SETTINGS, servers=servers, activity=activity) as ot:
         await ot.run("1")
         handle = (await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool")).handle
         name, *words = call.replace("HANDLE", handle).split()
@@ -630,10 +631,10 @@ async def test_structured_results_are_json_data_and_render_as_yaml(call):
 @pytest.mark.parametrize("call", STRUCTURED)
 async def test_text_of_a_structured_result_is_the_same_in_code(call):
     """`print`, `str` and f-strings give it, and the value is an ordinary dict or list."""
-    usage = MemoryUsage()
-    await usage.add([CallEvent(tool="demo.foo", at=1.75e9, ok=ok) for ok in (True, True, False)])
+    activity, ends = MemoryActivity(), (None, None, Reason.RAISED)
+    await add(activity, *(record("demo.foo", 1.75e9, reason=reason) for reason in ends))
     packs, servers = {"demo": [foo]}, [make_server(SERVER)]
-    async with memory_runtime(packs, settings=SETTINGS, servers=servers, usage=usage) as ot:
+    async with memory_runtime(packs, settings=SETTINGS, servers=servers, activity=activity) as ot:
         handle = (await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool")).handle
         name, *words = call.replace("HANDLE", handle).split()
         call_text = call_code(name, dict(word.split("=") for word in words))
@@ -808,7 +809,7 @@ async def test_version_is_that_of_the_installed_distribution(home):
 def test_version_starts_no_server(home):
     """The server would leave a file when it starts, as it does for a call of one of its tools."""
     started = home.cwd / "started"
-    server = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"]}
+    server = {"command": sys.executable, "args": ["-c", f"open({str(started)!r}, 'w')"], "sandbox": False}
     home.write("onetool.yaml", json.dumps({"servers": {SERVER: server}}))
     assert run_cli("ot.version()") == version(DISTRIBUTION)
     assert not started.exists()

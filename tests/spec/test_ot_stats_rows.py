@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 import yaml
 
-from onetool.domain.calls.caller import Caller, always_approve
-from onetool.domain.usage.events import CallEvent
-from onetool.storage.memory.usage import MemoryUsage
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
+from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
+from support.activity import add, record
 from support.cli_process import onetool
 
 FIELDS = {"total_calls", "success_rate", "context_saved", "time_saved_ms", "tools"}
@@ -37,13 +38,13 @@ def y(fail: bool = False) -> str:
 PACKS = {"x": [y]}
 
 
-async def usage_with_calls(**ages: list[float]) -> MemoryUsage:
+async def activity_with_calls(**ages: list[float]) -> MemoryActivity:
     """Return a store with calls of `pack__tool` that happened the given seconds ago."""
-    usage, now = MemoryUsage(), time.time()
+    activity, now = MemoryActivity(), time.time()
     for name, tool_ages in ages.items():
         tool = name.replace("__", ".")
-        await usage.add([CallEvent(tool=tool, at=now - age, ok=True) for age in tool_ages])
-    return usage
+        await add(activity, *(record(tool, now - age) for age in tool_ages))
+    return activity
 
 
 async def stats(ot: Any, **args: Any) -> Any:
@@ -53,7 +54,7 @@ async def stats(ot: Any, **args: Any) -> Any:
 
 
 def as_session(name: str) -> Caller:
-    return Caller(interface="python", session=name, approve=always_approve)
+    return Caller(interface="python", session=name, default_effect=Effect.ALLOW)
 
 
 def cli(*words: str) -> str:
@@ -132,9 +133,9 @@ async def test_success_rate_is_a_percentage_in_total_and_per_tool(good, bad, rat
 @pytest.mark.spec("OT-37")
 async def test_context_savings_count_once_per_session():
     """The first code of a session saves the tool definitions; further small calls save nothing."""
-    usage, savings = MemoryUsage(), []
+    activity, savings = MemoryActivity(), []
     for session in ("s1", "s2"):
-        async with memory_runtime(PACKS, usage=usage, caller=as_session(session)) as ot:
+        async with memory_runtime(PACKS, activity=activity, caller=as_session(session)) as ot:
             savings.append((await stats(ot))["context_saved"])
             for _ in range(2):
                 assert (await ot.run("x.y()")).ok
@@ -244,7 +245,7 @@ async def test_stats_count_calls_per_tool():
 )
 async def test_period_covers_the_last_day_week_or_month(ages, expected):
     """The periods are 24 hours, 7 days and 30 days, for one tool and in total."""
-    async with memory_runtime(PACKS, usage=await usage_with_calls(x__y=ages)) as ot:
+    async with memory_runtime(PACKS, activity=await activity_with_calls(x__y=ages)) as ot:
         shown = [await stats(ot, period=period, tool="x.y") for period in ("day", "week", "month", "all")]
         assert [found["total_calls"] for found in shown] == expected
         assert [found["tools"]["x.y"]["calls"] for found in shown] == expected
@@ -254,8 +255,8 @@ async def test_period_covers_the_last_day_week_or_month(ages, expected):
 
 @pytest.mark.spec("OT-42")
 async def test_stats_of_one_tool_exclude_tools_with_similar_names():
-    usage = await usage_with_calls(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
-    async with memory_runtime(PACKS, usage=usage) as ot:
+    activity = await activity_with_calls(brave__search=[1, 2], brave__search_all=[1], x__y=[1, 2, 3])
+    async with memory_runtime(PACKS, activity=activity) as ot:
         shown = await stats(ot, tool="brave.search")
         whole = await stats(ot, period="all")
     assert (shown["total_calls"], set(shown["tools"])) == (2, {"brave.search"})
@@ -270,7 +271,7 @@ async def test_report_is_written_to_the_requested_file(output, tmp_path):
     (tmp_path / "sub").mkdir()
     path = output.format(cwd=tmp_path)
     async with memory_runtime(
-        PACKS, usage=await usage_with_calls(brave__search=[1], x__y=[1]), cwd=tmp_path
+        PACKS, activity=await activity_with_calls(brave__search=[1], x__y=[1]), cwd=tmp_path
     ) as ot:
         shown = await stats(ot, output=path)
         plain = await stats(ot)
@@ -290,9 +291,9 @@ async def test_report_is_written_to_the_requested_file(output, tmp_path):
 async def test_tool_names_are_escaped_in_the_report(name, tmp_path):
     pages: dict[str, list[ParsedPage]] = {}
     for tool in ("x.y", name):
-        usage = MemoryUsage()
-        await usage.add([CallEvent(tool=tool, at=time.time(), ok=True)])
-        async with memory_runtime(usage=usage, cwd=tmp_path) as ot:
+        activity = MemoryActivity()
+        await add(activity, record(tool, time.time()))
+        async with memory_runtime(activity=activity, cwd=tmp_path) as ot:
             for args in ({}, {"tool": tool}):
                 await stats(ot, output="stats.html", **args)
                 text = (tmp_path / "stats.html").read_text(encoding="utf-8")
@@ -306,7 +307,7 @@ async def test_tool_names_are_escaped_in_the_report(name, tmp_path):
 
 @pytest.mark.spec("OT-43")
 async def test_report_has_no_external_references(tmp_path):
-    async with memory_runtime(usage=await usage_with_calls(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
+    async with memory_runtime(activity=await activity_with_calls(x__y=[1, DAY * 2]), cwd=tmp_path) as ot:
         await stats(ot, output="stats.html")
     text = (tmp_path / "stats.html").read_text(encoding="utf-8")
     assert "x.y" in text
@@ -366,7 +367,7 @@ async def test_report_is_not_written_to_a_forbidden_path(output, tmp_path):
     (work / "dangling.html").symlink_to(tmp_path / "new.html")
     (work / "away").symlink_to(tmp_path)
     before, path = snapshot(tmp_path), output.format(outside=tmp_path)
-    async with memory_runtime(PACKS, usage=await usage_with_calls(x__y=[1]), cwd=work) as ot:
+    async with memory_runtime(PACKS, activity=await activity_with_calls(x__y=[1]), cwd=work) as ot:
         result = await ot.call("ot.stats", output=path)
         in_code = await ot.run(f"ot.stats(output={path!r})")
     start = f"Error: Cannot write to '{path}': "
@@ -405,9 +406,9 @@ def test_report_goes_to_the_reports_directory_if_the_working_directory_is_not_al
 
 @pytest.mark.spec("OT-45")
 async def test_disabled_stats_return_an_error_and_count_nothing(tmp_path):
-    usage = MemoryUsage()
+    activity = MemoryActivity()
     disabled = {"stats": {"enabled": False}}
-    async with memory_runtime(PACKS, usage=usage, settings=disabled, cwd=tmp_path) as ot:
+    async with memory_runtime(PACKS, activity=activity, settings=disabled, cwd=tmp_path) as ot:
         assert (await ot.call("x.y")).ok
         for args in ({}, {"period": "day", "tool": "x.y"}, {"output": "stats.html"}):
             result = await ot.call("ot.stats", **args)
@@ -415,7 +416,7 @@ async def test_disabled_stats_return_an_error_and_count_nothing(tmp_path):
             assert re.match(r"Error: .*disabled", result.data)
         assert (await ot.run("ot.stats()")).data == (await ot.call("ot.stats")).data
     assert list(tmp_path.iterdir()) == []
-    async with memory_runtime(PACKS, usage=usage) as ot:
+    async with memory_runtime(PACKS, activity=activity) as ot:
         assert (await stats(ot, tool="x.y"))["total_calls"] == 0
 
 

@@ -31,7 +31,7 @@ TOOLS = ["search", "ordered", "defaults", "mixed", "nothing"]
 def working_server(transport):
     """Yield the settings of a working server; over HTTP it runs until the block ends."""
     if transport == "stdio":
-        yield {"command": COMMAND[0], "args": [*COMMAND[1:], "stdio"]}
+        yield {"command": COMMAND[0], "args": [*COMMAND[1:], "stdio"], "sandbox": False}
         return
     with subprocess.Popen([*COMMAND, "http"], env=child_env(), stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -44,7 +44,7 @@ def working_server(transport):
 def unreachable_server(transport):
     """Yield the settings of a server whose process exits or whose port is closed."""
     if transport == "stdio":
-        yield {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"]}
+        yield {"command": sys.executable, "args": ["-c", "raise SystemExit(1)"], "sandbox": False}
         return
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))

@@ -16,7 +16,7 @@ import pytest
 
 from onetool import onetool_runtime, sdk
 from onetool.domain import Caller
-from onetool.domain.calls.caller import always_approve
+from onetool.domain.calls.effect import Effect
 from onetool.testing import memory_runtime
 from support.cli_process import onetool
 from support.processes import wait_until
@@ -233,7 +233,7 @@ async def test_allow_list_applies_to_nested_calls(method: str) -> None:
         return CALL_METHODS[method]("greet", name="Bob").splitlines()[-1], "Error: " in refused
 
     caller = Caller(
-        interface="python", allowed=frozenset({"probe.probe", "llm.greet"}), approve=always_approve
+        interface="python", allowed=frozenset({"probe.probe", "llm.greet"}), default_effect=Effect.ALLOW
     )
     got = await run_as_tool(work, {"llm": [greet, secret], "shut": [secret]}, caller=caller)
     assert (got, ran) == (("hello Bob", True), [])
@@ -297,7 +297,7 @@ async def test_batch_runs_up_to_max_workers_items_at_once(workers: int | None, c
     """The default is ten. Each finished item reports progress."""
     barrier, threads, processed, progress = threading.Barrier(peak), set(), [], []
     caller = Caller(
-        interface="python", approve=always_approve, on_progress=lambda *step: progress.append(step[:2])
+        interface="python", default_effect=Effect.ALLOW, on_progress=lambda *step: progress.append(step[:2])
     )
 
     def process(item: int) -> None:

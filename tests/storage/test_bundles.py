@@ -14,6 +14,7 @@ from uuid_utils.compat import uuid7
 
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
 from onetool.domain.bundles.ranking import MAX_SIMILAR_SLUGS, SearchQuery, find_hits
+from onetool.storage.files.bundles.indexer import MIN_FILE_BYTES
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.bundles.sync import CHECK_INTERVAL_S
 from onetool.storage.memory.bundles import MemoryBundles
@@ -261,6 +262,17 @@ async def test_search_of_every_store_has_the_same_results(store):
         assert await search(store, text, page_size=7) == [hit.stored.tool.slug for hit in expected], text
 
 
+async def test_staged_files_of_killed_writers_are_deleted_but_not_those_of_others(tmp_path):
+    store = FileBundles(tmp_path, Threads())
+    staged = tmp_path / (await new_bundle(store)).id / ".staged"
+    staged.mkdir(exist_ok=True)
+    for name in ("abandoned", "in-use"):
+        (staged / name).write_text("{}")
+    os.utime(staged / "abandoned", (1, 1))
+    await store.reap(rfc3339(20))
+    assert [file.name for file in staged.iterdir()] == ["in-use"]
+
+
 async def test_only_empty_bundles_deleted_long_ago_are_reaped(store, tmp_path):
     recent, old, used = [await new_bundle(store, slug) for slug in ("recent", "old", "used")]
     await add(store, used)
@@ -400,14 +412,16 @@ class TestFiles:
         assert [stored.tool.id for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == [tool.id]
         assert len(fresh.problems) == 1
 
-    async def test_crash_between_claim_and_tool(self, folder):
-        """The next writer overwrites a claim without a tool."""
+    async def test_crash_before_a_tool_is_published(self, folder):
+        """The tool does not exist, and another one can have its slug and version."""
         store = FileBundles(folder, Threads())
         bundle = await new_bundle(store)
         tool = new_tool(bundle)
-        store._files.claim(tool)
-        assert await store.tool(tool.key) is None
-        assert (await add(store, bundle)).tool.id != tool.id
+        store._files.stage(tool)
+        fresh = FileBundles(folder, Threads())
+        assert await fresh.tool(tool.key) is None
+        assert (await add(fresh, bundle)).tool.id != tool.id
+        assert fresh.problems == []
 
     async def test_crash_between_tool_and_index(self, folder):
         """The next writer or the next process indexes what a dead writer left."""
@@ -415,9 +429,8 @@ class TestFiles:
         bundle = await new_bundle(store)
         for number, open_store in enumerate((lambda: store, lambda: FileBundles(folder, Threads()))):
             tool = new_tool(bundle, f"t{number}")
-            store._files.write_tool(tool)
-            store._sync.pending_marker(bundle.id).parent.mkdir(exist_ok=True)
-            store._sync.pending_marker(bundle.id).touch()
+            store._files.publish(store._files.stage(tool), tool)
+            (folder / ".pending" / bundle.id).touch()
             await add(open_store(), bundle, f"next{number}")
             assert await store.find(f"weather.t{number}")
 
@@ -444,14 +457,12 @@ class TestFiles:
         assert tool.bundle.id == second.id
 
     async def test_invalid_file_does_not_affect_others(self, folder):
-        """A file with wrong types is moved, and missing claims are restored."""
+        """A file with wrong types is moved."""
         store = FileBundles(folder, Threads())
         bundle = await new_bundle(store)
         invalid, valid = (await add(store, bundle, "invalid")).tool, (await add(store, bundle, "valid")).tool
         file = folder / bundle.id / f"{invalid.id}.json"
         file.write_text(json.dumps({**json.loads(file.read_text()), "tags": [1]}))
-        for claim in (folder / bundle.id / ".claims").iterdir():
-            claim.unlink()
         (folder / bundle.id / "by-hand").touch()
         fresh = FileBundles(folder, Threads())
         assert [stored.tool.slug for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == ["valid"]
@@ -475,7 +486,7 @@ class TestFiles:
         for number in range(5):
             await add(store, bundle, f"t{number}")
         (folder / "index.sqlite3").unlink()
-        monkeypatch.setattr("onetool.storage.files.bundles.sync.BATCH_SIZE", 2)
+        monkeypatch.setattr("onetool.storage.files.bundles.indexer.MAX_BATCH_BYTES", 2 * MIN_FILE_BYTES)
         assert await FileBundles(folder, Threads()).count() == 5
 
     async def test_generation_file_is_truncated(self, folder, monkeypatch):

@@ -9,12 +9,13 @@ import pytest
 
 from onetool.bootstrap.stores import open_file_stores
 from onetool.domain.errors import StoreUnavailable
-from onetool.domain.usage.events import CallCounter
+from onetool.domain.usage.summary import CallCounter
 from onetool.settings.paths import find_paths
 from onetool.storage.files import format as format_module
 from onetool.threads import Threads
 from onetool.version import __version__
 from support.cli_process import onetool
+from support.interruption import Interruption
 
 OLD = Path(__file__).parent / "format_0"
 """Written by the version before format 1, which died while it changed the bundle."""
@@ -44,8 +45,8 @@ async def check_content(home):
         assert stores.bundles.problems == []
         assert await stores.sessions.read("talk") == [{"type": "title", "title": "A talk"}]
         assert "access_token" in await stores.tokens.read("gh")
-        assert (await stores.usage.summarize(None)).tools["x.y"].calls == 1
-        assert await stores.counters.find(["id"]) == {"id": CallCounter(1, 1.79e9)}
+        assert (await stores.activity.summarize(None)).tools["x.y"].calls == 1
+        assert await stores.activity.counters(["id"]) == {"id": CallCounter(1, 1.79e9)}
         manifest = await stores.manifests.read("gh")
         assert (set(manifest.pins), set(manifest.previous)) == ({"echo"}, {"echo"})
     for folder in (home.root / "data", home.root / "state"):
@@ -62,17 +63,7 @@ async def test_directories_of_the_previous_version_are_migrated(old):
 @pytest.mark.parametrize("step", range(8))
 async def test_migration_that_is_interrupted_continues(old, monkeypatch, step):
     """After any of its changes of files."""
-    remaining = [step]
-
-    def counted(change):
-        def run(*args, **kwargs):
-            if remaining[0] == 0:
-                raise KeyboardInterrupt
-            remaining[0] -= 1
-            return change(*args, **kwargs)
-
-        return run
-
+    counted = Interruption(step).before
     with monkeypatch.context() as patch:
         patch.setattr(format_module, "write_atomic", counted(format_module.write_atomic))
         patch.setattr(Path, "rename", counted(Path.rename))

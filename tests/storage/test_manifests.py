@@ -4,12 +4,13 @@ import asyncio
 
 import pytest
 
-from onetool.domain.servers.manifest import ServerTool, merge
+from onetool.domain.servers.manifest import merge
+from onetool.domain.servers.server_tool import ServerTool
 from onetool.storage.files.manifests import FileManifests
 from onetool.storage.memory.manifests import MemoryManifests
 from onetool.threads import Threads
 
-TOOL = ServerTool(name="a", input_schema={})
+TOOL = ServerTool(definition={"name": "a", "inputSchema": {}})
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -30,7 +31,7 @@ async def test_concurrent_changes_are_serialized(manifests):
     """Each change receives the result of the one before it."""
 
     async def add(number):
-        added = ServerTool(name=f"t{number}", input_schema={})
+        added = ServerTool(definition={"name": f"t{number}", "inputSchema": {}})
         await manifests.change(
             "s", lambda manifest: merge(manifest, [*(manifest.tools if manifest else ()), added], 1.0)
         )

@@ -8,12 +8,12 @@ import pytest
 from onetool import ports
 from onetool.bootstrap.stores import memory_stores, open_file_stores
 from onetool.domain.bundles.bundle import Bundle
+from onetool.domain.jobs.job import Job
 from onetool.settings.paths import find_paths
 from onetool.threads import Threads
 
 PORTS = {
-    "usage": ports.UsageStore,
-    "counters": ports.CounterStore,
+    "activity": ports.ActivityStore,
     "results": ports.ResultStore,
     "bundles": ports.BundleStore,
     "toggles": ports.ToggleStore,
@@ -21,8 +21,10 @@ PORTS = {
     "tokens": ports.TokenStore,
     "http_tokens": ports.TokenStore,
     "sessions": ports.SessionStore,
+    "jobs": ports.JobStore,
+    "client_sessions": ports.ClientSessionStore,
 }
-NOT_COROUTINES = {"generation", "problems", "exclusive"}
+NOT_COROUTINES = {"generation", "problems", "owner", "exclusive"}
 """Cheap by contract, and an async context manager."""
 
 
@@ -68,6 +70,7 @@ def recorder(store, name, closed):
 async def test_closed_stores_hold_no_file_open(stores, home):
     bundle = Bundle(id="0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77", slug="x")
     await stores.bundles.change_bundle(bundle.id, lambda _: bundle)
+    await stores.jobs.put(Job("0" * 32, "ann", "demo.tool", "d", stores.jobs.owner, 0.0))
     await stores.aclose()
     links = [link for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     open_files = [str(link.readlink()) for link in links]

@@ -60,7 +60,7 @@ def test_every_file_and_directory_is_private(tmp_path):
         assert done.returncode == 0, done
     written = {path.name for path in home.rglob("*")}
     assert written >= {"onetool.yaml", "secrets.yaml", "onetool.jsonl", "packs.json", "report.html"}
-    assert written >= {"counters.sqlite3", "index.sqlite3", "s.jsonl", "usage", "results", "bundles"}
+    assert written >= {"activity.sqlite3", "index.sqlite3", "s.jsonl", "results", "bundles"}
     assert public_paths(home) == {}
 
 

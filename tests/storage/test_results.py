@@ -3,26 +3,18 @@
 import json
 import subprocess
 import sys
+from hashlib import sha256
 
 import pytest
 
+from onetool.domain.content.media import Media
+from onetool.domain.results import stored_result
+from onetool.domain.results.stored_result import MIN_MEDIA_AGE_S
+from onetool.storage.files import results as file_results
 from onetool.storage.files.results import METADATA_RETENTION_S, SWEEP_INTERVAL_S, SWEEP_SIZE, FileResults
 from onetool.storage.memory.results import MemoryResults
 from onetool.threads import Threads
 from support.file_access import counted_access
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.time = 1_000.0
-
-    def __call__(self) -> float:
-        return self.time
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -47,6 +39,99 @@ async def test_expired_is_not_unknown(store, clock):
     assert await store.find(stored.handle) == stored
     assert await store.find("000000000000") is None
     assert await store.text("000000000000") is None
+
+
+def picture(size=3, mime_type="image/png"):
+    return Media(bytes(range(256)) * (size // 256) + bytes(size % 256), mime_type)
+
+
+@pytest.mark.parametrize("size", [0, 3, 100_000])
+async def test_media_are_returned_unchanged(store, size):
+    media = picture(size)
+    stored = await store.put_media(media, "demo.tool", 10)
+    assert stored == await store.find(media.handle)
+    assert (stored.mime_type, stored.size_bytes, stored.expires_at - stored.created_at) == (
+        *("image/png", size),
+        10,
+    )
+    assert stored.digest == sha256(media.to_bytes()).hexdigest()
+    read = await store.media(media.handle)
+    assert (read, read.to_bytes(), read.mime_type) == (media, media.to_bytes(), "image/png")
+    assert await store.text(media.handle) is None
+    assert await store.media((await store.put("text", "a.b")).handle) is None
+
+
+async def test_media_are_stored_once(store, clock):
+    media = picture()
+    stored = await store.put_media(media, "demo.tool", 10)
+    clock.time += 5
+    assert await store.put_media(media, "other.tool", 10) == stored
+    clock.time += 5
+    assert (await store.put_media(media, "other.tool", 10)).tool == "other.tool"
+
+
+async def test_media_expire(store, clock):
+    media = picture()
+    stored = await store.put_media(media, "demo.tool", 10)
+    clock.time += 10
+    assert await store.media(media.handle) is None
+    assert await store.find(media.handle) == stored
+    assert await store.media("0" * 32) is None
+
+
+async def test_the_oldest_media_make_room(store, clock, monkeypatch):
+    """Media younger than ten minutes stay, also over the limit."""
+    monkeypatch.setattr(stored_result, "MAX_MEDIA_BYTES", 2_000)
+    first, second, young = picture(900), picture(900), [picture(900) for _ in range(3)]
+    await store.put_media(first, "a.b")
+    clock.time += 1
+    await store.put_media(second, "a.b")
+    clock.time += MIN_MEDIA_AGE_S
+    await store.put_media(young[0], "a.b")
+    assert [await store.media(media.handle) is not None for media in (first, second)] == [False, True]
+    clock.time += SWEEP_INTERVAL_S
+    for media in young[1:]:
+        await store.put_media(media, "a.b")
+        clock.time += SWEEP_INTERVAL_S
+    assert await store.media(second.handle) is None
+    assert [media for media in young if await store.media(media.handle) is None] == []
+
+
+async def test_files_of_media_are_private_and_swept(tmp_path, clock):
+    store, media = FileResults(tmp_path, Threads(), clock), picture()
+    await store.put_media(media, "a.b", 10)
+    files = [tmp_path / f"{media.handle}.bin", tmp_path / f"{media.handle}.json"]
+    assert sorted(tmp_path.iterdir()) == files
+    assert [file.stat().st_mode & 0o777 for file in files] == [0o600, 0o600]
+    clock.time += SWEEP_INTERVAL_S + 11
+    await store.put("new", "a.b", 10)
+    assert [file.exists() for file in files] == [False, True]
+
+
+async def test_many_bytes_are_measured_at_once(tmp_path, clock, monkeypatch):
+    """A limit that is exceeded between two sweeps is noticed."""
+    monkeypatch.setattr(stored_result, "MAX_MEDIA_BYTES", 2_000)
+    monkeypatch.setattr(file_results, "MEASURE_BYTES", 2_500)
+    store, old = FileResults(tmp_path, Threads(), clock), picture(900)
+    await store.put_media(old, "a.b")
+    clock.time += MIN_MEDIA_AGE_S - 1
+    await store.put_media(picture(900), "a.b")
+    clock.time += 2
+    for _ in range(2):
+        assert await store.media(old.handle) is not None
+        await store.put_media(picture(900), "a.b")
+    assert await store.media(old.handle) is not None
+    await store.put_media(picture(900), "a.b")
+    assert await store.media(old.handle) is None
+
+
+async def test_media_without_their_file_are_expired(tmp_path):
+    store, media = FileResults(tmp_path, Threads()), picture()
+    await store.put_media(media, "a.b")
+    (tmp_path / f"{media.handle}.bin").unlink()
+    assert await store.media(media.handle) is None
+    await store.put_media(media, "a.b")
+    assert await store.media(media.handle) == media
 
 
 async def test_same_text_gets_two_handles(store):
@@ -75,6 +160,16 @@ async def test_expired_texts_are_swept(tmp_path, clock):
     assert await store.find(first.handle) is None
     assert await store.text(second.handle) is None
     assert (tmp_path / "notes.json").exists()
+
+
+async def test_expired_texts_are_swept_after_the_clock_was_set_back(tmp_path, clock):
+    store = FileResults(tmp_path, Threads(), clock)
+    clock.time += 86_400
+    await store.put("from a wrong future", "a.b", 10)
+    clock.time -= 86_400
+    stored = await FileResults(tmp_path, Threads(), lambda: clock.time - 100).put("old", "a.b", 10)
+    await store.put("new", "a.b", 10)
+    assert not (tmp_path / f"{stored.handle}.txt").exists()
 
 
 async def test_expired_results_are_swept_in_pieces(tmp_path, clock):

@@ -13,6 +13,7 @@ from typing import Any, Self
 from onetool.domain.tools.wire_names import names_by_wire, wire_names
 from onetool.testing import RecordedRequest, ScriptedLLM, StubResponse
 from support.cli_process import onetool, start_command
+from support.screen import render_screen
 from support.user_home import Home
 from support.waiting import HANG_S
 
@@ -104,7 +105,7 @@ class Terminal:
         env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
         self._child = start_command(words, (slave, slave, slave), env)
         os.close(slave)
-        self.output = ""
+        self.output = self._raw = ""
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +114,11 @@ class Terminal:
         self._child.kill()
         self._child.wait()
         os.close(self._master)
+
+    @property
+    def screen(self) -> str:
+        """What is visible, without what was overwritten or erased."""
+        return render_screen(self._raw)
 
     def type(self, text: str) -> None:
         """Send keystrokes."""
@@ -143,5 +149,6 @@ class Terminal:
             block = os.read(self._master, 65536).decode(errors="replace")
         except OSError:  # the other end is closed
             return False
+        self._raw += block
         self.output += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", block)
         return bool(block)

@@ -328,7 +328,7 @@ CORPUS = {
     },
 }
 
-# The type checker rejects many programs before they run. It does not check code in a string.
+# The check rejects many programs before they run. It does not check code in a string.
 UNCHECKED = "[demo, fs, ot, tools]\nexec({!r})"
 UNCHECKED_KINDS = (
     *("files", "processes", "imports", "introspection"),

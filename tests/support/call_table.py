@@ -68,7 +68,7 @@ SETTINGS = f"""
 output: {{max_bytes: 1000}}
 execution: {{max_args_bytes: 1000, max_concurrent: 1}}
 approval: {{deny: [probe.wipe], allow: [far.refuse]}}
-servers: {{far: {{command: {sys.executable}, args: [-I, {SERVER_SCRIPT}, good]}}}}
+servers: {{far: {{command: {sys.executable}, args: [-I, {SERVER_SCRIPT}, good], sandbox: false}}}}
 """
 ALLOWED_HOSTS = 'allowedHosts: ["elsewhere.test"]\n'
 """Makes the HTTP tool valid when it is stored; at the time of the call the list is empty."""
@@ -154,7 +154,7 @@ SIMPLE_CASES = {
     "needs approval": CallCase(
         "probe.wipe",
         code="execution_error",
-        message="probe.wipe is denied by approval.deny in the settings.",
+        message="probe.wipe is denied by approval.deny: probe.wipe in the settings.",
         reason="needs_approval",
     ),
 }

@@ -41,6 +41,28 @@ def onetool(
     return subprocess.CompletedProcess(["onetool", *map(str, words)], status, *texts)
 
 
+def on_a_terminal(*args: str) -> str:
+    """Run a command on a terminal and return its output."""
+    import pty  # missing on Windows
+
+    reader, terminal = pty.openpty()
+    env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
+    child = start_command(args, (terminal, terminal, terminal), env)
+    os.close(terminal)
+    text = b""
+    while True:
+        try:
+            block = os.read(reader, 65536)
+        except OSError:
+            break
+        text += block
+        if not block:
+            break
+    child.wait(30)
+    os.close(reader)
+    return text.decode()
+
+
 def _read_all(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode()

@@ -144,7 +144,9 @@ class PageRunner:
             start_command(words, (devnull, slave, slave), self.env, self.home.cwd).wait()
             os.close(slave)
             text = output.result().decode().replace("\r\n", "\n")
-        return re.sub(r"(?m) +$", "", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text))
+        text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+        text = re.sub(r"[\u2800-\u28ff] Starting [^\r\n]*[\r\n]*", "", text)  # the spinner
+        return re.sub(r"(?m) +$", "", text.replace("\r", ""))
 
     def _bash(self, text: str, *, check: bool = True) -> str:
         text = text.replace(PORT, self.port)

@@ -73,7 +73,9 @@ class EchoUpstream(HttpStub):
             result: Any = {"protocolVersion": version, "serverInfo": {"name": "echo", "version": "1"}}
             return _result(message, result | {"capabilities": {}})
         if message["method"] == "tools/list":
-            headers = text.partition("\n{")[0]
+            lines = text.partition("\n{")[0].splitlines()
+            # It grows with the number of the request, and a changed description needs approval.
+            headers = "\n".join(line for line in lines if not line.startswith("Content-Length"))
             tool = {"name": "echo", "description": f"Echo. {headers}", "inputSchema": {"type": "object"}}
             return _result(message, {"tools": [tool]})
         params = message["params"]

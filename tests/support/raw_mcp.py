@@ -1,4 +1,4 @@
-"""An MCP client over the pipes of `onetool mcp` that reads and writes raw messages."""
+"""An MCP client over the pipes of `onetool mcp`, or of another server, with raw messages."""
 
 import json
 import queue
@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from support.mcp_client import child_env
 from support.waiting import HANG_S
 
-MODERN = "2026-07-28"
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CLIENT_INFO = {"name": "raw", "version": "1"}
 META_PREFIX = "io.modelcontextprotocol"
 
@@ -22,7 +22,13 @@ META_PREFIX = "io.modelcontextprotocol"
 class RawMcpClient:
     """A client for one protocol version that fails on output that is not JSON-RPC."""
 
-    def __init__(self, version: str, env: Mapping[str, str], cwd: Any = None) -> None:
+    def __init__(
+        self,
+        version: str,
+        env: Mapping[str, str],
+        cwd: Any = None,
+        command: Sequence[str] = (sys.executable, "-m", "onetool", "mcp"),
+    ) -> None:
         self.version = version
         self.notifications: list[dict[str, Any]] = []
         self.unexpected_responses: list[dict[str, Any]] = []
@@ -30,7 +36,7 @@ class RawMcpClient:
         self._ids = count(1)
         self._lines: queue.Queue[bytes] = queue.Queue()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "onetool", "mcp"],
+            command,
             env=child_env(**env),
             cwd=cwd,
             stdin=subprocess.PIPE,

@@ -19,8 +19,15 @@ from mcp.client.streamable_http import streamable_http_client
 from onetool.bootstrap import open_runtime
 from onetool.conversation.conversation import AskRequest
 from onetool.conversation.lifespan import open_conversation
+from onetool.domain.activity.record import CallRecord
+from onetool.domain.activity.rollup import RollUp
 from onetool.domain.bundles.bundle import BundleConflict
-from onetool.domain.calls.caller import Caller, always_approve, never_approve
+from onetool.domain.calls.caller import Caller, never_approve
+from onetool.domain.calls.effect import Effect
+from onetool.domain.calls.question import Asker
+from onetool.domain.content.media import Media
+from onetool.interfaces.mcp.mcp_endpoint import McpEndpoint, create_endpoint
+from onetool.interfaces.mcp.replies import media_block
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
 from onetool.runtime.active_call import current_call
@@ -93,6 +100,10 @@ class World:
             text = json.dumps(content).replace("{cwd}", str(self.home.cwd)).replace("{stub}", self.stub.url)
             self.home.write(file, text)
 
+    def with_profile(self) -> MemoryClient:
+        """Return a client that the profile `part` restricts."""
+        return replace(self.ot, caller=replace(self.ot.caller, profile="part"))
+
     @asynccontextmanager
     async def held_calls(self) -> AsyncIterator[HeldCalls]:
         """Release the calls at the end, and wait until all of them have succeeded."""
@@ -142,7 +153,7 @@ class World:
     async def ask(self, text: str = "hi", **options: Any) -> Any:
         """Ask the default chat model."""
         async with open_conversation(self.ot.runtime, **options) as conversation:
-            return await conversation.ask(AskRequest(text=text, approve=always_approve))
+            return await conversation.ask(AskRequest(text=text, default_effect=Effect.ALLOW))
 
 
 def remaining() -> float:
@@ -260,6 +271,25 @@ def unapproved_ok(name: str, **args: Any) -> Observe:
     return observe
 
 
+def profile_ok(name: str, **args: Any) -> Observe:
+    """Whether a call succeeds for a caller with the profile."""
+
+    async def observe(world: World) -> bool:
+        return (await world.with_profile().call(name, **args)).ok
+
+    return observe
+
+
+async def profile_reads_file(world: World) -> bool:
+    return await read_file(world, world.with_profile())
+
+
+async def profile_expose(world: World) -> str:
+    """Return what a new client with the profile is told."""
+    instructions = create_endpoint(world.ot.runtime, McpEndpoint(profile="part")).instructions
+    return next(words for words in ("find_tools", "every tool") if words in instructions)
+
+
 def peak(call: Callable[[World], Awaitable[Any]], *, limits: tuple[int, int] = (1, 2)) -> Observe:
     """Return how many of four calls run at once. It cannot be more than the larger limit."""
     expected = iter(limits)
@@ -288,6 +318,28 @@ async def time_saved(world: World) -> bool:
     return (await world.ot.call("ot.stats")).data["time_saved_ms"] > 0
 
 
+async def recorded_arguments(world: World) -> str | None:
+    """Return what the record of a call has of its arguments, or None if there is no record."""
+    result = await world.ot.call("tools.echo", message="a message")
+    record = await (await world.ot.runtime.recorder.written()).get(result.meta.call_id)
+    return None if record is None else record.arguments
+
+
+def is_kept(age_s: float, size: int) -> Observe:
+    """Return whether a record with its body is there after the next call."""
+
+    async def observe(world: World) -> bool:
+        store, ended, ids = await world.ot.runtime.recorder.written(), time.time() - age_s, list[str]()
+        for _ in range(3):
+            ids.append(str(uuid4()))
+            await store.add([CallRecord(ids[-1], "x.y", ended, ended, arguments="x" * size)], RollUp())
+        await world.ot.call("tools.echo", message=1)
+        record = await (await world.ot.runtime.recorder.written()).get(ids[0])
+        return record is not None and bool(record.arguments)
+
+    return observe
+
+
 async def is_stored_result_readable(world: World) -> bool:
     stored = await world.ot.runtime.state.model_output.render_value("x" * 60_000, "demo.tool")
     result = await world.ot.call("ot.result", handle=stored.handle)
@@ -296,6 +348,12 @@ async def is_stored_result_readable(world: World) -> bool:
 
 async def is_result_inline(world: World) -> bool:
     return not (await world.ot.runtime.state.model_output.render_value("x" * 2_000, "demo.tool")).handle
+
+
+async def are_media_sent(world: World) -> bool:
+    return (await media_block(world.ot.runtime, Media(bytes(2_000), "image/png"), "demo.tool"))[
+        "type"
+    ] == "image"
 
 
 async def can_store_a_tool(world: World) -> bool:
@@ -308,10 +366,10 @@ async def can_store_a_tool(world: World) -> bool:
     return True
 
 
-async def read_file(world: World) -> bool:
+async def read_file(world: World, ot: MemoryClient | None = None) -> bool:
     (world.home.cwd / "sub").mkdir(exist_ok=True)
     (world.home.cwd / "note.txt").write_text("note")
-    return (await world.ot.call("fs.read_file", path=str(world.home.cwd / "note.txt"))).ok
+    return (await (ot or world.ot).call("fs.read_file", path=str(world.home.cwd / "note.txt"))).ok
 
 
 async def fetch_stub(world: World) -> bool:
@@ -329,6 +387,21 @@ async def approval_timeout(world: World) -> str:
     return message.partition("within ")[2].partition(".")[0]
 
 
+async def is_handed_over(world: World) -> bool:
+    """Whether a run of an MCP client becomes a job although it takes only a moment."""
+    command = "import asyncio\nawait asyncio.sleep(1)"
+    result = await (await world.mcp_client()).call_tool("run", {"command": command})
+    return "still running" in result.content[0].text
+
+
+async def seen_by_server(world: World) -> list[str]:
+    """Return what a server may ask the caller."""
+    asker = Asker(capabilities={"elicitation": {}, "sampling": {}})
+    caller = Caller(interface="mcp", default_effect=Effect.ALLOW, asker=asker)
+    result = await world.ot.runtime.call_tool("s.capabilities", {}, caller, "mcp")
+    return sorted(json.loads(result.data))
+
+
 async def mcp_change(world: World) -> bool:
     result = await (await world.mcp_client()).call_tool("run", {"command": "demo.change()"})
     return not result.is_error
@@ -336,6 +409,11 @@ async def mcp_change(world: World) -> bool:
 
 async def mcp_instructions(world: World) -> str:
     return (await world.mcp_client()).instructions.partition("\n")[2]
+
+
+async def registry_url(world: World) -> str:
+    """Return the setting itself: only commands use it, and each of them reads the settings."""
+    return world.ot.runtime.state.configuration.settings.registry.base_url
 
 
 async def exposed(world: World) -> str:
@@ -412,6 +490,12 @@ def provider_request(part: str) -> Observe:
     return observe
 
 
+async def takes_images(world: World) -> bool:
+    model = world.ot.runtime.state.chat_models.open("p")
+    await model.aclose()
+    return bool(model.image_types)
+
+
 def server_request(header: str) -> Observe:
     async def observe(world: World) -> str:
         world.stub.requests.clear()
@@ -438,6 +522,18 @@ async def hang_ends_first(world: World) -> bool:
     return hanging in done
 
 
+async def restrictions(world: World) -> str:
+    return await world.ot.runtime.state.servers["s"].restrictions()
+
+
+async def is_network_restricted(world: World) -> bool:
+    return "network not restricted" not in await restrictions(world)
+
+
+async def runs_in_working_directory(world: World) -> bool:
+    return (await world.ot.call("s.cwd")).data == str(world.home.cwd)
+
+
 async def added_tool_ok(world: World) -> bool:
     """Call a tool that the server adds after its first listing."""
     listing = world.home.cwd / "listing.json"
@@ -455,7 +551,32 @@ async def added_tool_ok(world: World) -> bool:
 
 
 def server(mode: str = "good", *args: str, **settings: Any) -> dict[str, Any]:
+    settings = {"sandbox": False, **settings}
     return {"servers": {"s": {"command": sys.executable, "args": ["-I", SCRIPT, mode, *args], **settings}}}
+
+
+def asking_server(**settings: Any) -> dict[str, Any]:
+    script = str(MCP_SERVERS / "asking_server.py")
+    args = ["-I", script, "--modern", "{cwd}/log"]
+    return {"servers": {"s": {"command": sys.executable, "args": args, "sandbox": False, **settings}}}
+
+
+def override(**changes: Any) -> dict[str, Any]:
+    return server(tools={"echo": changes})
+
+
+def spec_of(field: str) -> Observe:
+    """Return a field of the definition of `s.echo`."""
+
+    async def observe(world: World) -> Any:
+        found = await world.ot.runtime.state.catalog.find("s.echo")
+        return found and getattr(found.spec, field)
+
+    return observe
+
+
+def sandboxed(*args: str, **settings: Any) -> dict[str, Any]:
+    return server("good", *args, **{"sandbox": True, "paths": [{"path": SCRIPT}], **settings})
 
 
 def stub_server(path: str, **settings: Any) -> dict[str, Any]:
@@ -477,6 +598,10 @@ def snippet(param: dict[str, Any] | None = None, **settings: Any) -> dict[str, A
 
 def group(name: str, **settings: Any) -> dict[str, Any]:
     return {name: settings}
+
+
+def profile(**settings: Any) -> dict[str, Any]:
+    return {"profiles": {"part": settings}}
 
 
 def topic(pattern: str, file: str) -> dict[str, Any]:
@@ -517,6 +642,22 @@ CASES: dict[str, Case] = {
     "servers.*.env": Case(
         server(env={"MARK": "1"}), server(env={"MARK": "two"}), contains(call_data("s.env"), "two")
     ),
+    "servers.*.cwd": Case(server(), server(cwd="{cwd}"), runs_in_working_directory),
+    "servers.*.sandbox": Case(server(), sandboxed(), contains(call_data("s.env"), "server_homes")),
+    "servers.*.network": Case(sandboxed(), sandboxed(network=False), is_network_restricted),
+    "servers.*.paths.*.path": Case(
+        sandboxed(paths=[{"path": "{cwd}"}]), sandboxed(), call_ok("s.echo", text="x")
+    ),
+    "servers.*.paths.*.write": Case(
+        sandboxed("{cwd}/server.log", paths=[{"path": SCRIPT}, {"path": "{cwd}"}]),
+        sandboxed("{cwd}/server.log", paths=[{"path": SCRIPT}, {"path": "{cwd}", "write": True}]),
+        server_log_exists,
+    ),
+    "servers.*.image": Case(
+        {"servers": {"s": {"command": "docker"}}},
+        {"servers": {"s": {"command": "docker", "image": "alpine"}}},
+        contains(restrictions, "container"),
+    ),
     "servers.*.url": Case(stub_server("/a"), stub_server("/b"), server_request("path"), ("/a", "/b")),
     "servers.*.headers": Case(
         stub_server("/a", headers={"X-Mark": "1"}),
@@ -527,7 +668,27 @@ CASES: dict[str, Case] = {
     "servers.*.enabled": Case(server(enabled=False), server(), call_ok("s.echo", text="x")),
     "servers.*.include": Case(server(include=["pid"]), server(include=["echo"]), call_ok("s.echo", text="x")),
     "servers.*.exclude": Case(server(exclude=["echo"]), server(), call_ok("s.echo", text="x")),
+    "servers.*.tools.*.name": Case(server(), override(name="say"), call_ok("s.say", text="x")),
+    "servers.*.tools.*.title": Case(override(title="A"), override(title="B"), spec_of("title"), ("A", "B")),
+    "servers.*.tools.*.description": Case(
+        override(description="A"), override(description="B"), spec_of("description"), ("A", "B")
+    ),
+    "servers.*.tools.*.fixed": Case(
+        override(fixed={"text": "a"}), override(fixed={"text": "b"}), call_data("s.echo"), ("a", "b")
+    ),
+    "servers.*.tools.*.defaults": Case(
+        override(defaults={"text": "a"}), override(defaults={"text": "b"}), call_data("s.echo"), ("a", "b")
+    ),
     "servers.*.timeout_s": Case(server(), server(timeout_s=0.1), hang_ends_first),
+    "servers.*.questions": Case(
+        asking_server(questions="never"), asking_server(), seen_by_server, ([], ["elicitation"])
+    ),
+    "servers.*.sampling": Case(
+        asking_server(),
+        asking_server(sampling="ask"),
+        seen_by_server,
+        (["elicitation"], ["elicitation", "sampling"]),
+    ),
     "servers.*.trust_annotations": Case(
         server(), server(trust_annotations=True), unapproved_ok("s.echo", text="x")
     ),
@@ -551,8 +712,23 @@ CASES: dict[str, Case] = {
     "stats.round_trip_ms": Case(
         group("stats", round_trip_ms=0), group("stats", round_trip_ms=1000), time_saved
     ),
+    "activity.enabled": Case(
+        group("activity", enabled=False), {}, recorded_arguments, (None, '{"message":"a message"}')
+    ),
+    "activity.bodies": Case(
+        group("activity", bodies=False), {}, recorded_arguments, ("", '{"message":"a message"}')
+    ),
+    "activity.max_body_bytes": Case(
+        group("activity", max_body_bytes=5),
+        group("activity", max_body_bytes=10),
+        recorded_arguments,
+        ('{"mes ... (cut)', '{"message" ... (cut)'),
+    ),
+    "activity.retention_days": Case(group("activity", retention_days=5), {}, is_kept(10 * 86_400, 1)),
+    "activity.max_bytes": Case(group("activity", max_bytes=2**20), {}, is_kept(0, 2**20)),
     "output.max_bytes": Case(group("output", max_bytes=1000), {}, call_ok("tools.echo", message="x" * 2_000)),
     "output.max_inline_size": Case(group("output", max_inline_size=1000), {}, is_result_inline),
+    "output.max_media_size": Case(group("output", max_media_size=1000), {}, are_media_sent),
     "output.ttl_s": Case(group("output", ttl_s=0.0001), {}, is_stored_result_readable),
     "execution.timeout_s": Case(
         {}, group("execution", timeout_s=1000), longer_than(call_data("demo.remaining"), 8)
@@ -572,6 +748,19 @@ CASES: dict[str, Case] = {
         group("execution", **LIMITED),
         longer_than(run_data("demo.remaining()"), 100),
     ),
+    "execution.handover": Case(
+        group("execution", handover="never", handover_s=0.01),
+        group("execution", handover_s=0.01),
+        is_handed_over,
+    ),
+    "execution.handover_s": Case({}, group("execution", handover_s=0.01), is_handed_over),
+    "execution.job_timeout_s": Case(
+        {},
+        group("execution", job_timeout_s=10_000),
+        longer_than(
+            run_data('ot.wait(id=ot.start(tool="demo.remaining")["id"], seconds=5)["result"]'), 3_600
+        ),
+    ),
     "execution.run_cpu_s": Case(
         group("execution", run_cpu_s=0.001), {}, run_ok("n = 0\nfor i in range(1_000_000):\n    n += i\nn")
     ),
@@ -584,6 +773,14 @@ CASES: dict[str, Case] = {
         group("execution", run_max_calls=2),
         group("execution", run_max_calls=9),
         run_ok("[tools.echo(message=n) for n in range(5)]"),
+    ),
+    "execution.max_message_bytes": Case(
+        server() | group("execution", max_message_bytes=9_000),
+        server(),
+        call_ok("s.echo", text="x" * 20_000),
+    ),
+    "execution.max_message_values": Case(
+        server() | group("execution", max_message_values=100), server(), call_ok("s.echo", text="x")
     ),
     "execution.max_concurrent_runs": Case(
         group("execution", max_concurrent_runs=1),
@@ -610,6 +807,7 @@ CASES: dict[str, Case] = {
         ("Bearer key-one", "Bearer key-two"),
     ),
     "providers.*.timeout_s": Case(scripted(timeout_s=0.001), scripted(), scripted_answer, ("timeout", "one")),
+    "providers.*.images": Case(provider(), provider(images=True), takes_images),
     "providers.*.input_price": Case(
         scripted(output_price=0), scripted(output_price=0, input_price=1_000_000), has_cost
     ),
@@ -623,8 +821,29 @@ CASES: dict[str, Case] = {
     "approval.timeout_s": Case(
         group("approval", timeout_s=1), group("approval", timeout_s=2), approval_timeout, ("1 s", "2 s")
     ),
+    "profiles.*.packs": Case(profile(packs=["time"]), profile(packs=["demo"]), profile_ok("demo.greeting")),
+    "profiles.*.servers": Case(profile(servers=[]), profile(servers=["demo"]), profile_ok("demo.greeting")),
+    "profiles.*.exclude": Case(profile(exclude=["demo.*"]), profile(), profile_ok("demo.greeting")),
+    "profiles.*.expose": Case(
+        profile(expose="search"), profile(expose="all"), profile_expose, ("find_tools", "every tool")
+    ),
+    "profiles.*.approval.mode": Case(
+        profile(approval={"mode": "deny"}), profile(), profile_ok("demo.change")
+    ),
+    "profiles.*.approval.allow": Case(
+        profile(approval={"mode": "deny"}),
+        profile(approval={"mode": "deny", "allow": ["demo.*"]}),
+        profile_ok("demo.change"),
+    ),
+    "profiles.*.approval.deny": Case(
+        profile(approval={"deny": ["demo.*"]}), profile(), profile_ok("demo.change")
+    ),
+    "profiles.*.roots": Case(profile(roots=["{cwd}/sub"]), profile(roots=["{cwd}"]), profile_reads_file),
     "search.model_dir": Case(
         group("search", model_dir="{cwd}/missing"), group("search", model_dir="{cwd}/model"), embeds
+    ),
+    "registry.base_url": Case(
+        {}, group("registry", base_url=URL), registry_url, ("https://registry.modelcontextprotocol.io", URL)
     ),
     "log.level": Case({}, group("log", level="info"), info_on_stderr),
     "log.file": Case(group("log", file=False), {}, in_log_file),

@@ -171,6 +171,11 @@ class RestProcess:
         self.client = self.new_client()
         return self
 
+    @property
+    def port(self) -> int:
+        """The port of the server."""
+        return int(self.url.rpartition(":")[2])
+
     def new_client(self, token: str | None = TOKEN) -> httpx2.Client:
         """Return a client that connects for every request: the server closes connections that are idle."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}

@@ -3,14 +3,15 @@
 import json
 import shutil
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, ConsoleMessage, Locator, Page, async_playwright, expect
+import yaml
+from playwright.async_api import Browser, ConsoleMessage, Locator, Page, Request, async_playwright, expect
 
 import onetool
 from support.paths import MCP_SERVERS, PROJECT
@@ -74,10 +75,12 @@ def build_settings(root: Path) -> dict[str, Any]:
         "servers": {
             "official": {
                 "command": sys.executable,
+                "sandbox": False,
                 "args": [str(MCP_SERVERS / "official.py"), "stdio"],
             },
             "changing": {
                 "command": sys.executable,
+                "sandbox": False,
                 "args": [str(MCP_SERVERS / "changing_server.py"), str(root / "description.txt")],
             },
         },
@@ -88,7 +91,7 @@ class WebApp(RestProcess):
     """A server process for browser tests."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(root, settings=json.dumps(build_settings(root)))
+        super().__init__(root, settings=yaml.safe_dump(build_settings(root)))
         write_private(self.config / "secrets.yaml", SECRETS)
         write_private(self.config / "tools" / "notes.py", NOTES_PACK)
         self.set_server_description("Greet a person.")
@@ -121,7 +124,10 @@ async def chromium() -> AsyncIterator[Browser]:
 async def open_page(
     browser: Browser, web_app: RestProcess, *, logged_in: bool = True, **options: Any
 ) -> Page:
-    """Open a page in a new browser context. `page.errors` collects script errors and policy violations."""
+    """Open a page in a new browser context.
+
+    `page.errors` collects script errors, policy violations, dialogs and requests to other servers.
+    """
     viewport = options.pop("viewport", {"width": 1280, "height": 900})
     context = await browser.new_context(base_url=web_app.url, viewport=viewport, locale="en-GB", **options)
     context.set_default_timeout(TIMEOUT_MS)
@@ -133,6 +139,11 @@ async def open_page(
         if "Content Security Policy" in message.text:
             errors.append(message.text)
 
+    def record_foreign_request(request: Request) -> None:
+        if not request.url.startswith((f"{web_app.url}/", "data:", "blob:")):
+            errors.append(f"a request to another server: {request.url}")
+
+    page.on("request", record_foreign_request)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", record_policy_violation)
     page.on("dialog", lambda dialog: errors.append(f"a script opened a dialog: {dialog.message}"))
@@ -164,6 +175,26 @@ def create_tool_and_bundle(web_app: RestProcess, **fields: Any) -> tuple[str, An
     slug = new_slug("b")
     bundle = web_app.create_bundle(slug=slug, displayName=slug)
     return slug, web_app.create_tool(bundle, slug=new_slug("t"), **fields)
+
+
+@contextmanager
+def added_server(web_app: RestProcess, name: str, script: str, *args: object) -> Iterator[None]:
+    """Add a server to the settings for the block."""
+    arguments = ["-I", str(MCP_SERVERS / script), *map(str, args)]
+    settings = web_app.config / "onetool.yaml"
+    before = settings.read_text()
+    changed = yaml.safe_load(before)
+    changed["servers"][name] = {"command": sys.executable, "args": arguments, "sandbox": False}
+    try:
+        _change_settings(web_app, settings, yaml.safe_dump(changed))
+        yield
+    finally:
+        _change_settings(web_app, settings, before)
+
+
+def _change_settings(web_app: RestProcess, file: Path, text: str) -> None:
+    write_private(file, text)
+    assert web_app.client.post("/tools/call", json={"name": "ot.reload"}).json()["ok"]
 
 
 async def open_tool(page: Page, tool: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import select
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -16,6 +16,7 @@ from typing import Self
 import pytest
 
 from support.paths import PROJECT as ROOT
+from support.screen import render_screen
 
 UV = shutil.which("uv")
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
@@ -73,10 +74,12 @@ def _once(factory: pytest.TempPathFactory, name: str, fill: Callable[[Path], Non
 class Shell:
     """A bash process on a terminal, with a fresh home directory.
 
-    Commands share one shell, so `export`, `cd` and `&` work as usual. Their standard input is empty.
+    Commands share one shell, so `export`, `cd` and `&` work as usual. Their standard input is empty, or the
+    terminal if there are answers to type.
     """
 
     READ = 'while IFS= read -r line <&9; do eval "$line" </dev/null; echo "@end $?"; done'
+    PROMPT = re.compile(r"\]: $")
 
     def __init__(self, home: Path, path: str, **variables: str) -> None:
         self.home, self.cwd = home, home / "work"
@@ -91,7 +94,7 @@ class Shell:
             "LANG": "C.UTF-8",
             **variables,
         }
-        command = ["bash", "--norc", "-c", f"exec 9<&{command_input}; {self.READ}"]
+        command = ["bash", "--norc", "-c", f"exec 8<&1 9<&{command_input}; {self.READ}"]
         self._bash = subprocess.Popen(
             command,
             cwd=self.cwd,
@@ -114,13 +117,19 @@ class Shell:
         os.close(self._commands)
         os.close(self._master)
 
-    def run(self, command: str) -> tuple[str, int]:
-        """Run a command; return its output without colors, and its exit code."""
-        os.write(self._commands, (command.replace("\\\n", " ") + "\n").encode())
-        output = ""
-        while not (end := re.search(r"@end (\d+)\n", output)):
-            output = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", output + self._read())
-        return re.sub(r"(?m) +$", "", output[: end.start()]), int(end[1])
+    def run(self, command: str, answers: Sequence[str] = ()) -> tuple[str, int]:
+        """Run a command; return what is visible of its output, and its exit code.
+
+        answers: what to type when the command asks.
+        """
+        line, remaining = command.replace("\\\n", " "), [*answers]
+        os.write(self._commands, f"{line}{' <&8' if answers else ''}\n".encode())
+        raw = b""
+        while not (end := re.search(rb"@end (\d+)\r\n", raw)):
+            raw += self._read()
+            if remaining and self.PROMPT.search(_visible(raw)):
+                os.write(self._master, f"{remaining.pop(0)}\n".encode())
+        return re.sub(r"(?m) +$", "", _visible(raw[: end.start()])), int(end[1])
 
     def write(self, name: str, text: str) -> None:
         """Write a file to the working directory, or to the home directory as `~/NAME`."""
@@ -128,14 +137,17 @@ class Shell:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
 
-    def _read(self) -> str:
+    def _read(self) -> bytes:
         assert select.select([self._master], [], [], TIMEOUT_S)[0], "the command printed nothing in time"
-        return os.read(self._master, 65536).decode(errors="replace").replace("\r\n", "\n")
+        return os.read(self._master, 65536)
+
+
+def _visible(raw: bytes) -> str:
+    return render_screen(raw.decode(errors="replace"))
 
 
 @contextmanager
-def open_shell(environment: Path, home: Path) -> Iterator[Shell]:
+def open_shell(environment: Path, home: Path, path: str = SYSTEM, **variables: str) -> Iterator[Shell]:
     """Open a shell in which the environment is active."""
-    path = f"{environment / 'bin'}:{SYSTEM}"
-    with Shell(home, path, VIRTUAL_ENV=str(environment)) as shell:
+    with Shell(home, f"{environment / 'bin'}:{path}", VIRTUAL_ENV=str(environment), **variables) as shell:
         yield shell

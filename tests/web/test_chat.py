@@ -1,10 +1,11 @@
 """Browser tests of the chat: streaming, tool calls, approvals, sessions and the `+` palette."""
 
+import asyncio
 import json
 import re
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from support.adversarial_arguments import ADVERSARIAL_ARGUMENTS, shown_name
 from support.rest_process import http_tool, new_slug
@@ -60,6 +61,21 @@ async def test_conversation_with_calls_is_stored_renamed_and_deleted(web_app, pa
     await page.get_by_role("menuitem", name="Delete").click()
     await page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
     await expect(session).to_have_count(0)
+
+
+async def test_message_sent_while_the_providers_load_uses_the_default(web_app, page):
+    web_app.script_model({"text": "Answered early."})
+    answered = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await answered.wait()
+        await route.continue_()
+
+    await page.route("**/providers", hold)
+    await page.goto("/chat")
+    await send(page, new_slug("Hello"))
+    await expect(page.get_by_role("article", name="Model")).to_contain_text("Answered early.")
+    answered.set()
 
 
 async def test_tool_that_is_not_read_only_requires_approval(web_app, page):

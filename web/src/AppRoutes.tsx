@@ -12,7 +12,13 @@ const ToolEditor = lazy(() => import('./screens/tool-editor/ToolEditor'));
 const Importer = lazy(() => import('./screens/importer/Importer'));
 const Chat = lazy(() => import('./screens/chat/Chat'));
 const Playground = lazy(() => import('./screens/playground/Playground'));
+const Resources = lazy(() => import('./screens/resources/Resources'));
 const Servers = lazy(() => import('./screens/servers/Servers'));
+const Access = lazy(() => import('./screens/access/Access'));
+const Jobs = lazy(() => import('./screens/jobs/Jobs'));
+const JobPage = lazy(() => import('./screens/jobs/JobPage'));
+const Activity = lazy(() => import('./screens/activity/Activity'));
+const RecordPage = lazy(() => import('./screens/activity/RecordPage'));
 const Stats = lazy(() => import('./screens/stats/Stats'));
 const Settings = lazy(() => import('./screens/settings/Settings'));
 
@@ -33,7 +39,13 @@ export function AppRoutes() {
             <Route path="/chat" component={Chat} />
             <Route path="/chat/:session" component={Chat} />
             <Route path="/playground" component={Playground} />
+            <Route path="/resources" component={Resources} />
             <Route path="/servers" component={Servers} />
+            <Route path="/access" component={Access} />
+            <Route path="/jobs" component={Jobs} />
+            <Route path="/jobs/:id" component={JobPage} />
+            <Route path="/activity" component={Activity} />
+            <Route path="/activity/:id" component={RecordPage} />
             <Route path="/stats" component={Stats} />
             <Route path="/settings" component={Settings} />
             <Route path="/login">

@@ -1,5 +1,5 @@
 """Construction of a runtime from a configuration. The only package that knows all adapters."""
 
-from .lifespan import open_runtime
+from .lifespan import SharedParts, open_runtime, open_shared_parts
 
-__all__ = ["open_runtime"]
+__all__ = ["SharedParts", "open_runtime", "open_shared_parts"]

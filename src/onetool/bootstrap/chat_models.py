@@ -3,7 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from onetool.domain.chat.providers import PROVIDERS, SCRIPTED, KnownProvider, provider_defaults
+from onetool.domain.chat.providers import (
+    PROVIDERS,
+    SCRIPTED,
+    ChatProtocol,
+    KnownProvider,
+    provider_defaults,
+)
 from onetool.domain.errors import SettingsError
 from onetool.domain.http.urls import InvalidUrl, is_listed, parse_url
 from onetool.domain.text.suggestions import did_you_mean
@@ -83,6 +89,7 @@ class ConfiguredChatModels:
             model=model or settings.model or defaults.model,
             base_url=url,
             key=self._key(settings, defaults, url),
+            images=_takes_images(defaults.protocol, url) if settings.images is None else settings.images,
         )
         return load_adapter(defaults.protocol)(endpoint, self._threads, self._new_id)
 
@@ -105,6 +112,12 @@ class ConfiguredChatModels:
         if path is None:
             return ScriptedChat()
         return ScriptedChat(read_script(self._cwd / Path(path).expanduser()), model=path)
+
+
+def _takes_images(protocol: ChatProtocol, url: str) -> bool:
+    """Whether a model takes images by default. Many models of servers with the API of OpenAI do not."""
+    is_own_url = url.rstrip("/") == PROVIDERS[protocol].base_url
+    return protocol in ("anthropic", "gemini") or (protocol == "openai" and is_own_url)
 
 
 def _value_for(secret: Secret, url: str) -> str:

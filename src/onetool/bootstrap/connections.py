@@ -2,19 +2,24 @@
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import replace
 from typing import NamedTuple
 
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
-from onetool.settings.schema import ServerSettings
-from onetool.sources.mcp_servers import McpServerSource
+from onetool.settings.server_schema import ServerSettings
+from onetool.sources.mcp_servers import AttachServer, McpServerSource
 from onetool.threads import Threads
 
+from .shared_servers import ServerKey, SharedServers
 from .stores import Stores
 
 MAX_CLIENTS = 4
 """How many HTTP clients stay open: the current one, and those of earlier reloads for calls in progress."""
+
+SERVER_HOMES = "server_homes"
+"""Directory in `state` with a directory for each server: its home, with caches and downloaded packages."""
 
 
 class ConnectionPlan(NamedTuple):
@@ -29,8 +34,20 @@ class ConnectionPlan(NamedTuple):
 class Connections:
     """The HTTP client and the MCP servers of the active configuration, and those that are closing."""
 
-    def __init__(self, stores: Stores, threads: Threads, credentials: CredentialSet) -> None:
+    def __init__(
+        self,
+        stores: Stores,
+        threads: Threads,
+        credentials: CredentialSet,
+        *,
+        shared: SharedServers,
+        attach: AttachServer | None,
+        waits_for_servers: bool,
+        asks_users: bool,
+    ) -> None:
         self._stores, self._threads, self._credentials = stores, threads, credentials
+        self._shared, self._attach = shared, attach
+        self._waits_for_servers, self._asks_users = waits_for_servers, asks_users
         self._configuration: Configuration | None = None
         self._clients: list[HttpClients] = []
         self._servers: dict[str, McpServerSource] = {}
@@ -47,7 +64,7 @@ class Connections:
         is_same = active is not None and active.settings.allowedHosts == hosts
         http = self._clients[-1] if is_same else HttpClients(hosts)
         servers = {
-            name: self._server(name, settings, active, configuration)
+            name: self._server(name, active, configuration)
             for name, settings in configuration.settings.servers.items()
             if settings.enabled and name not in excluded
         }
@@ -60,8 +77,11 @@ class Connections:
             self._clients.append(plan.http)
         while len(self._clients) > MAX_CLIENTS:
             await self._clients.pop(0).aclose()
+        for name, server in plan.servers.items():
+            if self._servers.get(name) is not server:
+                self._shared.join(_key(name, plan.configuration), server)
         for name, server in self._servers.items():
-            if plan.servers.get(name) is not server:
+            if plan.servers.get(name) is not server and self._shared.leave(server):
                 task = asyncio.create_task(server.close_when_idle())
                 self._closing.add(task)
                 task.add_done_callback(self._closing.discard)
@@ -72,32 +92,45 @@ class Connections:
         for task in self._closing:
             task.cancel()
         await asyncio.gather(*self._closing, return_exceptions=True)
-        await asyncio.gather(*(server.close() for server in self._servers.values()))
+        unused = [server for server in self._servers.values() if self._shared.leave(server)]
+        await asyncio.gather(*(server.close() for server in unused))
         for http in self._clients:
             await http.aclose()
 
-    def _server(
-        self, name: str, settings: ServerSettings, active: Configuration | None, new: Configuration
-    ) -> McpServerSource:
-        """Return the active server if nothing it depends on has changed, otherwise a new one."""
+    def _server(self, name: str, active: Configuration | None, new: Configuration) -> McpServerSource:
+        """Return the active server if nothing it depends on has changed, otherwise another one."""
+        if name in self._servers and active is not None and _key(name, active) == _key(name, new):
+            return self._servers[name]
+        return self._shared.find(_key(name, new), lambda: self._create(name, new))
+
+    def _create(self, name: str, new: Configuration) -> McpServerSource:
         from onetool.domain.injection.scanner import scan
 
-        if (
-            name in self._servers
-            and active is not None
-            and active.settings.servers[name] == settings
-            and active.secrets == new.secrets
-            and active.settings.allowedHosts == new.settings.allowedHosts
-        ):
-            return self._servers[name]
         return McpServerSource(
             name,
-            settings,
+            _settings(name, new),
             new.secrets,
             manifest=self._stores.manifests,
             threads=self._threads,
+            home=new.paths.state / SERVER_HOMES / name,
+            protected=new.paths.protected,
+            is_patient=self._waits_for_servers,
+            asks_users=self._asks_users,
+            attach=self._attach,
             scan=scan,
             tokens=self._stores.tokens,
             allowed_hosts=new.settings.allowedHosts,
             credentials=self._credentials,
         )
+
+
+def _key(name: str, configuration: Configuration) -> ServerKey:
+    server = replace(_settings(name, configuration), tools={})  # each state overrides tools on its own
+    return name, server, configuration.secrets, tuple(configuration.settings.allowedHosts)
+
+
+def _settings(name: str, configuration: Configuration) -> ServerSettings:
+    """Return the settings of a server with the limits that apply to all servers."""
+    settings = configuration.settings
+    limits = settings.execution
+    return settings.servers[name].with_defaults(limits.max_message_bytes, limits.max_message_values)

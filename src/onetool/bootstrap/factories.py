@@ -8,18 +8,24 @@ from uuid_utils import uuid7
 
 from onetool.catalog.catalog import Catalog
 from onetool.domain.bundles.bundle import ToolVersion
+from onetool.domain.calls.effect import Effect
 from onetool.domain.code.sandbox import SandboxLimits
+from onetool.domain.policy.approval_rules import ApprovalRules
+from onetool.domain.policy.name_filter import NameFilter
+from onetool.domain.policy.policy import Policy
+from onetool.domain.policy.profile import Profile
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Runner
 from onetool.network.client import HttpClients
 from onetool.pipeline.admission import Admission
-from onetool.pipeline.approval import ApprovalPolicy
+from onetool.pipeline.approval import Approver
 from onetool.pipeline.pipeline import CallLimits, Pipeline
 from onetool.pipeline.recorder import Recorder
 from onetool.runtime.active_call import activate_call
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration
+from onetool.settings.schema import Settings
 from onetool.sources.bundle_tools import MakeRunner
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 
@@ -73,10 +79,30 @@ def make_pipeline(
             max_output_bytes=settings.output.max_bytes,
         ),
         admission=admission,
-        approval=ApprovalPolicy(settings.approval.allow, settings.approval.deny, settings.approval.timeout_s),
+        approver=Approver(runtime.threads, settings.approval.timeout_s),
         credentials=credentials,
         threads=runtime.threads,
     )
+
+
+def make_policy(settings: Settings) -> Policy:
+    """Return the policy of these settings."""
+    approval = settings.approval
+    profiles = {
+        name: Profile(
+            name,
+            packs=profile.packs,
+            servers=profile.servers,
+            exclude=profile.exclude,
+            approval=ApprovalRules(
+                f"profiles.{name}.approval", profile.approval.allow, profile.approval.deny
+            ),
+            mode=Effect[profile.approval.mode.upper()],
+        )
+        for name, profile in settings.profiles.items()
+    }
+    servers = {name: NameFilter(server.include, server.exclude) for name, server in settings.servers.items()}
+    return Policy(ApprovalRules("approval", approval.allow, approval.deny), profiles, servers)
 
 
 def sandbox_limits(configuration: Configuration) -> SandboxLimits:

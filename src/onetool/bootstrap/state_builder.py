@@ -11,6 +11,7 @@ from onetool.bundles.policy import BundlePolicy
 from onetool.bundles.transfer import BundleTransfer
 from onetool.bundles.virtual import VirtualBundles
 from onetool.catalog.catalog import Catalog
+from onetool.catalog.contents import CatalogContents
 from onetool.catalog.mcp_servers import McpServers
 from onetool.catalog.tool_search import CatalogSearch
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -32,6 +33,8 @@ from onetool.settings.schema import Settings
 from onetool.sources.bundle_tools import BundleToolSource
 from onetool.sources.config_tools import ConfigToolReader
 from onetool.sources.http_tools import TokenCache
+from onetool.sources.mcp_servers import AttachServer
+from onetool.sources.overrides import OverriddenServer
 from onetool.sources.python_packs.directory import PackDirectoryReader, describe_shipped
 from onetool.sources.snapshot import SnapshotReader, SnapshotSource, StaticReader
 from onetool.sources.toggles import ToggledSource, Toggles
@@ -39,8 +42,17 @@ from onetool.storage.memory.rate_limits import MemoryRateLimiter
 from onetool.threads import Threads
 
 from .chat_models import ConfiguredChatModels
-from .connections import Connections
-from .factories import handlers, http_runner, make_pipeline, new_id, package_directory, sandbox_limits
+from .connections import ConnectionPlan, Connections
+from .factories import (
+    handlers,
+    http_runner,
+    make_pipeline,
+    make_policy,
+    new_id,
+    package_directory,
+    sandbox_limits,
+)
+from .shared_servers import SharedServers
 from .stores import Stores
 
 BUILT_IN_PACKS, STARTER_PACKS = "onetool.packs", "onetool.starter_packs"
@@ -58,15 +70,27 @@ class StateBuilder:
         *,
         sources: Sequence[ToolSource],
         servers: Sequence[ServerSource],
+        shared: SharedServers,
+        attach: AttachServer | None,
+        waits_for_servers: bool,
+        asks_users: bool,
     ) -> None:
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
-        self.recorder = Recorder(stores.usage, stores.counters, threads)
+        self.recorder = Recorder(stores.activity, threads)
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
         execution = configuration.settings.execution
         self._admission = Admission(execution.max_concurrent, MemoryRateLimiter())
         self._run_slots = Slots(execution.max_concurrent_runs)
-        self._connections = Connections(stores, threads, credentials)
+        self._connections = Connections(
+            stores,
+            threads,
+            credentials,
+            shared=shared,
+            attach=attach,
+            waits_for_servers=waits_for_servers,
+            asks_users=asks_users,
+        )
         self._http_tokens = TokenCache(stores.http_tokens, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
@@ -88,9 +112,10 @@ class StateBuilder:
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
         make_runner = http_runner(configuration, plan.http, self._http_tokens)
         stored = BundleToolSource(self._stores.bundles, make_runner)
-        servers = [*self._servers, *plan.servers.values()]
+        servers = [*self._servers, *self._overridden_servers(configuration, plan)]
         unstored = await self._unstored_sources(configuration, servers)
-        catalog = Catalog([*unstored, stored], settings.aliases)
+        policy = make_policy(settings)
+        catalog = Catalog([*unstored, stored], settings.aliases, policy)
         pipeline = make_pipeline(
             configuration,
             catalog,
@@ -122,22 +147,37 @@ class StateBuilder:
                 self._threads,
                 max_inline_bytes=settings.output.max_inline_size,
                 ttl_s=settings.output.ttl_s,
+                unlisted=lambda: catalog.unlisted,
             ),
             results=self._stores.results,
             bundles=bundles,
             transfer=BundleTransfer(bundles, self._stores.bundles, threads=self._threads, new_id=new_id),
             http=plan.http,
             servers=McpServers(servers, settings.servers),
+            contents=CatalogContents({server.name: server for server in servers}, policy),
             chat_models=ConfiguredChatModels(configuration, os.environ, self._threads, new_id),
             credentials=self._credentials,
+            directories=(configuration.paths.data, configuration.paths.state)
+            if self._stores.has_files
+            else (),
         )
         await self._connections.apply(plan)
         self._apply(settings)
         return state
 
+    def _overridden_servers(self, configuration: Configuration, plan: ConnectionPlan) -> list[ServerSource]:
+        """Return the servers, wrapped if the settings override tools: a reload replaces only the wrapper."""
+        settings, secrets = configuration.settings.servers, configuration.secrets
+        return [
+            OverriddenServer(server, settings[name], secrets, self._credentials)
+            if settings[name].tools
+            else server
+            for name, server in plan.servers.items()
+        ]
+
     def _apply(self, settings: Settings) -> None:
         """Change the parts that outlive a reload."""
-        self.recorder.statistics_enabled = settings.stats.enabled
+        self.recorder.configure(settings.stats, settings.activity)
         self._admission.resize(settings.execution.max_concurrent)
         self._run_slots.resize(settings.execution.max_concurrent_runs)
 
@@ -166,7 +206,7 @@ class StateBuilder:
             find_names=search.find_names,
         )
         virtual = VirtualBundles(packs, stores.toggles)
-        return Bundles(stores.bundles, virtual, stores.counters, policy, threads=self._threads, new_id=new_id)
+        return Bundles(stores.bundles, virtual, stores.activity, policy, threads=self._threads, new_id=new_id)
 
     async def _unstored_sources(
         self, configuration: Configuration, servers: Sequence[ServerSource]

@@ -1,49 +1,57 @@
 """The stores of a runtime: in memory or in files."""
 
+import logging
 import os
+import sys
 from dataclasses import dataclass, fields
 
 from onetool.ports import (
+    ActivityStore,
     BundleStore,
-    CounterStore,
+    ClientSessionStore,
+    JobStore,
     ManifestStore,
     ResultStore,
     SessionStore,
     ToggleStore,
     TokenStore,
-    UsageStore,
 )
 from onetool.settings.paths import Paths
 from onetool.sources.python_packs.index import PackIndex
+from onetool.storage.files.activity import FileActivity
 from onetool.storage.files.bundles.store import FileBundles
-from onetool.storage.files.counters import FileCounters
+from onetool.storage.files.client_sessions import FileClientSessions
 from onetool.storage.files.format import prepare_directories
+from onetool.storage.files.jobs import FileJobs
 from onetool.storage.files.manifests import FileManifests
+from onetool.storage.files.old_usage import take_over_usage
 from onetool.storage.files.results import FileResults
 from onetool.storage.files.sessions import FileSessions
 from onetool.storage.files.toggles import FileToggles
 from onetool.storage.files.tokens import FileTokens
-from onetool.storage.files.usage import FileUsage
+from onetool.storage.memory.activity import MemoryActivity
 from onetool.storage.memory.bundles import MemoryBundles
-from onetool.storage.memory.counters import MemoryCounters
+from onetool.storage.memory.client_sessions import MemoryClientSessions
+from onetool.storage.memory.jobs import MemoryJobs
 from onetool.storage.memory.manifests import MemoryManifests
 from onetool.storage.memory.results import MemoryResults
 from onetool.storage.memory.sessions import MemorySessions
 from onetool.storage.memory.toggles import MemoryToggles
 from onetool.storage.memory.tokens import MemoryTokens
-from onetool.storage.memory.usage import MemoryUsage
 from onetool.threads import Threads
 
 IN_MEMORY = PackIndex(None)
 """Descriptions of pack files by content, shared by all in-memory runtimes of this process."""
 
 
+log = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """One adapter for each store port. `has_files` is whether settings and packs are files to watch."""
 
-    usage: UsageStore
-    counters: CounterStore
+    activity: ActivityStore
     results: ResultStore
     bundles: BundleStore
     toggles: ToggleStore
@@ -53,6 +61,9 @@ class Stores:
     http_tokens: TokenStore
     """Of stored HTTP tools."""
     sessions: SessionStore
+    jobs: JobStore
+    client_sessions: ClientSessionStore
+    """Of MCP clients."""
     packs: PackIndex
     has_files: bool
 
@@ -67,8 +78,7 @@ class Stores:
 def memory_stores() -> Stores:
     """Return stores that live as long as the process."""
     return Stores(
-        usage=MemoryUsage(),
-        counters=MemoryCounters(),
+        activity=MemoryActivity(),
         results=MemoryResults(),
         bundles=MemoryBundles(),
         toggles=MemoryToggles(),
@@ -76,6 +86,8 @@ def memory_stores() -> Stores:
         tokens=MemoryTokens(),
         http_tokens=MemoryTokens(),
         sessions=MemorySessions(),
+        jobs=MemoryJobs(),
+        client_sessions=MemoryClientSessions(),
         packs=IN_MEMORY,
         has_files=False,
     )
@@ -88,17 +100,34 @@ async def open_file_stores(paths: Paths, threads: Threads) -> Stores:
         StoreUnavailable: A newer version of OneTool wrote them.
     """
     data, state = paths.data, paths.state
+    activity = state / "activity.sqlite3"
     await threads.run(prepare_directories, data, state)
+    await threads.run(take_over_usage, data, activity)
     return Stores(
-        usage=FileUsage(data / "usage", threads),
-        counters=FileCounters(data / "counters.sqlite3", threads),
+        activity=FileActivity(activity, threads),
         results=FileResults(data / "results", threads),
-        bundles=FileBundles(data / "bundles", threads, full_text="ONETOOL_NO_FTS5" not in os.environ),
+        bundles=FileBundles(
+            data / "bundles",
+            threads,
+            full_text="ONETOOL_NO_FTS5" not in os.environ,
+            report=_report_progress,
+        ),
         toggles=FileToggles(data / "bundles" / "toggles.json", threads),
         manifests=FileManifests(state / "servers", threads),
         tokens=FileTokens(data / "logins", threads),
         http_tokens=FileTokens(data / "http_tokens", threads),
         sessions=FileSessions(data / "sessions", threads),
+        jobs=FileJobs(data / "jobs", threads),
+        client_sessions=FileClientSessions(data / "client_sessions", threads),
         packs=PackIndex(state / "packs.json"),
         has_files=True,
     )
+
+
+def _report_progress(text: str) -> None:
+    """Show the progress of a long operation on a terminal, or write it to the log."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"{text} ... (Ctrl-C stops; the next start continues)\n")
+        sys.stderr.flush()
+    else:
+        log.info("%s", text)

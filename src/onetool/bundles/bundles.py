@@ -21,8 +21,8 @@ from onetool.domain.bundles.bundle import (
 from onetool.domain.bundles.identifiers import check_id, check_key
 from onetool.domain.page import Page
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.domain.usage.events import DAY, CallCounter
-from onetool.ports import BundleStore, CounterStore
+from onetool.domain.usage.summary import DAY, CallCounter
+from onetool.ports import ActivityStore, BundleStore
 from onetool.threads import Threads
 
 from .policy import BundlePolicy
@@ -44,14 +44,14 @@ class Bundles:
         self,
         store: BundleStore,
         virtual: VirtualBundles,
-        counters: CounterStore,
+        activity: ActivityStore,
         policy: BundlePolicy,
         *,
         threads: Threads,
         new_id: Callable[[], str],
         now: Callable[[], float] = time.time,
     ) -> None:
-        self._store, self._virtual, self._counters = store, virtual, counters
+        self._store, self._virtual, self._activity = store, virtual, activity
         self._policy, self._new_id, self._now = policy, new_id, now
         self._search = BundleSearch(store, virtual, policy, threads=threads, is_usable=self._is_usable)
         self._names: tuple[Hashable, dict[ToolKey, str]] = (None, {})
@@ -222,7 +222,7 @@ class Bundles:
 
     async def counters(self, tools: Sequence[StoredTool]) -> Mapping[str, CallCounter]:
         """Return the call counters of tools, by tool id."""
-        return await self._counters.find([tool.tool.id for tool in tools])
+        return await self._activity.counters([tool.tool.id for tool in tools])
 
     async def disabled_reason(self, stored: StoredTool) -> str:
         """Return why an enabled tool cannot be called; empty if it can."""

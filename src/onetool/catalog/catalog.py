@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.page import Page
+from onetool.domain.policy.policy import Policy
+from onetool.domain.policy.rule import Decision, decide
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.domain.tools.tool import Tool, ToolSpec, any_matches
+from onetool.domain.tools.tool import Tool, ToolSpec
 from onetool.ports import ToolSource
 
 from .source_chain import SourceChain
@@ -31,16 +33,19 @@ class ResolvedTool:
         """Whether the tool and its implementation are both read-only."""
         return self.tool.spec.read_only and self.implementation.spec.read_only
 
-    def matches(self, patterns: Sequence[str]) -> bool:
-        """Whether a pattern matches the tool or its implementation."""
-        return any_matches(patterns, (*self.tool.spec.names, self.implementation.spec.name))
-
 
 class Catalog:
     """Finds tools by name in all sources. Caches what it resolved until a source changes."""
 
-    def __init__(self, sources: Sequence[ToolSource], aliases: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        sources: Sequence[ToolSource],
+        aliases: Mapping[str, str] | None = None,
+        policy: Policy | None = None,
+    ) -> None:
         self.aliases = dict(aliases or {})
+        self.policy = policy or Policy()
+        """Decides which tools a caller sees and may call."""
         self._sources = SourceChain(sources)
         self._resolved: dict[str, ResolvedTool] = {}
         self._generation = -1
@@ -55,10 +60,20 @@ class Catalog:
         """Packs that were not loaded, by name, and why."""
         return self._sources.skipped
 
+    def skipped_packs(self, caller: Caller) -> dict[str, str]:
+        """Return the packs that were not loaded and that are not hidden from a caller, and why."""
+        skipped = self.skipped.items()
+        return {name: reason for name, reason in skipped if self.policy.pack_rule(name, caller) is None}
+
     @property
     def skipped_tools(self) -> Sequence[str]:
         """Tools that were not loaded: where each is defined, and why."""
         return self._sources.skipped_tools
+
+    @property
+    def unlisted(self) -> dict[str, str]:
+        """Servers whose tools are missing in listings because they have not started, and why."""
+        return self._sources.unlisted
 
     async def resolve(self, name: str, caller: Caller) -> ResolvedTool:
         """Return the tool that a name, `name@version` or alias refers to, ready to be called.
@@ -69,10 +84,23 @@ class Catalog:
         if not self._sources.is_current():
             await self._sources.refresh()
         resolved = self._cached(name) or await self._resolve(name, caller)
-        if caller.allowed is not None and not self.is_allowed(resolved.tool.spec, caller):
-            message = f"Tool not found: {name!r} is not among the allowed tools."
-            raise ToolNotFound(Reason.NOT_ALLOWED, message)
+        spec = resolved.tool.spec
+        if self.policy.profile_rule(spec, caller) is not None:
+            raise await self._unknown(name, caller)
+        if not self.policy.is_visible(spec, caller):
+            raise ToolNotFound(
+                Reason.NOT_ALLOWED, f"Tool not found: {name!r} is not among the allowed tools."
+            )
         return resolved
+
+    async def explain(self, name: str, caller: Caller) -> Decision | None:
+        """Return what the policy decides about a call, and why; None if there is no such tool."""
+        tool = await self.find(name)
+        if tool is None:
+            rule = self.policy.excluded(name)
+            return None if rule is None else decide([rule])
+        implementation = await self._find(tool.spec.handler) or tool
+        return self.policy.decide(tool.spec, implementation.spec, caller)
 
     async def find(self, name: str) -> Tool | None:
         """Return the tool with a name, `name@version` or alias; None if there is none."""
@@ -95,7 +123,7 @@ class Catalog:
         while True:
             page = await self.page(cursor, start_servers=start_servers)
             for tool in page.items:
-                if caller is None or self.is_visible(tool.spec, caller):
+                if caller is None or self.policy.is_visible(tool.spec, caller):
                     yield tool
             cursor = page.next
             if cursor is None:
@@ -106,18 +134,26 @@ class Catalog:
         return [tool.spec async for tool in self.tools(caller)]
 
     async def packs(self, caller: Caller | None = None) -> set[str]:
-        """Return the names of all packs, or of those on a caller's allow-list."""
+        """Return the names of all packs, or of those that are not hidden from a caller."""
         await self._sources.refresh()
         packs = await self._sources.packs()
-        if caller is None or caller.allowed is None:
+        if caller is None:
             return packs
-        return packs & {"config", *(name.partition(".")[0] for name in caller.allowed)}
+        return {pack for pack in packs if self.policy.pack_rule(pack, caller) is None}
+
+    async def hidden_packs(self, caller: Caller) -> set[str]:
+        """Return the names of the packs that are hidden from a caller."""
+        return await self.packs() - await self.packs(caller) if caller.is_restricted else set()
 
     async def pack(self, name: str, caller: Caller | None = None) -> list[ToolSpec]:
         """Return the specs of one pack, or of those tools in it that a caller may call."""
+        return [tool.spec for tool in await self.pack_tools(name, caller)]
+
+    async def pack_tools(self, name: str, caller: Caller | None = None) -> list[Tool]:
+        """Return the tools of one pack, or those that a caller may call."""
         await self._sources.refresh()
         tools = await self._sources.pack(name)
-        return [tool.spec for tool in tools if caller is None or self.is_visible(tool.spec, caller)]
+        return [tool for tool in tools if caller is None or self.policy.is_visible(tool.spec, caller)]
 
     async def unavailable_reason(self, pack: str) -> str:
         """Return why no tool of a pack can be called; empty if one can, or if the reason is unknown."""
@@ -147,14 +183,6 @@ class Catalog:
         await self._sources.refresh()
         return await self._sources.count()
 
-    def is_allowed(self, spec: ToolSpec, caller: Caller) -> bool:
-        """Whether the caller's allow-list contains the tool's name or its qualified name."""
-        return caller.allows(spec.name) or caller.allows(spec.qualified_name)
-
-    def is_visible(self, spec: ToolSpec, caller: Caller) -> bool:
-        """Whether a tool is enabled and the caller may call it."""
-        return spec.enabled and self.is_allowed(spec, caller)
-
     def _cached(self, name: str) -> ResolvedTool | None:
         if self._generation != self._sources.generation or len(self._resolved) >= MAX_CACHED:
             self._generation = self._sources.generation
@@ -164,15 +192,17 @@ class Catalog:
     async def _resolve(self, name: str, caller: Caller) -> ResolvedTool:
         generation = self._sources.generation
         tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
-        if tool is None:
-            raise ToolNotFound(
-                Reason.UNKNOWN, f"Tool not found: {name!r}.{await self._suggest(name, caller)}"
-            )
+        if tool is None or self.policy.profile_rule(tool.spec, caller) is not None:
+            raise await self._unknown(name, caller)
         _check_enabled(name, tool)
         resolved = ResolvedTool(tool, await self._implementation(tool))
         if generation == self._sources.generation:
             self._resolved[name] = resolved
         return resolved
+
+    async def _unknown(self, name: str, caller: Caller) -> ToolNotFound:
+        """Return the error for a name that does not exist, or is outside the caller's profile."""
+        return ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{await self._suggest(name, caller)}")
 
     async def _find(self, name: str) -> Tool | None:
         bare_name, _, version = name.partition("@")
@@ -193,7 +223,7 @@ class Catalog:
     async def _suggest(self, name: str, caller: Caller) -> str:
         """Return why the pack of a name is unavailable, or a similar name."""
         pack = name.partition(".")[0]
-        packs = await self.packs(caller) | self.skipped.keys()
+        packs = await self.packs(caller) | self.skipped_packs(caller).keys()
         if pack in packs and (reason := await self.unavailable_reason(pack)):
             return f" {pack!r} is unavailable: {reason}"
         return did_you_mean(name, await self._names(caller))

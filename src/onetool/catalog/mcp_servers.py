@@ -4,19 +4,28 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
+from onetool.domain.health import ServerHealth
 from onetool.domain.secrets.detection import redact_server
-from onetool.domain.text.strings import pluralize
-from onetool.ports import ServerSource
-from onetool.settings.schema import ServerSettings
+from onetool.domain.servers.instructions import InstructionsReview
+from onetool.domain.servers.manifest import count_kinds
+from onetool.domain.servers.server_item import ItemKind
+from onetool.domain.text.strings import join_words
+from onetool.ports import ServerSource, SourceStatus
+from onetool.settings.server_schema import ServerSettings
 
 log = logging.getLogger(__name__)
 
 HEALTH_TIMEOUT_S = 5.0
 """Time for each server to respond to a health check."""
 PROBE_TIMEOUT_S = 30.0
-"""Time for a server that the user tests. The first start may download it."""
+"""Time for a server that the user tests."""
+UNTIL_STARTED_S = 3_600.0
+"""Time that is longer than any start: a start that shows no sign of life ends earlier."""
+
+CONTENTS: Mapping[str, ItemKind] = {"resources": "resource", "templates": "template", "prompts": "prompt"}
 
 
 class McpServers(Mapping[str, ServerSource]):
@@ -40,39 +49,83 @@ class McpServers(Mapping[str, ServerSource]):
         names = dict.fromkeys([*self._configured, *self._sources])
         return [await self._describe(name) for name in names]
 
-    async def probe(self, name: str) -> dict[str, Any]:
+    async def instructions(self) -> list[tuple[str, str]]:
+        """Return the instructions in use of each enabled server that has any, without starting one."""
+        reviews = [(name, await server.instructions()) for name, server in self._sources.items()]
+        return [(name, review.text) for name, review in reviews if review.text]
+
+    async def details(self, name: str) -> dict[str, Any]:
+        """Describe a configured server and its instructions, without starting it."""
+        server = self.get(name)
+        review = InstructionsReview() if server is None else await server.instructions()
+        return await self._describe(name) | {"instructions": asdict(review)}
+
+    async def probe(self, name: str, timeout_s: float = PROBE_TIMEOUT_S) -> dict[str, Any]:
         """Connect to a server, starting it if necessary, and return the outcome.
+
+        A server that has not started in time continues to start; its state is then `starting`.
 
         Raises:
             KeyError: No server with this name is enabled.
         """
         server, start = self[name], time.monotonic()
-        ok = await server.probe(PROBE_TIMEOUT_S)
+        ok = await server.probe(timeout_s)
         duration_s = time.monotonic() - start
         await server.refresh()
         tools = await server.count() if ok else None
-        quarantined = len(await server.quarantined())
-        reason = server.status().reason or ("" if ok else "it does not respond")
-        if not reason and quarantined:
-            reason = f"{pluralize(quarantined, 'tool')} quarantined. Review: onetool servers approve {name}"
-        return {"name": name, "ok": ok, "tools": tools, "seconds": duration_s, "reason": reason}
+        counts = await self.count_contents(name) if ok else dict.fromkeys(CONTENTS)
+        quarantined = count_kinds(await server.quarantined())
+        status = server.status()
+        reason = status.reason or ("" if ok else "it does not respond")
+        if not reason:
+            review = f"{join_words(quarantined)} quarantined. Review: onetool servers approve {name}"
+            reason = "; ".join([*_notes(status), *([review] if quarantined else [])])
+        return {
+            "name": name,
+            "ok": ok,
+            "state": server.state,
+            "tools": tools,
+            **counts,
+            "seconds": duration_s,
+            "steps": [step._asdict() for step in server.last_start().steps],
+            "reason": reason,
+        }
 
-    async def check_all(self) -> dict[str, bool]:
-        """Return whether each enabled server responds. All are checked concurrently."""
+    async def count_contents(self, name: str) -> dict[str, int]:
+        """Return how many resources, templates and prompts of a server can be read.
+
+        Raises:
+            KeyError: No server with this name is enabled.
+        """
+        contents = self[name].contents
+        return {
+            plural: sum(not item.reason for item in await contents.items(kind))
+            for plural, kind in CONTENTS.items()
+        }
+
+    async def check_all(self, timeout_s: float | None) -> dict[str, ServerHealth]:
+        """Return the health of each enabled server. All are checked concurrently.
+
+        timeout_s: time for each server to respond; None to report its present state without connecting.
+        """
         enabled = [name for name, server in self._configured.items() if server.enabled]
-        responses = await asyncio.gather(*(self._responds(name) for name in enabled))
-        return dict(zip(enabled, responses, strict=True))
+        checks = await asyncio.gather(*(self._check(name, timeout_s) for name in enabled))
+        return dict(zip(enabled, checks, strict=True))
 
-    async def _responds(self, name: str) -> bool:
+    async def _check(self, name: str, timeout_s: float | None) -> ServerHealth:
         server = self.get(name)
         if server is None:
-            return False
+            return ServerHealth("failed", "another source has its name")
         try:
-            async with asyncio.timeout(HEALTH_TIMEOUT_S):
-                return await server.probe()
+            ok = timeout_s is None or await server.probe(timeout_s)
         except Exception as error:  # noqa: BLE001 - one failing server must not affect the others
             log.warning("server %s does not respond: %s: %s", name, type(error).__name__, error)
-            return False
+            ok = False
+        state, status = server.state, server.status()
+        notes = status.disabled_tools, status.warnings
+        if ok or state == "starting":
+            return ServerHealth(state, status.reason, *notes)
+        return ServerHealth("failed", status.reason or "it does not respond", *notes)
 
     async def _describe(self, name: str) -> dict[str, Any]:
         server, settings = self.get(name), self._configured.get(name, ServerSettings())
@@ -82,10 +135,21 @@ class McpServers(Mapping[str, ServerSource]):
             "reason": "",
             "tools": None,
             "quarantined": 0,
+            "sandbox": "",
+            "canLogIn": False,
         }
         if server is not None:
             await server.refresh()
-            description |= {"state": server.state, "reason": server.status().reason}
+            status = server.status()
+            reason = status.reason or "; ".join(_notes(status))
+            description |= {"state": server.state, "reason": reason}
             description["tools"] = None if server.state == "configured" else await server.count()
             description["quarantined"] = len(await server.quarantined())
+            description["sandbox"] = await server.restrictions()
+            description["canLogIn"] = server.has_login
         return description | {"endpoint": redact_server(settings.url, settings.command, settings.args)}
+
+
+def _notes(status: SourceStatus) -> list[str]:
+    """Return what is wrong with the overrides and the listing of a server."""
+    return [*status.disabled_tools, *status.warnings]

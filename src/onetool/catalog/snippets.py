@@ -10,7 +10,7 @@ import math
 import re
 import secrets
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from onetool.domain.code.program import InvalidProgram
@@ -20,7 +20,21 @@ from onetool.domain.text.yaml_text import quote, to_block_text, to_flow
 from onetool.settings.schema import Snippet, SnippetParam
 
 COMMAND = re.compile(r"\A\s*\$(\w+)(.*)\Z", re.S)
+PACK_NAME = re.compile(r"(\w+)\s*\.")
+"""A word before a dot, which may be a pack."""
 TEXT_TYPES = ("str", "string", "text")
+
+
+def visible_snippets(snippets: Mapping[str, Snippet], hidden_packs: Collection[str]) -> Mapping[str, Snippet]:
+    """Return the snippets whose code does not use a hidden pack."""
+    if not hidden_packs:
+        return snippets
+    hidden = frozenset(hidden_packs)
+    return {
+        name: snippet
+        for name, snippet in snippets.items()
+        if hidden.isdisjoint(PACK_NAME.findall(snippet.body))
+    }
 
 
 def expand_snippet(command: str, snippets: Mapping[str, Snippet]) -> str:

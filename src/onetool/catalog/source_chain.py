@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from onetool.domain.page import Page
@@ -30,6 +30,8 @@ class SourceChain:
         self._sources = list(sources)
         self._generations: list[Hashable] = [UNREAD] * len(self._sources)
         self._duplicates: list[Sequence[str]] = [()] * len(self._sources)
+        self._owners: tuple[int, Mapping[str, Sequence[int]]] = (-1, {})
+        """The positions of the sources with each pack, and the generation in which they were read."""
         self._retry_at: float | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._clock = clock
@@ -56,9 +58,16 @@ class SourceChain:
     async def _refresh_all(self) -> None:
         if self._retry_at is not None and self._clock() >= self._retry_at:
             self._reset_failures()
-        for index, source in enumerate(self._sources):
-            if self._generation(source) != self._generations[index]:
-                await self._refresh(index, source)
+        changed = [
+            index
+            for index, source in enumerate(self._sources)
+            if self._generation(source) != self._generations[index] and await self._refresh(index, source)
+        ]
+        shared = {pack: owners for pack, owners in (await self._pack_owners()).items() if len(owners) > 1}
+        for index in changed:
+            self._duplicates[index] = await self._find_duplicates(index, shared)
+            for message in self._duplicates[index]:
+                log.error("%s", message)
 
     async def find(self, name: str, version: str | None = None) -> Tool | None:
         """Return the tool of the first source that has the name; None if there is none."""
@@ -82,25 +91,30 @@ class SourceChain:
         """Return up to `limit` tools after an opaque cursor, source by source."""
         if cursor is None and start_servers:
             await self.start_remote()
+        tools: list[Tool] = []
         start, _, source_cursor = (cursor or "0:").partition(":")
         for index in range(int(start), len(self._sources)):
             if start_servers or not self._sources[index].status().needs_start:
-                page = await self._page_of(index, source_cursor or None, limit)
-                if page.items or page.next:
-                    return page
+                page = await self._page_of(index, source_cursor or None, limit - len(tools))
+                tools += page.items
+                if page.next:
+                    return Page(tuple(tools), f"{index}:{page.next}")
+                if len(tools) >= limit:
+                    return Page(tuple(tools), f"{index + 1}:" if index + 1 < len(self._sources) else None)
             source_cursor = ""
-        return Page(())
+        return Page(tuple(tools))
 
     async def packs(self) -> set[str]:
         """Return the names of all packs."""
-        return await self._packs(self._sources)
+        return set(await self._pack_owners())
 
     async def pack(self, name: str) -> list[Tool]:
         """Return the tools of one pack from all sources; the first source with a name wins."""
         tools: dict[str, Tool] = {}
-        for source in self._sources:
-            for tool in await self._pack_of(source, name):
-                if not await self._is_overridden(source, name):
+        for index in (await self._pack_owners()).get(name, ()):
+            source = self._sources[index]
+            if not await self._is_overridden(source, name):
+                for tool in await self._pack_of(source, name):
                     tools.setdefault(tool.spec.name, tool)
         return list(tools.values())
 
@@ -114,6 +128,13 @@ class SourceChain:
         """Tools that were not loaded: where each is defined, and why."""
         invalid = [message for source in self._sources for message in source.status().skipped_tools]
         return [*invalid, *(message for messages in self._duplicates for message in messages)]
+
+    @property
+    def unlisted(self) -> dict[str, str]:
+        """Servers whose tools are missing in listings because they have not started, and why."""
+        statuses = {source.name: source.status() for source in self._sources}
+        starting = {name: status for name, status in statuses.items() if status.needs_start}
+        return {name: status.reason for name, status in starting.items() if status.reason}
 
     def unavailable_reason(self, name: str) -> str:
         """Return why the pack or source with this name has no tools; empty if unknown."""
@@ -137,56 +158,67 @@ class SourceChain:
         """Whether another source has a pack with this name, which hides the pack of an overridable source."""
         if not source.capabilities.overridable:
             return False
-        return pack in await self._packs([other for other in self._sources if other is not source])
+        owners = (await self._pack_owners()).get(pack, ())
+        return any(self._sources[owner] is not source for owner in owners)
 
-    async def _packs(self, sources: Sequence[ToolSource]) -> set[str]:
-        empty: Collection[str] = ()
-        return {
-            name
-            for source in sources
-            for name in await self._query(source, lambda source: source.packs(), empty)
-        }
+    async def _pack_owners(self) -> Mapping[str, Sequence[int]]:
+        """Return the positions of the sources that have each pack. They are read once per generation."""
+        generation, owners = self._owners
+        if generation != self.generation:
+            generation, found = self.generation, dict[str, list[int]]()
+            empty: Collection[str] = ()
+            for index, source in enumerate(self._sources):
+                for pack in await self._query(source, lambda source: source.packs(), empty):
+                    found.setdefault(pack, []).append(index)
+            self._owners = generation, owners = generation, found
+        return owners
+
+    async def _has_earlier(self, index: int, tool: Tool) -> bool:
+        """Whether a source before this one has a tool with the same name."""
+        owners = (await self._pack_owners()).get(tool.spec.pack, ())
+        earlier = [self._sources[owner] for owner in owners if owner < index]
+        return bool(earlier) and await self._find(earlier, tool.spec.name, None) is not None
 
     async def _pack_of(self, source: ToolSource, name: str) -> Sequence[Tool]:
         empty: Sequence[Tool] = ()
         return await self._query(source, lambda source: source.pack(name), empty)
 
     async def _page_of(self, index: int, cursor: str | None, limit: int) -> Page[Tool]:
-        """Return a page of one source without the names that an earlier source has."""
+        """Return a page of one source, with its own cursor, without the names that an earlier source has."""
         empty: Page[Tool] = Page(())
         page = await self._query(self._sources[index], lambda source: source.page(cursor, limit), empty)
-        earlier = self._sources[:index]
         tools = [
             tool
             for tool in page.items
             if not await self._is_overridden(self._sources[index], tool.spec.pack)
-            and not await self._find(earlier, tool.spec.name, None)
+            and not await self._has_earlier(index, tool)
         ]
-        if page.next:
-            return Page(tools, f"{index}:{page.next}")
-        return Page(tools, f"{index + 1}:" if index + 1 < len(self._sources) else None)
+        return Page(tools, page.next)
 
-    async def _refresh(self, index: int, source: ToolSource) -> None:
+    async def _refresh(self, index: int, source: ToolSource) -> bool:
+        """Let a changed source read itself again. Return whether it can be used."""
         generation = self._generation(source)
         if generation is not FAILED:
             self.failures.pop(source.name, None)
             await self._query(source, lambda source: source.refresh(), None)
-            self._duplicates[index] = await self._find_duplicates(index)
-            for message in self._duplicates[index]:
-                log.error("%s", message)
         self._generations[index] = generation
         self.generation += 1
+        return generation is not FAILED
 
-    async def _find_duplicates(self, index: int) -> Sequence[str]:
-        """Return a message for each tool that is skipped because an earlier source has its name."""
-        source, earlier = self._sources[index], self._sources[:index]
+    async def _find_duplicates(self, index: int, shared: Mapping[str, Sequence[int]]) -> Sequence[str]:
+        """Return a message for each tool that is skipped because an earlier source has its name.
+
+        shared: the packs that more than one source has.
+        """
+        source = self._sources[index]
         if source.capabilities.overridable:
             return ()
         return [
             f"skipped duplicate tool {tool.spec.name!r} from source {source.name}"
-            for pack in await self._packs(earlier) & await self._packs([source])
+            for pack, owners in shared.items()
+            if index in owners and owners[0] < index
             for tool in await self._pack_of(source, pack)
-            if await self._find(earlier, tool.spec.name, None)
+            if await self._has_earlier(index, tool)
         ]
 
     def _generation(self, source: ToolSource) -> Hashable:

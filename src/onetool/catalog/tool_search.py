@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from onetool.domain.calls.caller import Caller
-from onetool.domain.search.rank_fusion import entry_text, fuse
+from onetool.domain.search.rank_fusion import entry_texts, fuse
 from onetool.domain.search.relevance import Match, close_matches
 from onetool.domain.search.tool_index import MAX_QUERY_LENGTH, SearchEntry, ToolIndex
 from onetool.domain.tools.found_tools import FoundTools
@@ -44,7 +44,7 @@ class _SearchIndex:
         similarities = {self.entries[position].key: similarity for position, similarity in closest}
         return [
             Match(key, scores.get(key, 0.0), similarities.get(key, 0.0))
-            for key in fuse(list(scores), list(similarities.items()), limit)
+            for key in fuse(scores, similarities, self.tools.ideal_score(query), limit)
         ]
 
 
@@ -70,11 +70,12 @@ class CatalogSearch:
     async def find(self, query: str, caller: Caller, limit: int) -> FoundTools:
         """Return the close matches among the tools that this caller may call, or the nearest few."""
         index = await self._current_index()
-        max_matches = max(MIN_CANDIDATES, limit) if caller.allowed is None else len(index.specs)
+        max_matches = len(index.specs) if caller.is_restricted else max(MIN_CANDIDATES, limit)
         embeddings = self._embedded[1] if self._embedded[0] is index else None
         matches = await self._threads.run(index.find, query, max_matches, embeddings)
         self._start_embedding(index)
-        visible = [match for match in matches if self._catalog.is_visible(index.specs[match.key], caller)]
+        policy = self._catalog.policy
+        visible = [match for match in matches if policy.is_visible(index.specs[match.key], caller)]
         keys, is_close = close_matches(visible, index.tools.ideal_score(query))
         specs = sorted((index.specs[key] for key in keys), key=lambda spec: spec.is_deprecated)
         return FoundTools(specs[:limit], len(specs), len(matches) == max_matches, is_close)
@@ -94,7 +95,7 @@ class CatalogSearch:
         return self._index
 
     async def _build(self, generation: int) -> None:
-        specs = await self._catalog.specs()
+        specs = [spec for spec in await self._catalog.specs() if not spec.app_only]
         self._index = await self._threads.run(_build_index, generation, specs)
 
     def _start_embedding(self, index: _SearchIndex) -> None:
@@ -110,7 +111,7 @@ class CatalogSearch:
         else:
             try:
                 embeddings = await self._threads.run(
-                    embedder.index, [entry_text(entry) for entry in index.entries]
+                    embedder.index, [entry_texts(entry) for entry in index.entries]
                 )
             except (ImportError, FileNotFoundError) as error:
                 problem = str(error)

@@ -6,8 +6,10 @@ from typing import Any
 import orjson
 
 from onetool.domain.chat.messages import Message, ToolCallRequest
+from onetool.domain.content.media import Media
 
 from .coerce import as_dict, as_list, as_str
+from .images import encode_base64
 from .roles import merge_roles
 from .tool_names import ToolNameCodec, parse_arguments
 
@@ -33,8 +35,7 @@ def forbidden_tools(messages: Sequence[Message], codec: ToolNameCodec) -> dict[s
 def _blocks(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
     """Return the blocks of a message. Empty text blocks are not allowed."""
     if message.role == "tool":
-        failed = {"is_error": True} if message.failed else {}
-        return [{"type": "tool_result", "tool_use_id": message.call_id, "content": message.text, **failed}]
+        return [_tool_result(message)]
     thinking = [block for call in message.calls for block in _thinking_blocks(call)]
     text = [{"type": "text", "text": message.text}] if message.text.strip() else []
     calls = [
@@ -47,6 +48,21 @@ def _blocks(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
         for call in message.calls
     ]
     return [*thinking, *text, *calls]
+
+
+def _tool_result(message: Message) -> dict[str, Any]:
+    """Return the result of a call. An image is not allowed in one that is marked as an error."""
+    result = {"type": "tool_result", "tool_use_id": message.call_id}
+    if not message.images:
+        failed = {"is_error": True} if message.failed else {}
+        return {**result, "content": message.text, **failed}
+    text = [{"type": "text", "text": message.text}] if message.text.strip() else []
+    return {**result, "content": [*text, *map(_image, message.images)]}
+
+
+def _image(image: Media) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.mime_type, "data": encode_base64(image)}
+    return {"type": "image", "source": source}
 
 
 def _thinking_blocks(call: ToolCallRequest) -> list[Any]:

@@ -1,5 +1,6 @@
 """The endpoint of a chat model, and its errors. No error message contains the API key."""
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from onetool.domain.text.strings import truncate_middle
 from onetool.network.backoff import retry_after
 
 MAX_QUOTE_LENGTH = 500
+BASE64 = re.compile(r"([A-Za-z0-9+/_-]{30})[A-Za-z0-9+/_-]{100,}=*")
 NO_KEY = "none"
 """Sent instead of an empty key, which the SDKs reject."""
 KIND_BY_STATUS: Mapping[int, Failure] = {401: "auth", 403: "auth", 429: "rate_limited"}
@@ -25,6 +27,8 @@ class Endpoint:
     model: str
     base_url: str
     key: str = field(default="", repr=False)
+    images: bool = False
+    """Whether the model accepts images."""
 
     def __post_init__(self) -> None:
         if not self.model:
@@ -54,8 +58,9 @@ class Endpoint:
         return self.key or NO_KEY
 
     def clean(self, text: str) -> str:
-        """Shorten a text of the provider and redact the key."""
-        return truncate_middle(Redactor([self.key]).redact(text).strip(), MAX_QUOTE_LENGTH)
+        """Shorten a text of the provider and base64 in it, which it may quote, and redact the key."""
+        text = BASE64.sub(r"\1...", Redactor([self.key]).redact(text))
+        return truncate_middle(text.strip(), MAX_QUOTE_LENGTH)
 
     def rejected(self, status: int, message: str, headers: Mapping[str, str]) -> ChatModelError:
         """Return the error for a status other than 200."""

@@ -34,7 +34,9 @@ MALFORMED = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFO
 
 
 class GeminiChat(RemoteChatModel["tuple[genai.Client, httpx2.AsyncClient]"]):
-    """A model behind the Gemini API."""
+    """A model behind the Gemini API. Only models since Gemini 3 accept images in the result of a tool."""
+
+    supported_image_types = frozenset({"image/png", "image/jpeg", "image/webp"})
 
     async def _close(self, client: "tuple[genai.Client, httpx2.AsyncClient]") -> None:
         sdk, http = client

@@ -42,18 +42,18 @@ def _omit_empty_parameters(declaration: dict[str, Any]) -> dict[str, Any]:
 
 def _parts(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
     if message.role == "tool":
-        response = {"error" if message.failed else "output": message.text}
-        return [
-            {
-                "function_response": {
-                    "id": message.call_id,
-                    "name": codec.encode(message.name),
-                    "response": response,
-                }
-            }
-        ]
+        return [{"function_response": _function_response(message, codec)}]
     text = [{"text": message.text}] if message.text else []
     return [*text, *(_call(call, codec) for call in message.calls)]
+
+
+def _function_response(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
+    response = {"error" if message.failed else "output": message.text}
+    images = [
+        {"inline_data": {"mime_type": image.mime_type, "data": image.to_bytes()}} for image in message.images
+    ]
+    fields = {"id": message.call_id, "name": codec.encode(message.name), "response": response}
+    return fields | ({"parts": images} if images else {})
 
 
 def _call(call: ToolCallRequest, codec: ToolNameCodec) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Clients of providers, created on first use on a thread, because their packages take seconds to import."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -42,6 +43,7 @@ def import_optional(module: str, extra: str) -> Any:
     Raises:
         SettingsError: The package is not installed. The message says how to install it.
     """
+    logging.getLogger(f"{module}._base_client").setLevel(logging.INFO)  # else it logs whole requests
     try:
         return import_module(module)
     except ImportError:

@@ -13,6 +13,7 @@ from onetool.domain.chat.messages import ChatModelError, Message, Stop
 
 from .coerce import as_dict, as_list, as_str, token_count
 from .endpoint import Endpoint
+from .images import encode_base64, move_images
 from .lazy_client import make_http_client
 from .remote_model import RemoteChatModel
 from .response_builder import ResponseBuilder
@@ -44,7 +45,7 @@ class OllamaChat(RemoteChatModel["httpx2.AsyncClient"]):
         tools = codec.definitions("ollama")
         request = {
             "model": self.model,
-            "messages": [_message(message, codec) for message in messages],
+            "messages": [_message(message, codec) for message in move_images(messages)],
             "stream": True,
             **({"tools": tools} if tools else {}),
         }
@@ -129,7 +130,11 @@ def _message(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
         }
         for call in message.calls
     ]
-    return {"role": message.role, "content": message.text, **({"tool_calls": calls} if calls else {})}
+    images = [encode_base64(image) for image in message.images]
+    optional = {"tool_calls": calls, "images": images}
+    return {"role": message.role, "content": message.text} | {
+        key: value for key, value in optional.items() if value
+    }
 
 
 def _add_chunk(chunk: Mapping[str, Any], builder: ResponseBuilder, endpoint: Endpoint) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from onetool.domain.chat.messages import Message, Stop
 from onetool.domain.chat.providers import PROVIDERS
+from onetool.domain.content.media import Media
 
 from .coerce import as_dict, as_list, as_str, token_count
+from .images import encode_base64, move_images
 from .lazy_client import import_optional, make_http_client
 from .remote_model import RemoteChatModel
 from .response_builder import ResponseBuilder
@@ -49,7 +51,7 @@ class OpenAIChat(RemoteChatModel["openai.AsyncOpenAI"]):
         tools = codec.definitions("openai")
         request = {
             "model": self.model,
-            "messages": [_message(message, codec) for message in messages],
+            "messages": [_message(message, codec) for message in move_images(messages)],
             "stream": True,
             "stream_options": {"include_usage": True},
             **({"tools": tools} if tools else {}),
@@ -79,6 +81,9 @@ class OpenAIChat(RemoteChatModel["openai.AsyncOpenAI"]):
 def _message(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
+    if message.images:
+        text = {"type": "text", "text": message.text}
+        return {"role": message.role, "content": [text, *map(_image, message.images)]}
     if not message.calls:
         return {"role": message.role, "content": message.text}
     calls = [
@@ -94,6 +99,11 @@ def _message(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
     ]
     content = {"content": message.text} if message.text else {}
     return {"role": "assistant", **content, "tool_calls": calls}
+
+
+def _image(image: Media) -> dict[str, Any]:
+    url = f"data:{image.mime_type};base64,{encode_base64(image)}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _add_chunk(chunk: Mapping[str, Any], builder: ResponseBuilder) -> None:

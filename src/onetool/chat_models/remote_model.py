@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 from onetool.domain.chat.messages import Message, ModelResponse, ToolDefinition
+from onetool.domain.content.images import IMAGE_TYPES
 from onetool.network.backoff import Backoff
 from onetool.threads import Threads
 
@@ -20,11 +21,15 @@ Client = TypeVar("Client")
 class RemoteChatModel(ABC, Generic[Client]):
     """A chat model with a lazy client and retries. Subclasses convert requests and responses."""
 
+    supported_image_types = IMAGE_TYPES
+    """Types of images that the API accepts in the result of a tool."""
+
     def __init__(
         self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], backoff: Backoff | None = None
     ) -> None:
         self.name, self.model = endpoint.name, endpoint.model
-        self._endpoint = endpoint
+        self.image_types = self.supported_image_types if endpoint.images else frozenset[str]()
+        self._endpoint, self._threads = endpoint, threads
         self._retrier = Retrier(endpoint, new_id, backoff)
         self._client = LazyClient(self._create_client, threads)
 
@@ -38,7 +43,10 @@ class RemoteChatModel(ABC, Generic[Client]):
     ) -> ModelResponse:
         """Request the next turn."""
         codec = ToolNameCodec(messages, tools)
-        request = self._request(messages, codec)
+        if any(message.images for message in messages):  # encoding them takes time
+            request = await self._threads.run(self._request, messages, codec)
+        else:
+            request = self._request(messages, codec)
         return await self._retrier.run(
             codec, on_text, deadline, lambda builder: self._attempt(request, builder)
         )

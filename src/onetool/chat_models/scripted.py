@@ -16,7 +16,7 @@ from onetool.domain.chat.messages import (
     ToolDefinition,
 )
 from onetool.domain.search.tokenizer import tokenize
-from onetool.domain.usage.events import estimate_tokens
+from onetool.domain.usage.summary import estimate_tokens
 
 from .script import ScriptedTurn
 from .tool_names import ToolNameCodec
@@ -36,7 +36,7 @@ class ScriptedChat:
     def __init__(
         self, script: Sequence[ScriptedTurn] | None = None, *, name: str = "scripted", model: str = "script"
     ) -> None:
-        self.name, self.model = name, model
+        self.name, self.model, self.image_types = name, model, frozenset[str]()
         self._script = script
         self._position = 0
         self._call_count = 0

@@ -1,11 +1,15 @@
 """The ask loop: ask a model, run the tools that it calls, and repeat until it answers."""
 
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from onetool.domain.calls.caller import ApprovalHandler, Caller, never_approve
+from onetool.domain.calls.caller import ApprovalHandler, Caller, StepHandler, never_approve
+from onetool.domain.calls.effect import Effect
+from onetool.domain.calls.question import NO_ASKER, Asker
 from onetool.domain.chat.messages import (
     ChatModelError,
     Message,
@@ -19,14 +23,19 @@ from onetool.domain.secrets.streams import StreamRedactor
 from onetool.ports import ChatModel
 from onetool.runtime.runtime import Runtime
 from onetool.settings.schema import ProviderSettings
+from onetool.telemetry import names
+from onetool.telemetry.spans import start_span
 
-from .result import AskResult, EventHandler, TextDelta
+from .images import ImageLoader
+from .result import AskResult, Event, EventHandler, TextDelta
+from .sampling import with_sampling
 from .system_prompt import system_text
 from .tool_calls import CompletedCall, ToolCallRunner
 from .toolset import AllToolset, Choice, Toolset, select_toolset
 
 MAX_TOOL_TURNS = 8
 """Maximum number of turns with tools. In the next turn the model gets no tools and must answer."""
+log = logging.getLogger(__name__)
 NO_ANSWER: Mapping[Stop, str] = {
     "end": "The model gave no answer.",
     "length": "The model reached its output limit before it gave an answer.",
@@ -48,7 +57,15 @@ class AskRequest:
     allowed: frozenset[str] | None = None
     """Names of the allowed tools. None: the list stored in the session, or all tools."""
     choice: Choice = "auto"
+    toolset: Toolset | None = None
+    """The tools of the model instead of those of the runtime, which `choice` selects from."""
+    max_tool_turns: int = MAX_TOOL_TURNS
+    default_effect: Effect = Effect.ASK
+    """What happens to tools that are not read-only, unless the settings say something else about them."""
     approve: ApprovalHandler = never_approve
+    asker: Asker = NO_ASKER
+    """Asks what servers want to know during a call."""
+    on_step: StepHandler | None = None
     on_event: EventHandler = ignore_event
 
 
@@ -73,17 +90,33 @@ class Conversation:
             InvalidSession: The session cannot be used.
             OSError: The session cannot be written.
         """
+        with start_span(names.INVOKE_AGENT) as span:
+            result = await self._ask(request)
+            attributes = {names.AGENT_NAME: names.AGENT, names.CONVERSATION_ID: self._session}
+            span.describe(names.AGENT, attributes, result.failure.kind if result.failure else None)
+        return result
+
+    async def _ask(self, request: AskRequest) -> AskResult:
         transcript = await self._read()
         allowed = transcript.allowed if request.allowed is None else request.allowed
         if not request.with_tools:
             allowed = frozenset()  # a model may call a tool that it was not given
-        caller = Caller(interface="ask", session=self._session, allowed=allowed, approve=request.approve)
+        result = self._new_result()
+        caller = Caller(
+            interface="ask",
+            session=self._session,
+            allowed=allowed,
+            default_effect=request.default_effect,
+            approve=request.approve,
+            asker=with_sampling(request.asker, self._model.model, partial(self._sample, result)),
+            on_step=request.on_step,
+        )
         toolset = await self._toolset(request, caller)
-        result, runner = self._new_result(), ToolCallRunner(self._runtime, toolset, caller, request.on_event)
+        runner = ToolCallRunner(self._runtime, toolset, caller, request.on_event)
         loop = _AskLoop(self, transcript, toolset, runner, result)
         await loop.start(request)
         try:
-            await loop.run(request.on_event)
+            await loop.run(request)
         except ChatModelError as error:
             result.failure = error
         return result
@@ -97,6 +130,8 @@ class Conversation:
     async def _toolset(self, request: AskRequest, caller: Caller) -> Toolset:
         if not request.with_tools:
             return AllToolset(self._runtime, ())
+        if request.toolset is not None:
+            return request.toolset
         return await select_toolset(self._runtime, caller, request.choice)
 
     async def _read(self) -> Transcript:
@@ -116,6 +151,11 @@ class Conversation:
         return AskResult(
             session=self._session, provider=self._model.name, model=self._model.model, prices=prices
         )
+
+    def image_loader(self) -> ImageLoader:
+        """Return a loader of the images that the model accepts."""
+        results, threads = self._runtime.state.results, self._runtime.threads
+        return ImageLoader(results, threads, self._model.image_types)
 
     def new_id(self) -> str:
         """Return a new id for a question."""
@@ -140,6 +180,25 @@ class Conversation:
 
         The text is also sent to `on_event` as it arrives, except for an end that could begin a secret.
         """
+        attributes: dict[str, str | int] = {names.PROVIDER: self._model.name, names.MODEL: self._model.model}
+        with start_span(names.CHAT) as span:
+            try:
+                response = await self._reply(messages, tools, on_event)
+            except ChatModelError as error:
+                span.describe(self._model.model, attributes, error.kind)
+                raise
+            if response.tokens is not None:
+                used = {
+                    names.INPUT_TOKENS: response.tokens.input,
+                    names.OUTPUT_TOKENS: response.tokens.output,
+                }
+                attributes |= used
+            span.describe(self._model.model, attributes)
+        return response
+
+    async def _reply(
+        self, messages: Sequence[Message], tools: Sequence[ToolDefinition], on_event: EventHandler
+    ) -> ModelResponse:
         redactor = self._runtime.state.redactor
         stream = StreamRedactor(redactor)
 
@@ -158,6 +217,12 @@ class Conversation:
             send(stream.flush())
         return replace(response, text=redactor.redact(response.text))
 
+    async def _sample(self, result: AskResult, messages: Sequence[Message]) -> ModelResponse:
+        """Return the response of the model to messages of a server, and count its tokens."""
+        response = await self.reply(messages, (), ignore_event)
+        _add_tokens(result, messages, response)
+        return response
+
 
 class _AskLoop:
     """The turns of one question."""
@@ -173,6 +238,7 @@ class _AskLoop:
         self._conversation, self._transcript, self._result = conversation, transcript, result
         self._tools, self._runner = list(toolset.definitions), runner
         self._messages = [conversation.system(self._tools), *transcript.messages]
+        self._images = conversation.image_loader()
         self._id = conversation.new_id()
 
     async def start(self, request: AskRequest) -> None:
@@ -186,15 +252,15 @@ class _AskLoop:
         self._messages.append(message)
         await self._conversation.append_records(records)
 
-    async def run(self, on_event: EventHandler) -> None:
+    async def run(self, request: AskRequest) -> None:
         """Run turns until the model answers.
 
         Raises:
             ChatModelError: The model gave no usable response.
         """
-        for turns_left in range(MAX_TOOL_TURNS, -1, -1):
+        for turns_left in range(request.max_tool_turns, -1, -1):
             tools = self._tools if turns_left else []
-            response = await self._conversation.reply(self._messages, tools, on_event)
+            response = await self._reply(tools, request.on_event)
             if not tools:
                 response = replace(response, calls=())
             await self._add_response(response)
@@ -206,10 +272,27 @@ class _AskLoop:
             async for completed in self._runner.run(response.calls, self._transcript.cached_results):
                 await self._add_call(completed)
 
+    async def _reply(self, tools: Sequence[ToolDefinition], on_event: EventHandler) -> ModelResponse:
+        """Return the next turn of the model. If it rejects a request with images, ask again without them."""
+        messages, shown = await self._images.attach(self._messages), list[Event]()
+
+        def record(event: Event) -> None:
+            shown.append(event)
+            on_event(event)
+
+        try:
+            return await self._conversation.reply(messages, tools, record)
+        except ChatModelError as error:
+            has_images = any(message.images for message in messages)
+            if error.kind != "rejected" or shown or not has_images:
+                raise
+            log.warning("request with images rejected, repeated without them: %s", error)
+            self._images.send_none()
+            return await self._conversation.reply(self._messages, tools, on_event)
+
     async def _add_response(self, response: ModelResponse) -> None:
         message = response.message()
-        tokens = response.tokens or self._estimate(response)
-        self._result.tokens = self._result.tokens.plus(tokens)
+        tokens = _add_tokens(self._result, self._messages, response)
         self._messages.append(message)
         counts = {"input": tokens.input, "output": tokens.output}
         await self._append(message, tokens=counts)
@@ -218,6 +301,7 @@ class _AskLoop:
         self._result.calls.append(completed.call)
         self._result.results.append(completed.result)
         self._messages.append(completed.message)
+        self._images.add(completed.media)
         cached = {"key": completed.key, "data": completed.result.data} if completed.key else {}
         await self._append(completed.message, **cached)
 
@@ -225,10 +309,16 @@ class _AskLoop:
         record = self._conversation.record(message, self._id, **fields)
         await self._conversation.append_records([record])
 
-    def _estimate(self, response: ModelResponse) -> TokenCount:
-        self._result.is_estimated = True
-        input_size = sum(map(_size, self._messages))
-        return TokenCount(input=input_size // 4, output=_size(response.message()) // 4)
+
+def _add_tokens(result: AskResult, messages: Sequence[Message], response: ModelResponse) -> TokenCount:
+    """Add the tokens of a response, estimated if the provider did not report them. Return them."""
+    tokens = response.tokens
+    if tokens is None:
+        result.is_estimated = True
+        input_size = sum(map(_size, messages))
+        tokens = TokenCount(input=input_size // 4, output=_size(response.message()) // 4)
+    result.tokens = result.tokens.plus(tokens)
+    return tokens
 
 
 def _size(message: Message) -> int:

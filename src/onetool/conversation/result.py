@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 
 from onetool.domain.calls.call import ToolCall, ToolResult
 from onetool.domain.chat.messages import ChatModelError, Stop, TokenCount
+from onetool.domain.content.parts import media_in
+from onetool.domain.content.reference import MediaReference
 
 TOKENS_PER_PRICE = 1_000_000
 """Prices are per this many tokens."""
@@ -28,6 +30,13 @@ class ToolCallFinished(NamedTuple):
 
     call: ToolCall
     result: ToolResult
+    """What the user sees."""
+
+
+def result_json(result: ToolResult) -> dict[str, Any]:
+    """Return a result as a dict; its media, if there are any, are in `content`."""
+    media = [MediaReference.of(item).to_json() for item in media_in(result.parts)]
+    return result.to_json() | ({"content": media} if media else {})
 
 
 Event = TextDelta | ToolCallStarted | ToolCallFinished
@@ -45,7 +54,7 @@ class AskResult:
     text: str = ""
     calls: list[ToolCall] = field(default_factory=list)
     results: list[ToolResult] = field(default_factory=list)
-    """One result per call, in the same order."""
+    """One result per call, in the same order, as the user sees it."""
     tokens: TokenCount = field(default_factory=TokenCount)
     is_estimated: bool = False
     """Whether tokens were estimated at four characters each, because the provider did not report them."""
@@ -80,7 +89,7 @@ class AskResult:
             "answer": self.text,
             "stop": self.stop,
             "toolCalls": [call.to_json() for call in self.calls],
-            "toolResults": [result.to_json() for result in self.results],
+            "toolResults": [result_json(result) for result in self.results],
             "toolError": self.first_error,
             "sessionContextUpdated": bool(self.results),
             "session": self.session,

@@ -9,13 +9,17 @@ from typing import Any, NamedTuple
 from onetool.catalog.catalog import ResolvedTool
 from onetool.domain.calls.call import CallMeta, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.chat.messages import Message, ToolCallRequest
 from onetool.domain.chat.transcript import CachedResult, call_key
+from onetool.domain.content.media import Media
+from onetool.domain.content.parts import media_in
 from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.text.json_text import is_json
 from onetool.runtime.runtime import Runtime
 
 from .result import EventHandler, ToolCallFinished, ToolCallStarted
+from .tool_messages import make_message, result_for
 from .toolset import Toolset, failed_result
 
 MAX_CALLS = 32
@@ -27,9 +31,11 @@ class CompletedCall(NamedTuple):
 
     call: ToolCall
     result: ToolResult
+    """What the user sees."""
     message: Message
     key: str = ""
     """Cache key of the result, or an empty string if it must not be cached."""
+    media: Sequence[Media] = ()
 
 
 class _PlannedCall(NamedTuple):
@@ -86,28 +92,27 @@ class ToolCallRunner:
             result = ToolResult(True, CallMeta(call.name, call.id, 0.0, cached=True), cache[key].data)
         else:
             result = await self._toolset.call(call, self._caller)
-        self._on_event(ToolCallFinished(call, result))
-        text = await self._render(result)
-        if key and result.ok:
+            result = result._replace(meta=result.meta._replace(call_id=call.id))  # that of the model
+        shown = result_for(result, "user")
+        self._on_event(ToolCallFinished(call, shown))
+        message = await make_message(call, result, self._runtime.state.model_output)
+        if not result.ok or message.media or message.user_text is not None:
+            key = ""  # only data that the model and the user both see is cached, and bytes are not stored
+        if key:
             cache[key] = CachedResult(result.data)
-        message = Message(role="tool", text=text, call_id=call.id, name=call.name, failed=not result.ok)
-        return CompletedCall(call, result, message, key if result.ok and not result.meta.cached else "")
+        new_key = "" if result.meta.cached else key
+        return CompletedCall(call, shown, message, new_key, media_in(result.parts))
 
     def _cache_key(self, planned: _PlannedCall) -> str:
         """Return the cache key, or an empty string unless the tool is cacheable, read-only and not denied."""
-        if planned.tool is None:
+        resolved, state = planned.tool, self._runtime.state
+        if resolved is None or not resolved.tool.spec.cacheable or not resolved.read_only:
             return ""
-        spec, configuration = planned.tool.tool.spec, self._runtime.state.configuration
-        deny = configuration.settings.approval.deny
-        if not spec.cacheable or not planned.tool.read_only or planned.tool.matches(deny):
+        spec, configuration = resolved.tool.spec, state.configuration
+        policy = state.catalog.policy
+        if policy.decide(spec, resolved.implementation.spec, self._caller).effect is not Effect.ALLOW:
             return ""
         return call_key(spec.qualified_name, spec.version, planned.call.args, str(configuration.paths.cwd))
-
-    async def _render(self, result: ToolResult) -> str:
-        """Return the text for the model: a large result as a preview and a handle."""
-        if result.error is not None:
-            return f"Error: {result.error.message.removeprefix('Error: ')}"
-        return (await self._runtime.state.model_output.render_value(result.data, result.meta.tool)).text
 
 
 def _parse_arguments(request: ToolCallRequest) -> tuple[dict[str, Any], str]:

@@ -53,8 +53,8 @@ class AllToolset:
         ]
 
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
-        """Call the tool."""
-        return await self._runtime.call(call, caller)
+        """Call the tool, under an id of our own: those of models are unique only within a turn."""
+        return await self._runtime.call_tool(call.name, call.args, caller, call.source)
 
 
 class SearchToolset:
@@ -73,7 +73,9 @@ class SearchToolset:
     async def call(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Find tools or run code. Also accepts direct calls of other tools."""
         handler = {FIND: self._find, RUN: self._run}.get(call.name)
-        return await (handler(call, caller) if handler else self._runtime.call(call, caller))
+        if handler is not None:
+            return await handler(call, caller)
+        return await self._runtime.call_tool(call.name, call.args, caller, call.source)
 
     async def _find(self, call: ToolCall, caller: Caller) -> ToolResult:
         query, limit = call.args.get("query"), call.args.get("limit", 5)
@@ -97,14 +99,17 @@ class SearchToolset:
             error = await self._runtime.state.model_output.render_error(result)
             message = f"{result.printed}{error.text}"
             return ToolResult.failure(meta._replace(reason=result.error.reason), result.error.reason, message)
-        return ToolResult(True, meta, (await self._runtime.state.model_output.render_run(result)).text)
+        text = (await self._runtime.state.model_output.render_run(result)).text
+        return ToolResult(True, meta, text, media=result.media)
 
 
 async def select_toolset(runtime: Runtime, caller: Caller, choice: Choice) -> Toolset:
     """Return the toolset for a caller. `auto` selects all tools if they are few, otherwise search."""
     if choice == "search":
         return SearchToolset(runtime)
-    all_tools = AllToolset(runtime, await runtime.state.catalog.specs(caller))
+    all_tools = AllToolset(
+        runtime, [spec for spec in await runtime.state.catalog.specs(caller) if not spec.app_only]
+    )
     is_small = len(all_tools.definitions) <= MAX_DEFINITIONS and _tokens(all_tools.definitions) < MAX_TOKENS
     if choice == "all" or is_small:
         return all_tools

@@ -5,6 +5,8 @@ OneToolError
 │   ├── ToolNotFound         code tool_not_found
 │   ├── InvalidArgs          code invalid_args
 │   └── ExecutionError       code execution_error; subclasses in pipeline/dispatch.py
+│       ├── ContentNotFound  code tool_not_found: no such resource or prompt
+│       └── RequestRefused   a server answered a request with an error of the protocol
 ├── InvalidTool              a tool definition is invalid; also a ValueError
 │   └── DuplicateTool        the name is already registered
 ├── BundleError              an operation on a stored bundle failed (bundles/bundle.py)
@@ -18,6 +20,10 @@ OneToolError
 ├── ChatModelError           a chat model returned no response (chat/messages.py)
 ├── ProviderNotSupported     no tool format for this provider; also a ValueError (tools/provider_formats.py)
 ├── SettingsError            the configuration is invalid; stops start-up
+├── JobError                 a job cannot be read or answered (jobs/job_errors.py)
+│   ├── JobNotFound          no such job, or that of another principal
+│   ├── AnswerRefused        the question has been answered or has expired
+│   └── InvalidAnswer        the answer does not fit the form
 ├── LoginFailed              the login to another server failed
 ├── StoreUnavailable         a store is locked or cannot be written; also an OSError
 └── NoActiveRuntime          code that needs a runtime was called without one; also a RuntimeError
@@ -26,6 +32,7 @@ OneToolError
 from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 
 class ErrorCode(StrEnum):
@@ -59,6 +66,7 @@ class Reason(StrEnum):
     BAD_OUTPUT = "bad_output"
     UPSTREAM = "upstream"
     HOST_NOT_ALLOWED = "host_not_allowed"
+    LOST = "lost"
 
 
 _NOT_FOUND = (Reason.UNKNOWN, Reason.DISABLED, Reason.NOT_REGISTERED, Reason.NOT_ALLOWED)
@@ -101,6 +109,21 @@ class InvalidArgs(ToolError):
 
 class ExecutionError(ToolError):
     """The tool exists and its arguments are valid, but the call did not succeed."""
+
+
+class ContentNotFound(ExecutionError):
+    """There is no such resource or prompt, or the caller may not read it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(Reason.UNKNOWN, message)
+
+
+class RequestRefused(ExecutionError):
+    """The server answered a request with an error of the protocol."""
+
+    def __init__(self, message: str, rpc_code: int, rpc_data: Any = None) -> None:
+        super().__init__(Reason.UPSTREAM, message)
+        self.rpc_code, self.rpc_data = rpc_code, rpc_data
 
 
 class InvalidTool(OneToolError, ValueError):

@@ -1,10 +1,12 @@
 """The health of a running OneTool."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from onetool.domain.text.strings import pluralize
+
+ServerState = Literal["configured", "idle", "starting", "connected", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +25,10 @@ class Health:
     """Project files that the user has not trusted yet."""
     abandoned: int
     """Tools that still occupy a thread after their call timed out or was cancelled."""
-    servers: Mapping[str, bool]
-    """Enabled MCP servers and whether they respond."""
+    unwritable: Mapping[str, str]
+    """Directories in which nothing can be stored, with the reason."""
+    servers: Mapping[str, "ServerHealth"]
+    """Enabled MCP servers by name."""
 
     def problems(self) -> list["HealthProblem"]:
         """Return everything that needs attention, each with a suggested fix."""
@@ -40,24 +44,61 @@ class Health:
             )
             for name, reason in self.skipped.items()
         ]
-        silent_servers = [
-            HealthProblem(
-                f"Server {name!r} does not respond.", f"Find the cause with: onetool servers test {name}"
-            )
-            for name, responds in self.servers.items()
-            if not responds
-        ]
+        servers = [problem for name, server in self.servers.items() for problem in server.problems(name)]
         untrusted = [
             HealthProblem(f"Project file {file} is not trusted.", "Review it, then run: onetool trust")
             for file in self.untrusted_files
         ]
-        return [*failed_sources, *skipped_packs, *silent_servers, *untrusted, *self._abandoned_tools()]
+        return [
+            *self._unwritable_directories(),
+            *failed_sources,
+            *skipped_packs,
+            *servers,
+            *untrusted,
+            *self._abandoned_tools(),
+        ]
+
+    def _unwritable_directories(self) -> list["HealthProblem"]:
+        return [
+            HealthProblem(
+                f"Cannot write to {directory}: {reason}. Calls go on, but nothing new is stored there: "
+                "bundles, sessions, results, logins and statistics, or the log and caches.",
+                "Free some space, or make the directory writable.",
+            )
+            for directory, reason in self.unwritable.items()
+        ]
 
     def _abandoned_tools(self) -> list["HealthProblem"]:
         if not self.abandoned:
             return []
         what = f"{pluralize(self.abandoned, 'abandoned tool')} still running after a timeout."
         return [HealthProblem(what, "If the number grows, restart OneTool and fix the tool that hangs.")]
+
+
+class ServerHealth(NamedTuple):
+    """The state of an MCP server, and why it cannot be used."""
+
+    state: ServerState
+    reason: str = ""
+    disabled_tools: Sequence[str] = ()
+    """Tools that a mistake in the settings disables: the setting, and what is wrong."""
+    warnings: Sequence[str] = ()
+    """Settings that have no effect and parts of a listing that are ignored, and why."""
+
+    def problems(self, name: str) -> "list[HealthProblem]":
+        """Return the problem of a server that failed or is still starting, and its disabled tools."""
+        fix = "Fix the settings, then reload them: onetool run 'ot.reload()'"
+        disabled = [HealthProblem(f"Tool disabled: {problem}.", fix) for problem in self.disabled_tools]
+        return [*self._state_problems(name), *disabled]
+
+    def _state_problems(self, name: str) -> "list[HealthProblem]":
+        if self.state == "starting":
+            fix = f"Wait, and see what it does with: onetool servers logs {name} -f"
+            return [HealthProblem(f"Server {name!r} is not ready: {self.reason}.", fix)]
+        if self.state == "failed":
+            fix = f"Find the cause with: onetool servers test {name}"
+            return [HealthProblem(f"Server {name!r} cannot be used: {self.reason}.", fix)]
+        return []
 
 
 class HealthProblem(NamedTuple):

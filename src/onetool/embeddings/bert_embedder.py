@@ -30,11 +30,12 @@ class BertEmbedder:
         self._lock = threading.Lock()
         self._loaded: tuple[BertEncoder, bytes] | None = None
 
-    def index(self, texts: Sequence[str]) -> EmbeddingIndex:
-        """Embed the texts that are not in the cache, and return an index over all of them."""
+    def index(self, entries: Sequence[Sequence[str]]) -> EmbeddingIndex:
+        """Embed the texts that are not in the cache, and return an index over all entries."""
         with self._lock:  # a second thread finds the vectors in the cache instead of computing them too
             encoder, model_hash = self._load()
-            return _EmbeddedTexts(encoder, self._vectors(encoder, model_hash, texts))
+            vectors = self._vectors(encoder, model_hash, [text for texts in entries for text in texts])
+            return _EmbeddedEntries(encoder, _means(vectors, [len(texts) for texts in entries]))
 
     def _load(self) -> "tuple[BertEncoder, bytes]":
         if self._loaded is None:
@@ -76,14 +77,25 @@ def _single_threaded_numpy() -> Iterator[None]:
         os.environ.pop(THREADS_VARIABLE, None)  # numpy has read it, and child processes must not inherit it
 
 
-class _EmbeddedTexts:
-    """An index over embedded texts, one row per text."""
+def _means(vectors: "Floats", counts: Sequence[int]) -> "Floats":
+    """Return a unit vector for each entry: the mean of the next `count` vectors."""
+    import numpy as np
+
+    if not counts:
+        return vectors
+    sums = np.add.reduceat(vectors, np.cumsum([0, *counts[:-1]]))
+    means: Floats = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.float32(1e-9))
+    return means
+
+
+class _EmbeddedEntries:
+    """An index over embedded entries, one row per entry."""
 
     def __init__(self, encoder: "BertEncoder", vectors: "Floats") -> None:
         self._encoder, self._vectors = encoder, vectors
 
     def __call__(self, query: str, limit: int) -> list[tuple[int, float]]:
-        """Compare the query with every text and return the closest ones."""
+        """Compare the query with every entry and return the closest ones."""
         similarities = self._vectors @ self._encoder.encode([query])[0]
         order = (-similarities).argsort(kind="stable")[:limit]
         return [(int(index), float(similarities[index])) for index in order]

@@ -1,11 +1,11 @@
 """Durable appends of whole lines to a file that several processes write."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from .atomic import PRIVATE, make_private_dir, sync_directory
+from .atomic import PRIVATE, make_private_dir, naming_file, sync_directory
 from .lock import locked
 
 CHUNK_BYTES = 64 * 1024
@@ -18,35 +18,18 @@ def append_lines(path: Path, lines: bytes, *, is_torn: Callable[[bytes], bool]) 
     that line, it is incomplete and is removed; its writer never got an acknowledgment. Otherwise it gets the
     missing newline.
     """
-    append_files({path: lines}, is_torn=is_torn)
-
-
-def append_files(lines: Mapping[Path, bytes], *, is_torn: Callable[[bytes], bool]) -> None:
-    """Append lines to several files like `append_lines`. If one of them fails, none is changed."""
-    new = [path for path in lines if not path.exists()]
-    sizes: dict[int, int] = {}
-    with ExitStack() as files:
+    is_new = not path.exists()
+    with _open_locked(path) as descriptor:
+        missing_newline = _repair(descriptor, is_torn)
+        size = os.fstat(descriptor).st_size
         try:
-            for path in sorted(lines):  # in the same order in every process, so that locks cannot deadlock
-                descriptor = files.enter_context(_open_locked(path))
-                missing_newline = _repair(descriptor, is_torn)
-                sizes[descriptor] = os.fstat(descriptor).st_size
-                _write(descriptor, missing_newline + lines[path])
+            with naming_file(path):
+                _write(descriptor, missing_newline + lines)
         except OSError:  # probably a full disk
-            for descriptor, size in sizes.items():
-                os.ftruncate(descriptor, size)
+            os.ftruncate(descriptor, size)
             raise
-    for directory in {path.parent for path in new}:
-        sync_directory(directory)
-
-
-def committed_size(descriptor: int) -> int:
-    """Return the size of an open file without lines that are being appended and may be removed again.
-
-    The file must be open for writing, because some network file systems lock no other files.
-    """
-    with locked(descriptor):
-        return os.fstat(descriptor).st_size
+    if is_new:
+        sync_directory(path.parent)
 
 
 @contextmanager

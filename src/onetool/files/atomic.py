@@ -2,6 +2,8 @@
 
 import os
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PRIVATE = 0o600
@@ -28,7 +30,7 @@ def write_atomic(
         make_private_dir(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _create(temporary, content, mode, durable)
+        create_file(temporary, content, mode, durable)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -42,7 +44,7 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     make_private_dir(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        _create(temporary, content, mode)
+        create_file(temporary, content, mode)
         os.link(temporary, path)  # atomic, and fails if the file exists
     except FileExistsError:
         return False
@@ -52,16 +54,34 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     return True
 
 
-def _create(path: Path, content: bytes, mode: int, durable: bool = True) -> None:
+def create_file(path: str | Path, content: bytes, mode: int = PRIVATE, durable: bool = True) -> None:
+    """Create a file. Its name is durable after `sync_directory`.
+
+    Raises:
+        FileExistsError: The file exists.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
+    try:
+        with naming_file(path):
+            while content:  # rarely more than once
+                content = content[os.write(descriptor, content) :]
+            if durable:
+                os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def sync_directory(path: Path) -> None:
+@contextmanager
+def naming_file(path: str | Path) -> Iterator[None]:
+    """Add the path to errors of operations on an open file, whose messages do not have it."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise
+
+
+def sync_directory(path: str | Path) -> None:
     """Make created, renamed and deleted names in a directory durable."""
     if os.name == "nt":  # pragma: no cover - Windows cannot open a directory and does not need this
         return

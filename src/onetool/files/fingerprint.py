@@ -12,7 +12,11 @@ def fingerprint(path: str) -> Fingerprint:
     Takes a string because it runs before every call, and creating a Path would double its cost.
     """
     try:
-        status = os.stat(path)  # noqa: PTH116 - see above
+        return status_fingerprint(os.stat(path))  # noqa: PTH116 - see above
     except OSError:
         return None
+
+
+def status_fingerprint(status: os.stat_result) -> tuple[int, int, int]:
+    """Return the fingerprint of a file whose status is known, for example that of an open file."""
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 TIMEOUT_S = 10.0
 MIN_WAIT_S, MAX_WAIT_S = 0.0005, 0.02
@@ -23,6 +24,8 @@ if sys.platform == "win32":  # pragma: no cover - the same guarantee with other 
         os.lseek(descriptor, LOCK_OFFSET, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
 
+    _try_lock_shared = _try_lock  # Windows has none here: two checks at the same time may report a lock
+
 else:
     import fcntl
 
@@ -31,6 +34,9 @@ else:
 
     def _unlock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def _try_lock_shared(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 @contextmanager
@@ -54,3 +60,21 @@ def locked(descriptor: int, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
         yield
     finally:
         _unlock(descriptor)
+
+
+def is_locked(descriptor: int) -> bool:
+    """Return whether another descriptor, in any process, holds the lock of an open file."""
+    try:
+        _try_lock_shared(descriptor)
+    except OSError:
+        return True
+    _unlock(descriptor)
+    return False
+
+
+def is_same_file(descriptor: int, path: str | Path) -> bool:
+    """Return whether a path still names an open file. Another process may have deleted it."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))  # noqa: PTH116
+    except FileNotFoundError:
+        return False

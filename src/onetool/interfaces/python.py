@@ -12,7 +12,8 @@ from typing import Any
 
 from onetool.bootstrap import open_runtime
 from onetool.domain.calls.call import ToolResult
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
@@ -81,7 +82,7 @@ class onetool_runtime:  # noqa: N801 - used like a function: with onetool_runtim
 
     def __init__(self, *, allowed: Collection[str] | None = None) -> None:
         names = None if allowed is None else frozenset(allowed)
-        self._caller = Caller(interface="python", allowed=names, approve=always_approve)
+        self._caller = Caller(interface="python", allowed=names, default_effect=Effect.ALLOW)
         self._stack = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None

@@ -31,6 +31,11 @@ def index_urls(env: Mapping[str, str]) -> list[str]:
     return [url.rstrip("/") for url in urls if url.startswith(("https://", "http://"))]
 
 
+def page_links(page: str) -> list[str]:
+    """Return the links of a project's page in an index."""
+    return _LinkParser(page).links
+
+
 def fetch_wheel(
     indexes: Sequence[str], project: str, wheel: str, destination: Path, on_progress: DownloadProgress
 ) -> None:
@@ -65,7 +70,7 @@ def _fetch_from(page: "httpx2.URL", wheel: str, destination: Path, on_progress: 
         client = clients.client()
         listing = bytearray()
         _download(client, page, listing.extend, MAX_PAGE_BYTES)
-        links = _LinkParser(listing.decode("utf-8", "replace")).links
+        links = page_links(listing.decode("utf-8", "replace"))
         link = next((link for link in links if _file_name(link) == wheel), None)
         if link is None:
             raise WheelDownloadError("not in the index")

@@ -2,7 +2,17 @@
 
 from typing import Any
 
-from onetool.sdk import ErrorText, LogSpan, YamlList, YamlMap, get_config, publish, query_result
+from onetool.sdk import (
+    ErrorText,
+    LogSpan,
+    YamlList,
+    YamlMap,
+    list_aliases,
+    list_servers,
+    list_snippets,
+    publish,
+    query_result,
+)
 from onetool.sdk import check_deps as check_dependencies
 from onetool.sdk import health as check_health
 from onetool.sdk import reload as reload_configuration
@@ -10,7 +20,7 @@ from onetool.sdk import version as get_version
 
 pack = "ot"
 
-CONNECTED = {True: "connected", False: "disconnected"}
+CONNECTED = "connected"
 
 
 def config() -> dict[str, Any]:
@@ -22,11 +32,10 @@ def config() -> dict[str, Any]:
     Example:
         ot.config()
     """
-    snippets = get_config("snippets")
     return YamlMap(
-        aliases=get_config("aliases"),
-        snippets={name: {"description": snippet["description"]} for name, snippet in snippets.items()},
-        servers=list(get_config("servers")),
+        aliases=list_aliases(),
+        snippets={name: {"description": text} for name, text in list_snippets().items()},
+        servers=list_servers(),
     )
 
 
@@ -40,14 +49,18 @@ def health() -> dict[str, Any]:
         ot.health()
     """
     report = check_health()
-    servers = {name: CONNECTED[is_connected] for name, is_connected in report.servers.items()}
+    servers = {
+        name: CONNECTED if server.state == CONNECTED else "disconnected"
+        for name, server in report.servers.items()
+    }
+    registry_status = "error" if report.skipped else "degraded" if report.failures else "ok"
     return YamlMap(
         version=report.version,
         python=report.python,
         cwd=report.cwd,
-        registry={"status": "degraded" if report.failures else "ok", "tool_count": report.tool_count},
+        registry={"status": registry_status, "tool_count": report.tool_count},
         proxy={
-            "status": "ok" if all(report.servers.values()) else "degraded",
+            "status": "ok" if set(servers.values()) <= {CONNECTED} else "degraded",
             "server_count": len(servers),
             "servers": servers,
         },
@@ -118,10 +131,10 @@ def result(
     column: int = 1,
     width: int | None = None,
 ) -> Any:
-    """Read lines of a stored large output.
+    """Read lines of a stored large output, or stored media.
 
     Args:
-        handle: The handle from the summary.
+        handle: The handle from the summary, or of media, for which the other arguments do not matter.
         offset: First line to return, counted from 1.
         limit: Maximum number of lines.
         search: Return only lines that match this regular expression; offset and limit count matches.

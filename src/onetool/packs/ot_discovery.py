@@ -7,7 +7,7 @@ from onetool.domain.text.strings import first_line
 from onetool.domain.tools.help_text import origin_of, overlaps_of, pack_text
 from onetool.domain.tools.signature import arguments, result_type, signature
 from onetool.domain.tools.tool import ToolSpec
-from onetool.sdk import YamlList, get_config, instructions, list_tools, show_snippet
+from onetool.sdk import YamlList, instructions, list_aliases, list_snippets, list_tools, show_snippet
 
 pack = "ot"
 
@@ -79,8 +79,7 @@ def aliases(pattern: str = "", info: Info = "min") -> list[Any]:
     Example:
         ot.aliases()
     """
-    configured: dict[str, str] = get_config("aliases")
-    matches = {name: target for name, target in configured.items() if contains(pattern, name, target)}
+    matches = {name: target for name, target in list_aliases().items() if contains(pattern, name, target)}
     if info == "list":
         return YamlList(matches)
     if info == "min":
@@ -101,8 +100,7 @@ def snippets(pattern: str = "", info: Info = "min") -> Any:
     Example:
         ot.snippets(info="full")
     """
-    descriptions = {name: snippet["description"] for name, snippet in get_config("snippets").items()}
-    matches = {name: text for name, text in descriptions.items() if contains(pattern, name, text)}
+    matches = {name: text for name, text in list_snippets().items() if contains(pattern, name, text)}
     if info == "list":
         return YamlList(matches)
     if info == "min":

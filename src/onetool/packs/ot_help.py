@@ -16,7 +16,16 @@ from onetool.domain.tools.help_text import (
     tool_text,
 )
 from onetool.domain.tools.tool import ToolSpec
-from onetool.sdk import YamlList, find_tools, get_config, instructions, list_tools, show_snippet
+from onetool.sdk import (
+    YamlList,
+    find_tools,
+    get_config,
+    instructions,
+    list_aliases,
+    list_snippets,
+    list_tools,
+    show_snippet,
+)
 
 pack = "ot"
 
@@ -76,8 +85,7 @@ class _HelpIndex:
         self._packs: dict[str, list[ToolSpec]] = {}
         for spec in specs:
             self._packs.setdefault(spec.pack, []).append(spec)
-        self._snippets = {name: snippet["description"] for name, snippet in get_config("snippets").items()}
-        self._aliases: dict[str, str] = get_config("aliases")
+        self._snippets, self._aliases = list_snippets(), list_aliases()
         self._docs_base_url: str = get_config("docs_base_url")
 
     def exact_names(self, query: str) -> list[str]:

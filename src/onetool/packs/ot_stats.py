@@ -3,8 +3,8 @@
 import time
 from typing import Any
 
-from onetool.domain.usage.events import PERIODS, UsageSummary, summarize
 from onetool.domain.usage.html_report import REPORT_MARKER, HtmlReport
+from onetool.domain.usage.summary import PERIODS, UsageSummary, summarize
 from onetool.sdk import ErrorText, YamlMap, get_config, usage, write_report
 
 pack = "ot"

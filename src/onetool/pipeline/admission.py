@@ -8,7 +8,7 @@ from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import RateLimiter
 
-from .slots import Slots
+from .slots import SlotLease, Slots
 
 MAX_DEPTH = 8
 """Limit for tools that call tools; deeper nesting is assumed to be a loop."""
@@ -42,30 +42,19 @@ class Admission:
         if spec.max_calls_per_minute is not None:
             await self._check_rate(spec, spec.max_calls_per_minute)
 
-    async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> Sequence[Slots]:
-        """Acquire the slots that this call needs. Pass them to `release` afterwards.
+    async def acquire(self, spec: ToolSpec, caller: Caller, deadline: float) -> SlotLease:
+        """Acquire the slots that this call needs. Close the lease afterwards.
 
         Raises:
             ExecutionError: No slot became free in time.
         """
-        acquired: list[Slots] = []
+        lease = SlotLease(self._required_slots(spec, caller), None if caller.depth else caller.pauses)
         try:
-            for slots in self._required_slots(spec, caller):
-                if not slots.try_acquire():
-                    await slots.wait(deadline)
-                acquired.append(slots)
-        except BaseException as error:
-            self.release(acquired)
-            if isinstance(error, TimeoutError):
-                message = f"{spec.name} was not called: too many calls are running. Try again later."
-                raise ExecutionError(Reason.BUSY, message) from None
-            raise
-        return acquired
-
-    def release(self, acquired: Sequence[Slots]) -> None:
-        """Release the slots that `acquire` returned."""
-        for slots in acquired:
-            slots.release()
+            await lease.open(deadline)
+        except TimeoutError:
+            message = f"{spec.name} was not called: too many calls are running. Try again later."
+            raise ExecutionError(Reason.BUSY, message) from None
+        return lease
 
     async def _check_rate(self, spec: ToolSpec, per_minute: int) -> None:
         wait_s = await self._rates.take(spec.name, per_minute)

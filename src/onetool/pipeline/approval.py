@@ -2,64 +2,50 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from onetool.catalog.catalog import ResolvedTool
-from onetool.domain.calls.approval_request import ApprovalRequest, approval_request
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.approval_request import MAX_ARGUMENTS, ApprovalRequest, approval_request
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.tools.tool import any_matches
+from onetool.domain.policy.rule import Decision
 from onetool.threads import Threads
 
 log = logging.getLogger(__name__)
 DEFAULT_TIMEOUT_S = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalPolicy:
-    """Name patterns from the settings. The caller decides about tools that match neither."""
-
-    allow: Sequence[str] = ()
-    deny: Sequence[str] = ()
-    timeout_s: float = DEFAULT_TIMEOUT_S
-    """Seconds after which a call without a decision is denied."""
-
-    def requires_question(self, resolved: ResolvedTool, caller: Caller) -> bool:
-        """Return whether the caller has to be asked before the call runs.
-
-        Raises:
-            ExecutionError: The settings deny the tool.
-        """
-        spec = resolved.tool.spec
-        if self.deny and resolved.matches(self.deny):
-            message = f"{spec.name} is denied by approval.deny in the settings."
-            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
-        is_allowed = resolved.read_only or any_matches(self.allow, spec.names)
-        return not is_allowed and caller.approve is not always_approve
-
-
 class Approver:
     """Asks callers about copies of their arguments, so that what was shown is what runs."""
 
-    def __init__(self, policy: ApprovalPolicy, threads: Threads) -> None:
-        self._policy, self._threads = policy, threads
+    def __init__(self, threads: Threads, timeout_s: float = DEFAULT_TIMEOUT_S) -> None:
+        self._threads, self._timeout_s = threads, timeout_s
 
     async def approve(
-        self, resolved: ResolvedTool, args: Mapping[str, Any], caller: Caller, mask: Callable[[Any], Any]
+        self,
+        resolved: ResolvedTool,
+        args: Mapping[str, Any],
+        caller: Caller,
+        decision: Decision,
+        mask: Callable[[Any], Any],
     ) -> ApprovalRequest | None:
         """Return once the call is approved: the request whose arguments run, or None if none was needed.
 
+        decision: what the policy says about the call.
         mask: masks the credentials of the process and of this call.
 
         Raises:
             ExecutionError: The call is denied. The message names the setting that decides about it.
         """
-        if not self._policy.requires_question(resolved, caller):
-            return None
         name = resolved.tool.spec.name
-        request = await self._threads.run(approval_request, name, args, mask)
+        if decision.effect >= Effect.DENY:
+            message = f"{name} is denied by {decision.rule} in the settings."
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+        if decision.effect is Effect.ALLOW:
+            return None
+        request = await self._request(resolved, args, mask)
         problem = await self._ask(caller, request)
         if problem:
             message = (
@@ -67,17 +53,29 @@ class Approver:
                 f"To allow it without asking, add {name!r} to approval.allow in the settings."
             )
             raise ExecutionError(Reason.NEEDS_APPROVAL, message)
-        log.info("approved", extra={"tool": name, "digest": request.digest})
+        log.info("approved", extra={"tool": request.tool, "digest": request.digest})
         return request
+
+    async def _request(
+        self, resolved: ResolvedTool, args: Mapping[str, Any], mask: Callable[[Any], Any]
+    ) -> ApprovalRequest:
+        name = resolved.tool.spec.versioned_name
+        if len(args) > MAX_ARGUMENTS:
+            message = f"{name} is not read-only, and no person can check {len(args):,} arguments. "
+            message += f"At most {MAX_ARGUMENTS:,} can be approved."
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+        return await self._threads.run(approval_request, name, args, mask)
 
     async def _ask(self, caller: Caller, request: ApprovalRequest) -> str:
         """Return why the call is not approved, or an empty string if it is."""
-        limit = self._policy.timeout_s
+        limit = self._timeout_s
         try:
-            async with asyncio.timeout(limit):
+            async with caller.pauses.pause(caller.occupied), asyncio.timeout(limit):
                 is_approved = await caller.approve(request)
         except TimeoutError:
             return f"was not approved within {limit:g} s"
+        except ExecutionError:  # too many calls wait for answers
+            raise
         except Exception:  # a failed approval handler has not approved anything
             log.exception("approval handler failed; %s not approved", request.tool)
             return "was not approved"

@@ -1,28 +1,41 @@
 """Running code that a model wrote: parsing, the sandbox, and checks of the result."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, NamedTuple, TypeVar
 
 from onetool.catalog.catalog import Catalog
-from onetool.catalog.snippets import expand_snippet
+from onetool.catalog.snippets import expand_snippet, visible_snippets
+from onetool.domain.activity.record import RUN
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
+from onetool.domain.code.check import check_program
 from onetool.domain.code.program import InvalidProgram, Program, parse_program
-from onetool.domain.code.sandbox import CallOutcome, SandboxHost, SandboxJob, SandboxLimits, SandboxResult
+from onetool.domain.code.sandbox import (
+    CallOutcome,
+    SandboxHost,
+    SandboxJob,
+    SandboxLimits,
+    SandboxResult,
+    ToolFunction,
+)
+from onetool.domain.content.media import Media
 from onetool.domain.errors import CODE_BY_REASON, ExecutionError, Reason
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.strings import truncate_middle
-from onetool.domain.tools.signature import pack_stubs
+from onetool.domain.tools.signature import tool_function
 from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import Sandbox
 from onetool.settings.schema import Snippet
 from onetool.threads import Threads
 
 from .pipeline import MAX_MESSAGE_LENGTH, Pipeline
-from .slots import Slots
+from .slots import SlotLease, Slots
 
-TOOL_NAME = "run"
+T = TypeVar("T")
+MAX_SHORT_LENGTH = 500
+"""Maximum length of code that is parsed on the event loop. A thread costs more than parsing such code."""
 NO_TOOLS = "it has no tools that you may call"
 NOW_READY = "it was still starting and is ready now; run the code again"
 EXCEPTIONS = {Reason.TIMEOUT: "TimeoutError", Reason.NEEDS_APPROVAL: "PermissionError"}
@@ -52,6 +65,8 @@ class SuccessfulCall(NamedTuple):
     args: Mapping[str, Any]
     value: Any
     size_bytes: int
+    beside: Sequence[Media] = ()
+    """Media that the tool returned beside the value."""
 
 
 class CodeResult(NamedTuple):
@@ -65,11 +80,17 @@ class CodeResult(NamedTuple):
     """The first calls that finished, in the order in which they finished."""
     finished_calls: tuple[SuccessfulCall, ...] = ()
     """The last successful calls, with their results, if the run failed."""
+    media: Sequence[Media] = ()
+    """The media in `data`, in order, each once, and those of `beside`."""
+    beside: Sequence[Media] = ()
+    """If `data` is the whole result of a call: the media that its tool returned beside structured content."""
+    size_bytes: int = 0
+    """Size of `data` as JSON."""
 
     def to_json(self) -> dict[str, Any]:
         """Return `ok`, `data` or `error`, and `printed` if it is not empty."""
         body: dict[str, Any] = {"ok": self.ok}
-        body |= {"error": {"tool": TOOL_NAME, **self.error._asdict()}} if self.error else {"data": self.data}
+        body |= {"error": {"tool": RUN, **self.error._asdict()}} if self.error else {"data": self.data}
         return body | ({"printed": self.printed} if self.printed else {})
 
 
@@ -94,9 +115,11 @@ class CodeRunner:
     async def run(self, code: str, caller: Caller, host: SandboxHost) -> CodeResult:
         """Run the code until the caller's deadline. Failures of the code are results."""
         try:
-            async with asyncio.timeout_at(caller.deadline):
+            async with _timeout(caller):
                 job = await self._prepare(code, caller, host)
-                result = await self._run_in_slot(job)
+                if problem := await self._process(code, check_program, job):
+                    return _failure(Reason.RAISED, self._pipeline.mask(problem))
+                result = await self._run_in_slot(job, caller)
             return await self._check_result(result, host)
         except InvalidProgram as error:
             return _failure(Reason.BAD_ARGS, self._pipeline.mask(str(error)))
@@ -107,42 +130,51 @@ class CodeRunner:
         """Return the restrictions of the processes that run code, and whether this system supports each."""
         return await self._sandbox.restrictions()
 
-    async def _run_in_slot(self, job: SandboxJob) -> SandboxResult:
-        if not self._slots.try_acquire():
-            await self._slots.wait(None)  # until the deadline of the run
+    async def _run_in_slot(self, job: SandboxJob, caller: Caller) -> SandboxResult:
+        lease = SlotLease([self._slots], caller.pauses)
+        await lease.open()  # until the deadline of the run
         try:
             return await self._sandbox.run(job)
         finally:
-            self._slots.release()
+            lease.close()
 
     async def _prepare(self, code: str, caller: Caller, host: SandboxHost) -> SandboxJob:
         packs = await self._catalog.packs(caller)
-        program = await self._threads.run(self._parse, code, packs)
+        snippets = visible_snippets(self._snippets, await self._catalog.hidden_packs(caller))
+        program = await self._process(code, _parse, code, packs, snippets)
         aliases = self._used_aliases(program)
         used = program.names | {target.partition(".")[0] for target in aliases.values()}
         specs = {name: await self._catalog.pack(name, caller) for name in used & packs}
         specs = {name: tools for name, tools in specs.items() if not _is_variable(name, tools, program)}
-        modules = await self._threads.run(_stubs, specs)
-        aliases = {alias: target for alias, target in aliases.items() if target.partition(".")[0] in modules}
-        known_names = dict.fromkeys([*packs, *self._catalog.aliases], "")
-        for name in (specs.keys() - modules.keys()) | (used & self._catalog.skipped.keys() - packs):
+        tools = {name: {_function(spec): spec for spec in tools} for name, tools in specs.items() if tools}
+        known_names = dict.fromkeys([*packs, *self._visible_aliases(packs)], "")
+        skipped = self._catalog.skipped_packs(caller).keys()
+        for name in (specs.keys() - tools.keys()) | (used & skipped - packs):
             known_names[name] = await self._empty_reason(name, caller)
         return SandboxJob(
             program=program,
-            modules=modules,
-            aliases=aliases,
+            modules=tools,
+            tools=_tool_functions(tools, program, aliases.values()),
+            aliases={name: target for name, target in aliases.items() if _has_tool(tools, target)},
             known_names=known_names,
             host=host,
             limits=self._limits,
         )
+
+    async def _process(self, code: str, function: Callable[..., T], *args: Any) -> T:
+        """Run a function whose time grows with the code: on a thread, unless the code is short."""
+        if len(code) <= MAX_SHORT_LENGTH and not code.lstrip().startswith("$"):  # not a snippet
+            return function(*args)
+        return await self._threads.run(function, *args)
 
     async def _empty_reason(self, pack: str, caller: Caller) -> str:
         if reason := await self._catalog.unavailable_reason(pack):
             return reason
         return NOW_READY if await self._catalog.pack(pack, caller) else NO_TOOLS
 
-    def _parse(self, code: str, packs: Collection[str]) -> Program:
-        return parse_program(expand_snippet(code, self._snippets), packs)
+    def _visible_aliases(self, packs: Collection[str]) -> list[str]:
+        """Return the aliases of tools in these packs."""
+        return [name for name, tool in self._catalog.aliases.items() if tool.partition(".")[0] in packs]
 
     def _used_aliases(self, program: Program) -> dict[str, str]:
         aliases = self._catalog.aliases
@@ -154,26 +186,80 @@ class CodeRunner:
             reason = Reason.TIMEOUT if result.exception == "TimeoutError" else Reason.RAISED
             return _failure(reason, self._pipeline.mask(result.error), printed)
         try:
-            data, _ = await self._pipeline.check_output(TOOL_NAME, result.output)
+            checked = await self._pipeline.check_output(RUN, result.output)
         except ExecutionError as error:
             return _failure(error.reason, str(error), printed)
-        return CodeResult(True, host.restore(jsonable(data)), printed)
+        data = host.restore(jsonable(checked.value, keep=Media))
+        return CodeResult(True, data, printed, media=checked.media, size_bytes=checked.size)
+
+
+def _parse(code: str, packs: Collection[str], snippets: Mapping[str, Snippet]) -> Program:
+    return parse_program(expand_snippet(code, snippets), packs)
+
+
+@asynccontextmanager
+async def _timeout(caller: Caller) -> AsyncIterator[None]:
+    """Raise TimeoutError at the caller's deadline, which pauses move."""
+    async with asyncio.timeout_at(caller.current_deadline) as timeout:
+        time = _RunTime(timeout, caller)
+        caller.pauses.add(time)
+        try:
+            yield
+        finally:
+            caller.pauses.remove(time)
+
+
+class _RunTime:
+    """The time of a run, which stands still during pauses."""
+
+    def __init__(self, timeout: asyncio.Timeout, caller: Caller) -> None:
+        self._timeout, self._caller = timeout, caller
+
+    def release(self) -> None:
+        """Stop the time."""
+        with suppress(RuntimeError):  # it is over already
+            self._timeout.reschedule(None)
+
+    async def acquire(self, *, waits: bool) -> None:
+        """Let the time go on."""
+        with suppress(RuntimeError):
+            self._timeout.reschedule(self._caller.current_deadline)
 
 
 def _is_variable(name: str, tools: Sequence[ToolSpec], program: Program) -> bool:
     """Return whether the code uses the name of a pack only for a variable, such as `files = [...]`."""
-    calls = {(name, tool.name.partition(".")[2]) for tool in tools}
-    return name in program.variables and not calls & program.attributes
+    if any(use.id == name for use in program.bindings.free) or not program.bindings.counts[name]:
+        return False
+    return program.attributes.isdisjoint((name, _function(spec)) for spec in tools)
 
 
-def _stubs(packs: Mapping[str, Sequence[ToolSpec]]) -> dict[str, str]:
-    return {name: pack_stubs(specs) for name, specs in packs.items() if specs}
+def _has_tool(packs: Mapping[str, Mapping[str, ToolSpec]], name: str) -> bool:
+    pack, _, function = name.partition(".")
+    return function in packs.get(pack, ())
+
+
+def _function(spec: ToolSpec) -> str:
+    return spec.qualified_name.partition(".")[2]
+
+
+def _tool_functions(
+    packs: Mapping[str, Mapping[str, ToolSpec]], program: Program, aliased: Collection[str]
+) -> dict[str, ToolFunction]:
+    """Return the tools that the program may call, by name."""
+    functions = {function for _, function in program.attributes} | {
+        name.partition(".")[2] for name in aliased
+    }
+    return {
+        f"{pack}.{function}": tool_function(tools[function])
+        for pack, tools in packs.items()
+        for function in functions & tools.keys()
+    }
 
 
 def to_call_outcome(result: ToolResult) -> CallOutcome:
     """Convert a result to what the code sees: the value, or an exception of the type that the tool raised."""
     if result.error is None or result.meta.reason is Reason.RETURNED_ERROR:
-        return CallOutcome(jsonable(result.data))
+        return CallOutcome(jsonable(result.data, keep=Media), has_media=bool(result.media))
     kind = result.meta.exception or EXCEPTIONS.get(result.meta.reason or Reason.RAISED, "ValueError")
     message = result.error.message.removeprefix(f"{type(result.raised).__name__}: ")
     return CallOutcome(None, kind, message[1:-1] if kind == "KeyError" else message)  # its text is a repr

@@ -16,6 +16,8 @@ from contextlib import suppress
 from types import coroutine as awaitable
 from typing import Any, TypeVar
 
+from onetool.domain.calls.pauses import Pauses
+
 T = TypeVar("T")
 GRACE = 0.5
 """Seconds that a cancelled tool has to clean up."""
@@ -43,7 +45,7 @@ class DeadlineTimer:
 
     def _tick(self, loop: asyncio.AbstractEventLoop) -> None:
         now = loop.time()
-        for runner in [runner for runner in self._running if runner.deadline <= now]:
+        for runner in [runner for runner in self._running if runner.is_late(now)]:
             self._running.discard(runner)
             runner.expire()
         self._is_ticking = bool(self._running)
@@ -56,17 +58,23 @@ class DeadlineRunner:
 
     __slots__ = (
         "_cancellations_before",
+        "_deadline",
         "_grace_is_over",
         "_grace_timer",
+        "_paused_before",
+        "_pauses",
         "_task",
         "_timer",
-        "deadline",
         "expired",
         "loop",
     )
 
-    def __init__(self, deadline: float, timer: DeadlineTimer) -> None:
-        self.deadline, self._timer = deadline, timer
+    def __init__(
+        self, deadline: float, timer: DeadlineTimer, pauses: Pauses, paused_before: float = 0.0
+    ) -> None:
+        """paused_before: seconds of pauses before the deadline was set."""
+        self._deadline, self._timer, self._pauses = deadline, timer, pauses
+        self._paused_before = paused_before
         self.loop = asyncio.get_running_loop()
         task = asyncio.current_task(self.loop)
         if task is None:
@@ -109,6 +117,10 @@ class DeadlineRunner:
         if self._grace_is_over:
             self._task.uncancel()
         return self._task.cancelling() > self._cancellations_before
+
+    def is_late(self, now: float) -> bool:
+        """Return whether the deadline has passed, without the pauses since it was set."""
+        return self._deadline <= now and self._deadline + self._pauses.seconds - self._paused_before <= now
 
     def expire(self) -> None:
         """Cancel the task because the deadline has passed, and start the grace period."""

@@ -43,7 +43,12 @@ async def dispatch(tool: Tool, invocation: Invocation, activate: ActivateCall, t
     """
     if tool.runner is None:
         raise ExecutionError(Reason.NOT_REGISTERED, f"{tool.spec.name} has no implementation.")
-    runner = DeadlineRunner(invocation.deadline, timer)
+    task = invocation.task
+    if task is not None and not (tool.endpoint and tool.endpoint == task.endpoint):
+        message = f"{tool.spec.name} does not belong to the server of the task any more."
+        raise ExecutionError(Reason.NOT_REGISTERED, message)
+    pauses = invocation.caller.pauses
+    runner = DeadlineRunner(invocation.first_deadline, timer, pauses, invocation.paused_before)
     deactivate = activate(invocation)
     failure: ExecutionError | None = None
     cancelled: asyncio.CancelledError | None = None

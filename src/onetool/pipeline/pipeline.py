@@ -3,27 +3,33 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from onetool.catalog.catalog import Catalog, ResolvedTool
 from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
-from onetool.domain.calls.caller import Caller, ignore_progress
+from onetool.domain.calls.caller import Caller, ignore_log, ignore_progress
 from onetool.domain.calls.invocation import CancelFlag, Invocation
+from onetool.domain.content.content import Content, ToolReportedError
+from onetool.domain.content.media import Media, find_media
 from onetool.domain.errors import ExecutionError, Reason, ToolError
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.parameter_names import to_schema_names
 from onetool.domain.tools.signature import omit_nulls
+from onetool.telemetry import names
+from onetool.telemetry.spans import NO_SPAN, Attributes, NoSpan, start_span
 from onetool.threads import Threads
 
 from .admission import Admission
-from .approval import ApprovalPolicy, Approver
+from .approval import Approver
 from .deadline import DeadlineTimer
 from .dispatch import ActivateCall, ToolRaised, ToolReturnedError, dispatch
-from .output_guard import OutputGuard
-from .recorder import Recorder
-from .redacted_progress import RedactedProgress
+from .output_guard import CheckedOutput, OutputGuard
+from .recorder import FinishedCall, Recorder
+from .redacted_progress import RedactedLog, RedactedProgress
 from .validation import SchemaValidator
 
 log = logging.getLogger(__name__)
@@ -55,7 +61,7 @@ class Pipeline:
         *,
         limits: CallLimits | None = None,
         admission: Admission,
-        approval: ApprovalPolicy | None = None,
+        approver: Approver | None = None,
         credentials: CredentialSet | None = None,
         threads: Threads | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -63,7 +69,7 @@ class Pipeline:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
         self._credentials, threads = credentials or CredentialSet(), threads or Threads()
-        self._approver = Approver(approval or ApprovalPolicy(), threads)
+        self._approver = approver or Approver(threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = admission
         self._output_guard = OutputGuard(self._limits.max_output_bytes, threads)
@@ -72,12 +78,17 @@ class Pipeline:
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Run a call through all steps, record it and return its result."""
+        with start_span(names.EXECUTE_TOOL) as span:
+            return await self._run(call, caller, span)
+
+    async def _run(self, call: ToolCall, caller: Caller, span: NoSpan) -> ToolResult:
         credentials = caller.credentials or CredentialSet(self._credentials)
         if caller.credentials is None:
             caller = _collect_credentials(caller, credentials)
-        state = _CallState(call, caller, credentials, self._clock())
+        state = _CallState(call, caller, credentials, self._clock(), span)
         try:
-            result = ToolResult(ok=True, data=await self._run_steps(state), meta=self._meta(state))
+            data = await self._run_steps(state)
+            result = ToolResult(True, self._meta(state), data, content=state.content, media=state.media)
         except ToolError as error:
             result = self._failure(state, error)
         except Exception as error:  # a bug of ours must not reach the caller as an exception
@@ -85,51 +96,132 @@ class Pipeline:
             message = f"Internal error in a call of {call.name!r}: {type(error).__name__}."
             result = self._failure(state, ExecutionError(Reason.RAISED, message))
         except asyncio.CancelledError:
-            self._record(state, self._meta(state, Reason.CANCELLED))
+            self._record(state, self._meta(state, Reason.CANCELLED), "")
             raise
-        self._record(state, result.meta)
+        self._record(state, result.meta, result.error.message if result.error else result.data)
         return result
 
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""
-        caller = state.caller
-        state.resolved = resolved = await self._catalog.resolve(state.call.name, caller)
-        state.call = call = _without_nulls(state.call, resolved)
-        state.bytes_in = self._validator.validate_args(resolved, call.args)
-        await self._admission.check(resolved.tool.spec, caller)
-        if request := await self._approver.approve(resolved, call.args, caller, state.credentials.mask):
-            state.call = call._replace(args=request.args)  # nothing runs but what was approved
-        deadline = self._deadline(resolved, caller)  # waiting for the user does not count
-        slots = await self._admission.acquire(resolved.tool.spec, caller, deadline)
+        caller, call = state.caller, state.call
+        state.resolved = resolved = await self._catalog.resolve(call.name, caller)
+        if call.task is None:  # otherwise this has happened before the task
+            await self._prepare(state, resolved)
+        # Waiting for the user does not count.
+        deadline, paused_before = self._deadline(resolved, caller), caller.pauses.seconds
+        lease = await self._admission.acquire(resolved.tool.spec, caller, deadline)
+        state.caller = lease.occupied_by(caller)
         try:
-            output = await self._run_tool(state, resolved, deadline)
+            output = await self._run_tool(state, resolved, deadline, paused_before)
+        except ToolReportedError as error:
+            with suppress(ExecutionError):  # too large: the message remains
+                await self._check_content(state, error.content)
+            raise
         finally:
-            self._admission.release(slots)
+            lease.close()
+        if isinstance(output, Content):
+            return await self._finish_content(state, resolved, output)
         self._validator.validate_output(resolved, output)
         if call.source == SDK:
             return output
-        redactor = state.credentials.redactor
-        output, state.bytes_out = await self._output_guard.check(call.name, output, redactor)
-        return output
+        checked = await self._output_guard.check(call.name, output, state.credentials.redactor)
+        state.bytes_out, state.media = checked.size, checked.media
+        return checked.value
 
-    async def _run_tool(self, state: "_CallState", resolved: ResolvedTool, deadline: float) -> Any:
+    async def _prepare(self, state: "_CallState", resolved: ResolvedTool) -> None:
+        """Validate the arguments, check the rate limit, and return once the call may run."""
+        call = _to_schema_args(state.call, resolved)
+        valid = self._validator.validate_args(resolved, call.args)
+        state.call = call._replace(args=valid.args)
+        state.bytes_in, state.run_args = valid.size, valid.encoded
+        await self._admission.check(resolved.tool.spec, state.caller)
+        await self._approve(state, resolved)
+
+    async def _approve(self, state: "_CallState", resolved: ResolvedTool) -> None:
+        """Return once the call may run. Nothing runs but what was approved."""
+        call, caller = state.call, state.caller
+        decision = self._catalog.policy.decide(resolved.tool.spec, resolved.implementation.spec, caller)
+        state.decision = f"{decision.effect}: {decision.rule}"
+        request = await self._approver.approve(resolved, call.args, caller, decision, state.credentials.mask)
+        if request is None:
+            return
+        state.decision += "; approved"
+        await self._check_unchanged(resolved, call.name, caller)
+        if state.run_args is call.args:
+            state.run_args = request.args
+        state.call = call._replace(args=request.args)
+
+    async def _check_unchanged(self, approved: ResolvedTool, name: str, caller: Caller) -> None:
+        """Check that a tool is still the one that the user saw.
+
+        Raises:
+            ToolError: It was changed, disabled or removed while the question was open.
+        """
+        tool, now = approved.tool, (await self._catalog.resolve(name, caller)).tool
+        if (now.spec, now.definition) != (tool.spec, tool.definition):
+            message = f"{tool.spec.name} was not called: it has changed since the user was asked."
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+
+    async def _finish_content(self, state: "_CallState", resolved: ResolvedTool, content: Content) -> Any:
+        """Validate and check the content of a result. Return its data."""
+        data = content.to_data()
+        self._validator.validate_output(resolved, data)
+        if state.call.source == SDK:
+            state.content = content
+            return data
+        checked = await self._check_content(state, content)
+        data = data if checked is content else checked.to_data()
+        if checked.media:
+            state.media = find_media(data)
+        return data
+
+    async def _check_content(self, state: "_CallState", content: Content) -> Content:
+        checked, state.bytes_out = await self._output_guard.check_content(
+            state.call.name, content, state.credentials.redactor
+        )
+        state.content = checked
+        return checked
+
+    async def _run_tool(
+        self, state: "_CallState", resolved: ResolvedTool, deadline: float, paused_before: float
+    ) -> Any:
         name = resolved.tool.spec.name
-        if deadline <= self._clock():
+        invocation = Invocation(
+            state.call.id,
+            name,
+            state.run_args,
+            state.caller,
+            deadline,
+            CancelFlag(),
+            paused_before,
+            state.call.task,
+        )
+        if invocation.deadline <= self._clock():
             raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time left.")
-        invocation = Invocation(state.call.id, name, state.call.args, state.caller, deadline, CancelFlag())
-        output = await dispatch(resolved.implementation, invocation, self._activate, self._timer)
-        if self._clock() > deadline:
+        on_step = None if resolved.read_only else state.caller.on_step
+        if on_step is not None:
+            await on_step(name, False)
+        try:
+            output = await dispatch(resolved.implementation, invocation, self._activate, self._timer)
+        finally:
+            if on_step is not None:
+                await on_step(name, True)
+        if self._clock() > invocation.deadline:
             log.warning("%s blocked the event loop past its deadline; async tools must not block", name)
         return output
 
     def _deadline(self, resolved: ResolvedTool, caller: Caller) -> float:
         """Return the end of the tool's own timeout or the caller's deadline, whichever is earlier."""
-        timeout = resolved.tool.spec.timeout or resolved.implementation.spec.timeout or self._limits.timeout
-        deadline = self._clock() + timeout
-        return deadline if caller.deadline is None else min(deadline, caller.deadline)
+        spec, implementation = resolved.tool.spec, resolved.implementation.spec
+        default = implementation.default_timeout
+        limits = [default or self._limits.timeout, caller.min_timeout]
+        limits += [caller.handover_timeout] if default else []
+        timeout = spec.timeout or implementation.timeout or max(limits)
+        deadline, latest = self._clock() + timeout, caller.current_deadline
+        return deadline if latest is None else min(deadline, latest)
 
-    async def check_output(self, name: str, output: Any) -> tuple[Any, int]:
-        """Apply the output checks to a value. Return it with secrets masked, and its size in bytes.
+    async def check_output(self, name: str, output: Any) -> CheckedOutput:
+        """Apply the output checks to a value. Return it with secrets masked.
 
         Raises:
             ExecutionError: The value is too large or cannot be serialized.
@@ -140,8 +232,21 @@ class Pipeline:
         """Return a text with secrets masked."""
         return self._credentials.redact(text)
 
-    def _record(self, state: "_CallState", meta: CallMeta) -> None:
-        self._recorder.add(state.call, state.caller, meta, state.sizes, state.tool_id)
+    def _record(self, state: "_CallState", meta: CallMeta, value: Any) -> None:
+        finished = FinishedCall(
+            state.call,
+            state.caller,
+            meta,
+            value,
+            state.credentials.redactor,
+            state.bytes_in,
+            state.bytes_out,
+            state.tool_id,
+            state.decision,
+        )
+        self._recorder.add(finished)
+        if state.span is not NO_SPAN:
+            state.span.describe(*_description(state, meta))
 
     def _meta(self, state: "_CallState", reason: Reason | None = None, exception: str = "") -> CallMeta:
         duration_ms = round((self._clock() - state.start) * 1000, 3)
@@ -160,18 +265,37 @@ class Pipeline:
             truncate_middle(state.credentials.redact(str(error)), MAX_MESSAGE_LENGTH),
             data=self._error_text(state, error.text) if isinstance(error, ToolReturnedError) else None,
             raised=error.error if isinstance(error, ToolRaised) else error,
+            content=state.content,
         )
 
     def _error_text(self, state: "_CallState", text: ErrorText) -> ErrorText:
         return ErrorText(truncate_middle(state.credentials.redact(text), self._limits.max_output_bytes))
 
 
-def _without_nulls(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
-    """Return the call without the arguments for which None means that they are omitted."""
-    args = call.args
-    if not isinstance(args, dict) or None not in args.values():
+def _to_schema_args(call: ToolCall, resolved: ResolvedTool) -> ToolCall:
+    """Return the call with the schema's names, without the arguments that are omitted if they are None."""
+    args, spec = call.args, resolved.tool.spec
+    if not isinstance(args, dict):
         return call
-    return call._replace(args=omit_nulls(resolved.tool.spec.input_schema, args))
+    named = to_schema_names(spec, args)
+    if None in named.values():
+        named = omit_nulls(spec.input_schema, named)
+    return call if named is args else call._replace(args=named)
+
+
+def _description(state: "_CallState", meta: CallMeta) -> tuple[str, Attributes, Reason | None]:
+    """Return what the span of a call says about it. Names of tools that do not exist are left out."""
+    tool = meta.tool if state.resolved else names.UNKNOWN
+    attributes: dict[str, str | int] = {
+        names.TOOL: tool,
+        names.CALL_ID: meta.call_id,
+        names.INTERFACE: state.caller.interface,
+        names.ARGS_SIZE: state.bytes_in,
+        names.OUTPUT_SIZE: state.bytes_out,
+    }
+    if state.caller.interface == "mcp" and state.caller.session:
+        attributes[names.SESSION_ID] = state.caller.session
+    return tool, attributes, meta.reason
 
 
 def _collect_credentials(caller: Caller, credentials: CredentialSet) -> Caller:
@@ -179,7 +303,10 @@ def _collect_credentials(caller: Caller, credentials: CredentialSet) -> Caller:
     on_progress = caller.on_progress
     if on_progress is not ignore_progress:
         on_progress = RedactedProgress(on_progress, credentials)
-    return replace(caller, credentials=credentials, on_progress=on_progress)
+    on_log = caller.on_log
+    if on_log is not ignore_log:
+        on_log = RedactedLog(on_log, credentials)
+    return replace(caller, credentials=credentials, on_progress=on_progress, on_log=on_log)
 
 
 @dataclass(slots=True)
@@ -191,13 +318,18 @@ class _CallState:
     credentials: CredentialSet
     """What the call and its nested calls have used so far. Redacted in the result."""
     start: float
+    span: NoSpan
     resolved: ResolvedTool | None = None
+    run_args: Mapping[str, Any] = field(default_factory=dict)
+    """The arguments that the tool gets: texts in place of media."""
     bytes_in: int = 0
     bytes_out: int = 0
-
-    @property
-    def sizes(self) -> tuple[int, int]:
-        return self.bytes_in, self.bytes_out
+    content: Content | None = None
+    """What the tool of a server returned."""
+    media: Sequence[Media] = ()
+    """The media in the data of the result."""
+    decision: str = ""
+    """Why the call was allowed or denied, for the record."""
 
     @property
     def tool_id(self) -> str | None:

@@ -2,12 +2,14 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any
 
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.code.sandbox import CallOutcome
+from onetool.domain.content.media import Media
+from onetool.domain.content.parts import media_in
 from onetool.domain.text.json_text import check_size, encode
 from onetool.domain.text.yaml_text import YamlList, YamlMap
 
@@ -48,6 +50,11 @@ class SandboxCallbacks:
                 return call.value
         return value
 
+    def media_beside(self, value: Any) -> Sequence[Media]:
+        """Return the media that a tool returned beside the value, if it is the whole result of a call."""
+        calls = reversed(self.finished_calls)
+        return next((call.beside for call in calls if call.beside and call.value == value), ())
+
     async def _call(self, name: str, args: Mapping[str, Any]) -> CallOutcome:
         try:
             check_size(args, self._max_args_bytes * 2)
@@ -59,7 +66,10 @@ class SandboxCallbacks:
         outcome = to_call_outcome(result)
         if result.ok:
             value = result.data if isinstance(result.data, YamlMap | YamlList) else outcome.value
-            self._keep(SuccessfulCall(result.meta.tool, args, value, len(encode(value))))
+            media = media_in(result.parts)
+            size = len(encode(value)) + sum(item.size for item in media)
+            beside = tuple([item for item in media if item not in result.media])
+            self._keep(SuccessfulCall(result.meta.tool, args, value, size, beside))
         return outcome
 
     def _keep(self, call: SuccessfulCall) -> None:

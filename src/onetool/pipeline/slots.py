@@ -2,6 +2,10 @@
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
+
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.pauses import Pauses
 
 
 class Slots:
@@ -56,3 +60,69 @@ class Slots:
             if not waiter.done():
                 waiter.set_result(None)
                 self._free -= 1
+
+
+class SlotLease:
+    """The slots of one call, from `open` to `close`, except while the call is paused."""
+
+    __slots__ = ("_acquired", "_acquiring", "_is_closed", "_is_paused", "_pauses", "_slots")
+
+    def __init__(self, slots: Sequence[Slots], pauses: Pauses | None) -> None:
+        """pauses: those of an outermost call. A nested call pauses only if it asks: `Caller.occupying`."""
+        self._slots, self._pauses = slots, pauses if slots else None
+        self._acquired = 0
+        self._is_paused = self._is_closed = False
+        self._acquiring = asyncio.Lock()
+
+    def occupied_by(self, caller: Caller) -> Caller:
+        """Return the caller for the call that has the slots."""
+        return caller.occupying(self) if caller.depth and self._slots else caller
+
+    async def open(self, deadline: float | None = None) -> None:
+        """Acquire the slots, in their order.
+
+        Raises:
+            TimeoutError: A slot did not become free before the deadline.
+        """
+        try:
+            await self._acquire(deadline, waits=True)
+        except BaseException:
+            self.release()
+            raise
+        if self._pauses is not None:
+            self._pauses.add(self)
+
+    async def acquire(self, *, waits: bool) -> None:
+        """Acquire the slots again after a pause, unless the call ends or pauses again meanwhile."""
+        self._is_paused = False
+        if not waits and self._acquiring.locked():
+            return
+        async with self._acquiring:
+            await self._acquire(None, waits=waits)
+
+    def release(self) -> None:
+        """Release the slots during a pause."""
+        self._is_paused = True
+        while self._acquired:
+            self._acquired -= 1
+            self._slots[self._acquired].release()
+
+    def close(self) -> None:
+        """Release the slots for good. Call it once, after `open`."""
+        self._is_closed = True
+        if self._pauses is not None:
+            self._pauses.remove(self)
+        self.release()
+
+    async def _acquire(self, deadline: float | None, *, waits: bool) -> None:
+        while not (self._is_paused or self._is_closed) and self._acquired < len(self._slots):
+            acquired = self._acquired
+            slots = self._slots[acquired]
+            if not slots.try_acquire():
+                if not waits:
+                    return
+                await slots.wait(deadline)
+            if self._is_paused or self._is_closed or self._acquired != acquired:
+                slots.release()  # all slots were released while this one was waited for
+            else:
+                self._acquired += 1

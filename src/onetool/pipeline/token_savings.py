@@ -5,7 +5,7 @@ from collections.abc import Callable
 from onetool.catalog.catalog import Catalog
 from onetool.domain.calls.caller import Caller
 from onetool.domain.text.json_text import encode
-from onetool.domain.usage.events import TokenSaving, estimate_tokens
+from onetool.domain.usage.summary import TokenSaving, estimate_tokens
 
 from .recorder import Recorder
 
@@ -13,7 +13,6 @@ MAX_MEASURED = 500
 """Number of tool definitions to measure; the size of more is extrapolated."""
 MAX_SESSIONS = 1_000
 """Number of sessions to remember as counted. Counting one again is harmless: the summary has it once."""
-TOOL_NAME = "run"
 
 
 class TokenSavings:
@@ -26,21 +25,20 @@ class TokenSavings:
     def count_result(self, size: int, preview: str) -> None:
         """Record that the model got a preview instead of a text of `size` bytes."""
         saved = estimate_tokens(size - len(preview.encode("utf-8", "replace")))
-        self._recorder.add_saving(TokenSaving("result", self._now(), tool=TOOL_NAME, tokens=max(saved, 0)))
+        self._recorder.add_saving(TokenSaving(self._now(), max(saved, 0)))
 
     async def count_run(self, caller: Caller, calls: int, catalog: Catalog) -> None:
         """Record the round trips that a run saved and, once per session, the definitions not sent."""
         session = caller.session or self._session
         if calls > 1:
-            saving = TokenSaving("calls", self._now(), session, TOOL_NAME, round_trips=calls - 1)
-            self._recorder.add_saving(saving)
+            self._recorder.add_saving(TokenSaving(self._now(), round_trips=calls - 1))
         if session in self._counted_sessions:
             return
         self._counted_sessions[session] = None
         if len(self._counted_sessions) > MAX_SESSIONS:
             del self._counted_sessions[next(iter(self._counted_sessions))]
         tokens = estimate_tokens(await _definitions_size(caller, catalog))
-        self._recorder.add_saving(TokenSaving("definitions", self._now(), session, tokens=tokens))
+        self._recorder.add_saving(TokenSaving(self._now(), tokens, session=session))
 
 
 async def _definitions_size(caller: Caller, catalog: Catalog) -> int:

@@ -1,32 +1,38 @@
 """Protocols of everything outside the core: sources, stores, the sandbox, chat models, embeddings."""
 
+from .activity import ActivityStore
 from .bundles import BundleStore, ToggleStore
 from .chat_models import ChatModel, ChatModels
+from .client_sessions import ClientSessionStore
+from .contents import ContentSource
 from .embeddings import Embedder, EmbeddingIndex
+from .jobs import JobStore, Messages
 from .sandbox import Sandbox
 from .sources import LOCAL, READY, ServerSource, SourceCapabilities, SourceStatus, ToolSource
 from .stores import (
-    CounterStore,
     LockedTokens,
     ManifestStore,
     RateLimiter,
     ResultStore,
     SessionStore,
     TokenStore,
-    UsageStore,
 )
 
 __all__ = [
     "LOCAL",
     "READY",
+    "ActivityStore",
     "BundleStore",
     "ChatModel",
     "ChatModels",
-    "CounterStore",
+    "ClientSessionStore",
+    "ContentSource",
     "Embedder",
     "EmbeddingIndex",
+    "JobStore",
     "LockedTokens",
     "ManifestStore",
+    "Messages",
     "RateLimiter",
     "ResultStore",
     "Sandbox",
@@ -37,5 +43,4 @@ __all__ = [
     "ToggleStore",
     "TokenStore",
     "ToolSource",
-    "UsageStore",
 ]

@@ -44,6 +44,11 @@ class ChatModel(Protocol):
         """The provider's name for the model."""
         ...
 
+    @property
+    def image_types(self) -> frozenset[str]:
+        """MIME types of the images that may be in `messages`. Empty: the model reads text only."""
+        ...
+
     async def reply(
         self,
         messages: Sequence[Message],

@@ -1,12 +1,18 @@
 """Ports of tool sources: where the catalog gets its tools from."""
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from onetool.domain.health import ServerState
 from onetool.domain.page import Page
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
+from onetool.domain.servers.instructions import InstructionsReview
+from onetool.domain.servers.manifest import QuarantinedTool, ToolAccess
+from onetool.domain.servers.startup import StartReport
 from onetool.domain.tools.tool import Tool
+
+from .contents import ContentSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +37,10 @@ class SourceStatus:
     """Packs that were not loaded, by name, and why."""
     skipped_tools: Sequence[str] = ()
     """Tools that were not loaded: where each is defined, and why."""
+    disabled_tools: Sequence[str] = ()
+    """Tools that a mistake in the settings disables: the setting, and what is wrong."""
+    warnings: Sequence[str] = ()
+    """Settings that have no effect and parts of a listing that are ignored, and why."""
 
 
 LOCAL = SourceCapabilities()
@@ -91,11 +101,39 @@ class ServerSource(ToolSource, Protocol):
 
     @property
     def state(self) -> ServerState:
-        """Configured, idle (its tools are known from an earlier listing), connected or failed."""
+        """Configured, idle (its tools are known from an earlier listing), starting, connected or failed."""
+        ...
+
+    @property
+    def has_login(self) -> bool:
+        """Whether a user can log in with a browser."""
+        ...
+
+    @property
+    def contents(self) -> ContentSource:
+        """Its resources, templates and prompts."""
+        ...
+
+    async def restrictions(self) -> str:
+        """Return which restrictions its program has, in one line; empty if it has no program."""
+        ...
+
+    def last_start(self) -> StartReport:
+        """Return what happened during the last start, or happens now."""
         ...
 
     async def probe(self, timeout_s: float | None = None) -> bool:
         """Connect if necessary and return whether the server responds in time."""
+        ...
+
+    async def relay(self, digest: str) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
+        """Return a function that serves another process of the user over a connection.
+
+        digest: a hash of the settings that the other process has for the server.
+
+        Raises:
+            ExecutionError: The other process has different settings, or the server cannot be started.
+        """
         ...
 
     async def quarantined(self) -> Sequence[QuarantinedTool]:
@@ -111,6 +149,18 @@ class ServerSource(ToolSource, Protocol):
 
         Raises:
             ValueError: A tool is not listed, or changed after the review.
+        """
+        ...
+
+    async def instructions(self) -> InstructionsReview:
+        """Return the instructions in use, and those of the last handshake if they require approval."""
+        ...
+
+    async def approve_instructions(self, pin: str) -> None:
+        """Approve the instructions with this hash, which the user reviewed.
+
+        Raises:
+            ValueError: The server sent others after the review.
         """
         ...
 

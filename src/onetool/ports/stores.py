@@ -1,19 +1,19 @@
-"""Ports of the stores: rate limits, server manifests, tokens, usage, results, sessions.
+"""Ports of the stores: rate limits, server manifests, tokens, results, sessions.
 
 No method blocks the event loop: an adapter with a blocking driver moves its work to threads. Several tasks
 and processes may use one store at a time. A write is atomic, and durable when the method returns. Every
 method may raise StoreUnavailable or another OSError.
 """
 
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from onetool.domain.chat.transcript import Record, SessionSummary
+from onetool.domain.content.media import Media
 from onetool.domain.page import Page
 from onetool.domain.results.stored_result import DEFAULT_TTL_S, StoredResult
 from onetool.domain.servers.manifest import ServerManifest
-from onetool.domain.usage.events import CallCounter, CallEvent, Event, UsageSummary
 
 
 class RateLimiter(Protocol):
@@ -84,43 +84,22 @@ class LockedTokens(Protocol):
         ...
 
 
-class UsageStore(Protocol):
-    """Stores usage events for statistics."""
-
-    async def add(self, events: Sequence[Event]) -> None:
-        """Store events."""
-        ...
-
-    async def summarize(self, since: float | None) -> UsageSummary:
-        """Summarize the events since a time in seconds since the epoch, or all events."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what the store holds open. May be called more than once."""
-        ...
-
-
-class CounterStore(Protocol):
-    """Counts the calls of each tool. Counters never expire."""
-
-    async def add(self, events: Sequence[CallEvent]) -> None:
-        """Add calls to the counters of their tools."""
-        ...
-
-    async def find(self, tool_ids: Collection[str]) -> Mapping[str, CallCounter]:
-        """Return the counters of the tools that were called at least once."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close what the store holds open. May be called more than once."""
-        ...
-
-
 class ResultStore(Protocol):
     """Stores large results until they expire."""
 
     async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
         """Store a text under a new handle. It expires after `ttl_s` seconds."""
+        ...
+
+    async def put_media(self, media: Media, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
+        """Store the bytes of media under their handle. Media that are stored already stay as they are.
+
+        The oldest media are deleted when all together exceed a limit.
+        """
+        ...
+
+    async def media(self, handle: str) -> Media | None:
+        """Return stored media, or None if they expired, are unknown, or the handle is that of a text."""
         ...
 
     async def find(self, handle: str) -> StoredResult | None:

@@ -12,7 +12,10 @@ MAX_ARGS_LENGTH = 80
 
 
 def finished_calls_text(calls: Sequence[SuccessfulCall], handle: str) -> str:
-    """Return which calls had finished, the shape of their results, and how to read them."""
+    """Return which calls had finished, the shape of their results, and how to read them.
+
+    handle: empty if the results could not be stored.
+    """
     lines = [
         f"  {number}. {_format_call(call)} -> {describe_shape(call.value)}"
         for number, call in enumerate(calls[:MAX_LISTED_CALLS])
@@ -20,6 +23,8 @@ def finished_calls_text(calls: Sequence[SuccessfulCall], handle: str) -> str:
     if len(calls) > MAX_LISTED_CALLS:
         lines.append(f"  and {len(calls) - MAX_LISTED_CALLS} more")
     read = f"Read result N with ot.result(handle={handle!r}, path='N.result')."
+    if not handle:
+        read = "Their results could not be stored. Do not repeat calls that changed something."
     return "\n".join(["Calls that had finished:", *lines, read])
 
 

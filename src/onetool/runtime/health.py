@@ -1,16 +1,28 @@
 """The health of a running OneTool."""
 
 import platform
+from collections.abc import Sequence
+from pathlib import Path
 
+from onetool.catalog.mcp_servers import HEALTH_TIMEOUT_S, UNTIL_STARTED_S
 from onetool.domain.health import Health
+from onetool.files.writable import check_writable
 from onetool.threads import Threads
 from onetool.version import __version__
 
 from .state import State
 
+__all__ = ["UNTIL_STARTED_S", "check_health"]
 
-async def check_health(state: State, threads: Threads) -> Health:
-    """Check every part. Connects to all enabled servers."""
+
+async def check_health(
+    state: State, threads: Threads, *, connect: bool = True, timeout_s: float = HEALTH_TIMEOUT_S
+) -> Health:
+    """Check every part.
+
+    connect: whether to connect to all enabled servers. If false, their present states are reported.
+    timeout_s: time for each server to respond. One that has not started by then is reported as starting.
+    """
     return Health(
         version=__version__,
         python=platform.python_version(),
@@ -20,5 +32,11 @@ async def check_health(state: State, threads: Threads) -> Health:
         skipped=dict(state.catalog.skipped),
         untrusted_files=state.configuration.untrusted_files,
         abandoned=threads.abandoned,
-        servers=await state.servers.check_all(),
+        unwritable=await threads.run(_find_unwritable, state.directories),
+        servers=await state.servers.check_all(timeout_s if connect else None),
     )
+
+
+def _find_unwritable(directories: Sequence[Path]) -> dict[str, str]:
+    reasons = {str(directory): check_writable(directory) for directory in directories}
+    return {directory: reason for directory, reason in reasons.items() if reason}

@@ -1,9 +1,16 @@
 """The text that a model reads of a result: all of it, or a preview and a handle."""
 
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from onetool.domain.calls.call import ToolResult
+from onetool.domain.content.media import Media
+from onetool.domain.content.part_json import MediaOptions, parts_to_json
+from onetool.domain.content.parts import Part, media_in
+from onetool.domain.content.resources import PromptContent
 from onetool.domain.results.result_page import ResultPage
-from onetool.domain.results.stored_result import ModelText, StoredResult, preview
+from onetool.domain.results.stored_result import ModelText, StoredResult, cut_unstored, preview
 from onetool.domain.text.model_text import to_model_text
 from onetool.pipeline.code_runner import CodeResult
 from onetool.pipeline.token_savings import TokenSavings
@@ -11,6 +18,9 @@ from onetool.ports import ResultStore
 from onetool.threads import Threads
 
 from .finished_calls import finished_calls_json, finished_calls_text
+
+LISTING_TOOLS = frozenset({"ot.tools", "ot.packs", "ot.help", "ot.find"})
+log = logging.getLogger(__name__)
 
 
 class ModelOutput:
@@ -27,12 +37,19 @@ class ModelOutput:
         *,
         max_inline_bytes: int,
         ttl_s: float,
+        unlisted: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
+        """unlisted: returns the servers that are missing in listings of tools, and why."""
+        self._unlisted = unlisted
         self._results, self._savings, self._threads = results, savings, threads
         self._max_inline_bytes, self._ttl_s = max_inline_bytes, ttl_s
 
     async def render_run(self, result: CodeResult) -> ModelText:
-        """Render what a run printed, and its result or error."""
+        """Render what a run printed, its result or error, and what is missing in listings of tools."""
+        rendered = await self._render_run(result)
+        return rendered._replace(text=rendered.text + self._note(call.name for call in result.calls))
+
+    async def _render_run(self, result: CodeResult) -> ModelText:
         if result.error is not None:
             error = await self.render_error(result)
             printed = await self._render_printed(result)
@@ -42,8 +59,8 @@ class ModelOutput:
         if isinstance(result.data, ResultPage):
             printed = await self._render_printed(result)
             return printed._replace(text=printed.text + await self._render_page(result.data))
-        text = await self._threads.run(to_model_text, result.data, self._max_inline_bytes)
-        return await self.shorten(result.printed + text, "run")
+        text = await self._to_text(result.data)
+        return await self.shorten("\n".join([result.printed + text, *map(str, result.beside)]), "run")
 
     async def render_error(self, result: CodeResult) -> ModelText:
         """Render the error of a run, and the calls that had finished, with the handle of their results."""
@@ -51,25 +68,75 @@ class ModelOutput:
         if not result.finished_calls:
             return ModelText(message)
         text = await self._threads.run(finished_calls_json, result.finished_calls)
-        stored = await self._store(text, "run")
-        calls = finished_calls_text(result.finished_calls, stored.handle)
-        return ModelText(f"{message}\n{calls}", stored.handle)
+        try:
+            handle = (await self._store(text, "run")).handle
+        except OSError as error:
+            handle = ""
+            log.error("cannot store the results of a failed run: %s", error)
+        return ModelText(f"{message}\n{finished_calls_text(result.finished_calls, handle)}", handle)
 
     async def render_value(self, value: Any, tool: str) -> ModelText:
         """Render the result of one tool call."""
         if isinstance(value, ResultPage):
             return ModelText(await self._render_page(value))
-        text = await self._threads.run(to_model_text, value, self._max_inline_bytes)
-        return await self.shorten(text, tool)
+        text = await self._to_text(value)
+        rendered = await self.shorten(text, tool)
+        return rendered._replace(text=rendered.text + self._note([tool]))
+
+    async def _to_text(self, value: Any) -> str:
+        """Return a value as text. Only a string, number or None takes no time that needs a thread."""
+        if isinstance(value, str | int | float | None):
+            return to_model_text(value, self._max_inline_bytes)
+        return await self._threads.run(to_model_text, value, self._max_inline_bytes)
 
     async def shorten(self, text: str, tool: str) -> ModelText:
-        """Return a short text unchanged; store a long one and return a preview with its handle."""
+        """Return a short text unchanged; store a long one and return a preview with its handle.
+
+        If it cannot be stored, return its beginning and say so.
+        """
         if len(text.encode("utf-8", "replace")) <= self._max_inline_bytes:
             return ModelText(text)
-        stored = await self._store(text, tool)
+        try:
+            stored = await self._store(text, tool)
+        except OSError as error:  # a full disk: the call itself succeeded
+            log.error("cannot store a result of %s: %s", tool, error)
+            return ModelText(cut_unstored(text, self._max_inline_bytes, str(error)))
         shown = preview(stored, text)
         self._savings.count_result(stored.size_bytes, shown)
         return ModelText(shown, stored.handle)
+
+    async def store_media(self, media: Iterable[Media], tool: str) -> frozenset[str]:
+        """Store media. Return the handles that can be read."""
+        stored = set[str]()
+        try:
+            for item in media:
+                await self._results.put_media(item, tool, self._ttl_s)
+                stored.add(item.handle)
+        except OSError as error:  # a full disk: the call itself succeeded
+            log.error("cannot store media of %s: %s", tool, error)
+        return frozenset(stored)
+
+    async def render_parts(
+        self, parts: Sequence[Part], tool: str, *, inline: bool = False
+    ) -> list[dict[str, Any]]:
+        """Return the parts of a result as JSON, with handles of their media, which are stored.
+
+        inline: whether to add the bytes of media, as base64 in the field `data`.
+        """
+        handles = await self.store_media(media_in(parts), tool)
+        return await self._threads.run(parts_to_json, parts, MediaOptions(handles, inline))
+
+    async def render_prompt(self, result: ToolResult) -> dict[str, Any]:
+        """Return the messages of a prompt as JSON, with handles of their media."""
+        parts = await self.render_parts(result.parts, result.meta.tool)
+        content = result.content
+        return content.with_parts(parts) if isinstance(content, PromptContent) else {"messages": []}
+
+    def _note(self, tools: Iterable[str]) -> str:
+        """Return a line that names the servers whose tools are missing, if one of the tools lists tools."""
+        if LISTING_TOOLS.isdisjoint(tools) or not (unlisted := self._unlisted()):
+            return ""
+        return "\n" + "\n".join(f"Missing: the tools of {name} ({why})." for name, why in unlisted.items())
 
     async def _store(self, text: str, tool: str) -> StoredResult:
         return await self._results.put(text, tool, self._ttl_s)

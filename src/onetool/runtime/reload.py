@@ -58,11 +58,12 @@ class Reloader:
 
     async def reload_if_changed(self) -> None:
         """Follow a reload of another process. If that fails here, the previous state stays active."""
-        if not self.is_pending:
-            return
-        if self._following is None or self._following.done():
-            self._following = asyncio.get_running_loop().create_task(self._follow())
-        await asyncio.shield(self._following)  # a caller that is cancelled does not stop it
+        for _ in range(2):  # a reload in progress may have read the files before the last change
+            if not self.is_pending:
+                return
+            if self._following is None or self._following.done():
+                self._following = asyncio.get_running_loop().create_task(self._follow())
+            await asyncio.shield(self._following)  # a caller that is cancelled does not stop it
 
     async def _follow(self) -> None:
         async with self._lock:

@@ -3,24 +3,39 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from onetool.domain.activity.record import RUN
 from onetool.domain.calls.call import CallSource, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.question import Asker
+from onetool.domain.content.parts import media_in
+from onetool.domain.errors import ToolError
+from onetool.domain.identity.principal import Principal
+from onetool.domain.jobs.job import Job
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.pipeline.code_runner import CodeResult
 from onetool.pipeline.recorder import Recorder
+from onetool.pipeline.run_records import StartedRun
 from onetool.pipeline.sandbox_callbacks import SandboxCallbacks
 from onetool.pipeline.token_savings import TokenSavings
-from onetool.ports import SessionStore
+from onetool.ports import ClientSessionStore, SessionStore
 from onetool.settings.configuration import Configuration
+from onetool.telemetry import names
+from onetool.telemetry.spans import start_span
 from onetool.threads import Threads
 
+from .jobs import Jobs, Work
 from .reload import Reloader
+from .run_progress import RunProgress
 from .state import State
 
 __all__ = ["CodeResult", "Runtime"]
+
+TEXT_SOURCES: frozenset[CallSource] = frozenset({"cli", "ask", "run", "rest"})
+"""Sources of calls whose callers see media as one line, with a handle that must be readable."""
 
 
 class Runtime:
@@ -34,6 +49,9 @@ class Runtime:
         recorder: Recorder,
         savings: TokenSavings,
         sessions: SessionStore,
+        jobs: Jobs,
+        client_sessions: ClientSessionStore,
+        request_key: bytes,
         threads: Threads,
         signal: FileReloadSignal,
         new_id: Callable[[], str],
@@ -42,12 +60,19 @@ class Runtime:
         """Records finished calls; has their statistics."""
         self.sessions = sessions
         """Stored conversations with chat models."""
+        self.jobs = jobs
+        """Calls that wait for an answer or take long."""
+        self.client_sessions = client_sessions
+        """What MCP clients have set in their sessions."""
+        self.request_key = request_key
+        """Seals what MCP clients send back. All processes of the user have the same one."""
         self.threads = threads
         """Runs blocking work."""
         self.new_id = new_id
         """Returns a new unique id."""
         self.loop: asyncio.AbstractEventLoop
         self._savings = savings
+        jobs.continue_task = self._continue_task
         self._reloader = Reloader(
             read=read, build=lambda configuration: build(configuration, self), signal=signal, threads=threads
         )
@@ -66,7 +91,11 @@ class Runtime:
         """Run a call through the pipeline. A failed call is a result too."""
         if caller.depth == 0 and self._reloader.is_pending:
             await self._reloader.reload_if_changed()
-        return await self._reloader.state.pipeline.run(call, caller)
+        state = self._reloader.state
+        result = await state.pipeline.run(call, caller)
+        if call.source in TEXT_SOURCES and (media := media_in(result.parts)):
+            await state.model_output.store_media(media, result.meta.tool)
+        return result
 
     async def call_tool(
         self, name: str, args: Mapping[str, Any], caller: Caller, source: CallSource
@@ -76,19 +105,41 @@ class Runtime:
 
     async def run(self, code: str, caller: Caller) -> CodeResult:
         """Run code that a model wrote. Each tool call in it goes through the pipeline for the same caller."""
+        with start_span(names.EXECUTE_TOOL) as span:
+            result = await self._run_recorded(code, caller)
+            attributes = {names.TOOL: RUN, names.INTERFACE: caller.interface}
+            span.describe(RUN, attributes, result.error.reason if result.error else None)
+        return result
+
+    async def _run_recorded(self, code: str, caller: Caller) -> CodeResult:
         if caller.depth == 0:
             await self.reload_if_changed()
-        state = self.state
+        started, state = StartedRun(self.new_id(), code, caller), self.state
+        try:
+            result = await self._run(code, caller, state, started.id)
+        except asyncio.CancelledError:
+            self.recorder.add(started.cancelled(state.redactor))
+            raise
+        self.recorder.add(started.finished(result, state.redactor))
+        return result
+
+    async def _run(self, code: str, caller: Caller, state: State, id: str) -> CodeResult:
         execution = state.configuration.settings.execution
-        nested = caller.nested(time.monotonic() + execution.run_timeout_s)
+        timeout = max(execution.run_timeout_s, caller.min_timeout, caller.handover_timeout)
+        nested = caller.nested(time.monotonic() + timeout, id)
+        progress = RunProgress(caller.on_progress)
         callbacks = SandboxCallbacks(
-            partial(self._call_from_code, nested), self.loop, execution.max_args_bytes
+            partial(self._call_from_code, nested, progress), self.loop, execution.max_args_bytes
         )
         result = await state.code_runner.run(code, nested, callbacks)
         if result.ok or callbacks.call_count:
             await self._savings.count_run(caller, callbacks.call_count, state.catalog)
-        finished = () if result.ok else tuple(callbacks.finished_calls)
-        return result._replace(calls=tuple(callbacks.nested_calls), finished_calls=finished)
+        if not result.ok:
+            finished = tuple(callbacks.finished_calls)
+            return result._replace(calls=tuple(callbacks.nested_calls), finished_calls=finished)
+        beside = callbacks.media_beside(result.data)
+        media = (*result.media, *beside)
+        return result._replace(calls=tuple(callbacks.nested_calls), media=media, beside=beside)
 
     async def reload_if_changed(self) -> None:
         """Follow a reload of another process, as every call does."""
@@ -104,5 +155,28 @@ class Runtime:
         """
         return await self._reloader.reload()
 
-    async def _call_from_code(self, caller: Caller, name: str, args: Mapping[str, Any]) -> ToolResult:
+    async def _continue_task(self, job: Job) -> tuple[Work, Caller] | None:
+        """Return what waits for the task of a job, if the server is the same here, and who calls."""
+        task = job.task
+        if task is None:
+            return None
+        execution = self.state.configuration.settings.execution
+        left_s = job.created_at + execution.job_timeout_s - time.time()
+        asker = Asker(capabilities=task.capabilities)
+        caller = Caller(
+            interface="job", principal=Principal(job.principal), asker=asker, handover_timeout=left_s
+        )
+        try:
+            resolved = await self.state.catalog.resolve(job.tool, caller)
+        except ToolError:
+            return None
+        if resolved.implementation.endpoint != task.endpoint:
+            return None
+        call = ToolCall(self.new_id(), job.tool, {}, "mcp", task)
+        return lambda own: self.call(call, own), caller
+
+    async def _call_from_code(
+        self, caller: Caller, progress: RunProgress, name: str, args: Mapping[str, Any]
+    ) -> ToolResult:
+        caller = replace(caller, on_progress=progress.of(name))
         return await self.call_tool(name, args, caller, "run")

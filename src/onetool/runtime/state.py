@@ -1,10 +1,12 @@
 """State: everything that a reload replaces, as one immutable object."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from onetool.bundles.bundles import Bundles
 from onetool.bundles.transfer import BundleTransfer
 from onetool.catalog.catalog import Catalog
+from onetool.catalog.contents import CatalogContents
 from onetool.catalog.mcp_servers import McpServers
 from onetool.catalog.tool_search import CatalogSearch
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -36,8 +38,11 @@ class State:
     transfer: BundleTransfer
     http: HttpClients
     servers: McpServers
+    contents: CatalogContents
     chat_models: ChatModels
     credentials: CredentialSet
+    directories: tuple[Path, ...]
+    """The directories in which files are stored; none for a runtime in memory."""
 
     @property
     def redactor(self) -> Redactor:

@@ -13,7 +13,7 @@ from typing import Any
 
 JAIL = Path(__file__).with_name("jail.py")
 OVERHEAD_BYTES = 512 * 2**20
-"""Address space of the interpreter itself: its code, stacks and type checker."""
+"""Address space of the interpreter itself: its code and stacks."""
 MFD_EXEC = 0x10
 """Flag of newer kernels, which may otherwise create files in memory that cannot be executed."""
 LIBRARY = re.compile(r"(/\S+) \(0x")

@@ -2,26 +2,28 @@
 
 import math
 import os
-import re
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
+from functools import lru_cache, partial
 from typing import Any, get_args
 
 from onetool.domain.code.sandbox import CallOutcome, SandboxJob, SandboxLimits, SandboxResult
 from onetool.threads import Threads
 
 from . import text_functions
-from .diagnostics import MODULE, concerns_only_none, explain_check, explain_tool
 from .launcher import Launcher, active_restrictions
-from .runtime_errors import explain_error
+from .media_values import wrap_media
+from .runtime_errors import MODULE, explain_error, explain_tool
 
 MAX_PROCESSES = 1_000
 """Upper bound of the workers. The host limits how many runs there are at a time."""
 MAX_SUSPENSIONS = 1_000_000
 """Limit of all requests to the host, such as the text of a printed list. Tool calls have a lower limit."""
+
+MAX_CACHED_MODULES = 256
 
 
 class MontySandbox:
@@ -113,12 +115,10 @@ class _SandboxRun:
     def __call__(self, pool: Any) -> SandboxResult:
         import pydantic_monty as monty
 
-        modules = {MODULE.format(name): _module(monty, stubs) for name, stubs in self._job.modules.items()}
-        modules[text_functions.MODULE] = _module(monty, text_functions.STUBS)
+        modules = {MODULE.format(name): _module(tuple(tools)) for name, tools in self._job.modules.items()}
+        modules[text_functions.MODULE] = _module(text_functions.NAMES)
         session = pool.checkout(
             limits=_limits(self._job.limits),
-            type_check=True,
-            type_check_format="concise",
             os_policy={"sleep_system_max": math.inf},
             external_modules=modules,
         )
@@ -167,22 +167,12 @@ class _SandboxRun:
     def _drive(self, monty: Any, worker: Any) -> Any:
         imports = [f"import {MODULE.format(name)} as {name}" for name in self._job.modules]
         imports += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
-        worker.feed_run("\n".join([*imports, *text_functions.str_import(self._job.program)]))
-        worker.feed_run(text_functions.FUNCTIONS, skip_type_check=True)
-        step = self._start(monty, worker)
+        if definitions := "\n".join([*imports, text_functions.functions_for(self._job.program)]):
+            worker.feed_run(definitions)
+        step = worker.feed_start(self._job.program.source, print_callback=self._print)
         while not isinstance(step, monty.MontyComplete):
             step = self._advance(monty, step)
         return step.output
-
-    def _start(self, monty: Any, worker: Any) -> Any:
-        """Start the code. The type checker may reject it, but not for a value that may be None."""
-        source = self._job.program.source
-        try:
-            return worker.feed_start(source, print_callback=self._print)
-        except monty.MontyTypingError as error:
-            if not concerns_only_none(str(error)):
-                raise
-            return worker.feed_start(source, print_callback=self._print, skip_type_check=True)
 
     def _advance(self, monty: Any, step: Any) -> Any:
         if isinstance(step, monty.FutureSnapshot):
@@ -190,7 +180,7 @@ class _SandboxRun:
         if not isinstance(step, monty.FunctionSnapshot):
             return step.resume_auto()
         if step.function_name in ("system.sleep", "system.async_sleep"):
-            self._pending[step.call_id] = self._job.host.sleep(*step.args)
+            self._start_call(step.call_id, partial(self._job.host.sleep, *step.args))
             return self._wait_for(step, is_async=step.function_name == "system.async_sleep")
         return step.resume_auto() if step.is_os_function else self._call(step)
 
@@ -209,9 +199,18 @@ class _SandboxRun:
         if self._call_count > self._job.limits.calls:
             message = f"more than {self._job.limits.calls} tool calls (execution.run_max_calls)"
             return step.resume({"exc_type": "RuntimeError", "message": message})
-        self._pending[step.call_id] = self._job.host.call(name, step.kwargs)
+        self._start_call(step.call_id, partial(self._job.host.call, name, step.kwargs))
         position = (step.position.start, step.position.end)
         return self._wait_for(step, is_async=position in self._job.program.awaited_calls)
+
+    def _start_call(self, call_id: int, start: Callable[[], Future[CallOutcome]]) -> None:
+        """Start a call that `stop` cancels, also if the run is stopped at this moment."""
+        call = start()
+        with self._worker_lock:
+            self._pending[call_id] = call
+            is_stopped = self._is_stopped
+        if is_stopped:
+            call.cancel()
 
     def _to_text(self, function: str, args: Sequence[Any]) -> dict[str, Any]:
         if len(args) != 1:  # the code called the function itself
@@ -247,8 +246,6 @@ class _SandboxRun:
                 self._printed.append("\n[output truncated]\n")
 
     def _explain(self, monty: Any, error: Any, worker: Any) -> tuple[str, str]:
-        if isinstance(error, monty.MontyTypingError):
-            return explain_check(str(error), self._job), "TypeError"
         if isinstance(error, monty.MontyCrashedError):
             return "The code exceeded its memory or time limit and was stopped.", "MemoryError"
         raised = error.exception() if hasattr(error, "exception") else error
@@ -264,14 +261,16 @@ def _read_variable(monty: Any, worker: Any, name: str) -> Any:
         LookupError: There is no such variable.
     """
     try:
-        return worker.feed_run(name, skip_type_check=True)
+        return worker.feed_run(name)
     except monty.MontyError:
         raise LookupError(name) from None
 
 
-def _module(monty: Any, stubs: str) -> Any:
-    names = re.findall(r"^def (\w+)", stubs, re.M)
-    return monty.ExternalModule(dict.fromkeys(names, _placeholder), stubs=stubs)
+@lru_cache(MAX_CACHED_MODULES)
+def _module(functions: tuple[str, ...]) -> Any:
+    from pydantic_monty import ExternalModule
+
+    return ExternalModule(dict.fromkeys(functions, _placeholder))
 
 
 def _placeholder(**kwargs: Any) -> None:
@@ -289,7 +288,7 @@ def _limits(limits: SandboxLimits) -> dict[str, Any]:
 
 def _to_monty(outcome: CallOutcome) -> dict[str, Any]:
     if not outcome.exception:
-        return {"return_value": outcome.value}
+        return {"return_value": wrap_media(outcome.value) if outcome.has_media else outcome.value}
     from pydantic_monty import ExcType
 
     kind = outcome.exception if outcome.exception in get_args(ExcType) else "RuntimeError"

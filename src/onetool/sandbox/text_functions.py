@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from onetool.domain.code.check import DYNAMIC_FUNCTIONS
 from onetool.domain.code.program import Program
 from onetool.domain.code.sandbox import SandboxHost
 from onetool.domain.code.str_calls import STR_FUNCTION
@@ -11,7 +12,9 @@ from onetool.domain.text.yaml_text import YamlList, YamlMap
 
 MODULE = "onetool_text"
 MAX_STR_BYTES = 16 * 2**20
-STUBS = "def to_str(value: object) -> str: ...\ndef to_print(value: object) -> str: ...\n"
+NAMES = ("to_str", "to_print")
+USERS = frozenset({"print", STR_FUNCTION, *DYNAMIC_FUNCTIONS})
+"""Names in programs that need the functions."""
 FUNCTIONS = f"""\
 import {MODULE}
 onetool_print = print
@@ -27,12 +30,11 @@ def print(*values, sep=" ", end="\\n", file=None, flush=False):
     texts = [onetool_text_of(value, {MODULE}.to_print) for value in values]
     onetool_print(*texts, sep=sep, end=end, file=file, flush=flush)
 """
-"""Not type-checked, because that takes longer than most programs: the checker sees the built-in `print`."""
 
 
-def str_import(program: Program) -> list[str]:
-    """Return the import that declares `STR_FUNCTION` to the type checker, if the program uses it."""
-    return [f"from {MODULE} import to_str as {STR_FUNCTION}"] if STR_FUNCTION in program.names else []
+def functions_for(program: Program) -> str:
+    """Return the functions, if the program can call them: defining them takes longer than most programs."""
+    return FUNCTIONS if program.names & USERS else ""
 
 
 def text_of(function: str, value: Any, host: SandboxHost, max_printed_bytes: int) -> str | None:

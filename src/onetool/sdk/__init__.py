@@ -2,13 +2,22 @@
 
 from onetool.domain.calls.call import ErrorText
 from onetool.domain.calls.invocation import Context
+from onetool.domain.content.media import Media
 from onetool.domain.text.yaml_text import YamlList, YamlMap
 
 from .batch import batch_execute, normalize_items
 from .calls import call_tool, call_tool_async
 from .decorators import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
-from .discovery import find_tools, instructions, list_tools, show_snippet
+from .discovery import (
+    find_tools,
+    instructions,
+    list_aliases,
+    list_servers,
+    list_snippets,
+    list_tools,
+    show_snippet,
+)
 from .fetch import FetchedPage, fetch_url
 from .http import http_client, safe_request
 from .introspection import get_config, health, query_result, reload, usage, version
@@ -26,6 +35,7 @@ __all__ = [
     "ErrorText",
     "FetchedPage",
     "LogSpan",
+    "Media",
     "YamlList",
     "YamlMap",
     "allowed_path",
@@ -45,6 +55,9 @@ __all__ = [
     "http_client",
     "instructions",
     "lazy_client",
+    "list_aliases",
+    "list_servers",
+    "list_snippets",
     "list_tools",
     "normalize_items",
     "open_allowed",

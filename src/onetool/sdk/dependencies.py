@@ -43,7 +43,7 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
         ValueError: There is no pack or tool with this name.
     """
     active = current_call()
-    specs = wait_for(active, active.runtime.state.catalog.specs(), "check_deps()")
+    specs = wait_for(active, active.runtime.state.catalog.specs(active.invocation.caller), "check_deps()")
     selected = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
     if not selected:
         names = {name for spec in specs for name in (spec.pack, spec.name)}

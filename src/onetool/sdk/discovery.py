@@ -1,6 +1,7 @@
 """Tools, pack instructions and snippets that are available to the caller."""
 
 from onetool.catalog.snippets import describe_snippet as render_snippet
+from onetool.catalog.snippets import visible_snippets
 from onetool.domain.tools.found_tools import FoundTools
 from onetool.domain.tools.tool import ToolSpec
 from onetool.runtime.active_call import current_call
@@ -9,10 +10,10 @@ from .calls import wait_for
 
 
 def list_tools() -> list[ToolSpec]:
-    """Return all tools that the caller may call."""
+    """Return all tools that the caller may call, except those for apps."""
     active = current_call()
     specs = active.runtime.state.catalog.specs(active.invocation.caller)
-    return wait_for(active, specs, "list_tools()")
+    return [spec for spec in wait_for(active, specs, "list_tools()") if not spec.app_only]
 
 
 def find_tools(query: str, limit: int = 5) -> FoundTools:
@@ -22,9 +23,40 @@ def find_tools(query: str, limit: int = 5) -> FoundTools:
     return wait_for(active, matches, "find_tools()")
 
 
+def list_aliases() -> dict[str, str]:
+    """Return the aliases of tools that the caller may call, with their targets."""
+    active = current_call()
+    state, caller = active.runtime.state, active.invocation.caller
+    aliases = state.configuration.settings.aliases
+    return {name: tool for name, tool in aliases.items() if state.catalog.policy.may_see(tool, caller)}
+
+
+def list_snippets() -> dict[str, str]:
+    """Return the descriptions of the snippets, except those that use packs hidden from the caller."""
+    active = current_call()
+    state, caller = active.runtime.state, active.invocation.caller
+    hidden = wait_for(active, state.catalog.hidden_packs(caller), "list_snippets()")
+    snippets = visible_snippets(state.configuration.settings.snippets, hidden)
+    return {name: snippet.description for name, snippet in snippets.items()}
+
+
+def list_servers() -> list[str]:
+    """Return the names of the configured MCP servers, except those that are hidden from the caller."""
+    active = current_call()
+    state, caller = active.runtime.state, active.invocation.caller
+    servers = state.configuration.settings.servers
+    return [name for name in servers if state.catalog.policy.pack_rule(name, caller) is None]
+
+
 def instructions(pack: str) -> str:
-    """Return the instructions for a pack from `prompts.yaml`, or an empty string."""
-    return current_call().runtime.state.configuration.prompts.packs.get(pack, "").strip()
+    """Return the instructions for a pack, from `prompts.yaml` and from its MCP server, or an empty string."""
+    active = current_call()
+    state = active.runtime.state
+    texts = [state.configuration.prompts.packs.get(pack, "").strip()]
+    if pack in state.servers:
+        review = wait_for(active, state.servers[pack].instructions(), "instructions()")
+        texts.append(f"Instructions of server {pack}:\n{review.text.strip()}" if review.text.strip() else "")
+    return "\n\n".join(text for text in texts if text)
 
 
 def show_snippet(name: str) -> str:
@@ -33,4 +65,6 @@ def show_snippet(name: str) -> str:
     Raises:
         KeyError: There is no snippet with this name.
     """
+    if name not in list_snippets():
+        raise KeyError(name)
     return render_snippet(name, current_call().runtime.state.configuration.settings.snippets[name])

@@ -1,19 +1,21 @@
 """Settings, health, usage and stored results of the running OneTool."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
+from onetool.domain.content.media import Media
 from onetool.domain.errors import SettingsError
 from onetool.domain.health import Health
 from onetool.domain.results.result_page import ResultPage, query_lines
 from onetool.domain.results.stored_result import select_path, split_lines
-from onetool.domain.usage.events import UsageSummary
+from onetool.domain.usage.summary import UsageSummary
 from onetool.runtime.active_call import current_call
 from onetool.runtime.health import check_health
 from onetool.version import __version__
 
 from .calls import wait_for
+from .discovery import list_servers
 
 
 def get_config(key: str, default: Any = None) -> Any:
@@ -32,9 +34,12 @@ def version() -> str:
 
 
 def health() -> Health:
-    """Return the health of the running OneTool."""
+    """Return the health of the running OneTool, without servers that are hidden from the caller."""
     active = current_call()
-    return wait_for(active, check_health(active.runtime.state, active.runtime.threads), "health()")
+    report = wait_for(active, check_health(active.runtime.state, active.runtime.threads), "health()")
+    visible = list_servers()
+    servers = {name: health for name, health in report.servers.items() if name in visible}
+    return replace(report, servers=servers)
 
 
 def reload() -> Mapping[str, Any]:
@@ -53,9 +58,17 @@ def reload() -> Mapping[str, Any]:
 
 
 def usage(period_s: float | None = None) -> UsageSummary:
-    """Return usage statistics for the last `period_s` seconds, or for all time."""
+    """Return usage statistics for the last `period_s` seconds, or for all time.
+
+    A caller with a profile sees those of its tools.
+    """
     active = current_call()
-    return wait_for(active, active.runtime.recorder.summary(period_s), "usage()")
+    caller, policy = active.invocation.caller, active.runtime.state.catalog.policy
+    summary = wait_for(active, active.runtime.recorder.summary(period_s), "usage()")
+    if not caller.profile:
+        return summary
+    tools = {name: tool for name, tool in summary.tools.items() if policy.may_see(name, caller)}
+    return replace(summary, tools=tools)
 
 
 def query_result(
@@ -68,8 +81,10 @@ def query_result(
     path: str | None = None,
     column: int = 1,
     width: int | None = None,
-) -> dict[str, Any]:
+) -> ResultPage | Media:
     """Return lines of a stored result, or of the part that `path` selects. They are never shortened.
+
+    Stored media are returned as they are.
 
     Raises:
         LookupError: The handle is unknown or the result has expired.
@@ -78,6 +93,8 @@ def query_result(
     active = current_call()
     results = active.runtime.state.results
     text = wait_for(active, results.text(handle), "result()")
+    if text is None and (media := wait_for(active, results.media(handle), "result()")) is not None:
+        return media
     if text is None:
         stored = wait_for(active, results.find(handle), "result()")
         raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")

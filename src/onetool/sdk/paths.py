@@ -18,11 +18,15 @@ def allowed_path(path: str) -> Path:
     """Return the absolute path with symbolic links resolved.
 
     Raises:
-        PermissionError: The path is outside `fs.roots` or inside one of OneTool's own directories.
+        PermissionError: The path is outside `fs.roots` or the roots of the caller's profile, or inside one of
+            OneTool's own directories.
     """
-    configuration = current_call().runtime.state.configuration
+    active = current_call()
+    configuration, profile = active.runtime.state.configuration, active.invocation.caller.profile
     real = _resolve(path)
     _check(path, real, configuration.roots, configuration.paths.protected)
+    if profile and (roots := configuration.settings.profiles[profile].roots) is not None:
+        _check_roots(path, real, [Path(root) for root in roots], f"profiles.{profile}.roots")
     return real
 
 
@@ -138,11 +142,15 @@ def _resolve(path: str) -> Path:
     return real
 
 
-def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:
+def _check_roots(path: str, real: Path, roots: Iterable[Path], setting: str) -> None:
     roots = tuple(roots)
     if not any(real.is_relative_to(root) for root in roots):
         allowed = ", ".join(map(str, roots)) or "none"
-        raise PermissionError(f"{path!r} is outside the allowed directories (fs.roots: {allowed}).")
+        raise PermissionError(f"{path!r} is outside the allowed directories ({setting}: {allowed}).")
+
+
+def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:
+    _check_roots(path, real, roots, "fs.roots")
     in_project_dir = any(part.casefold() == PROJECT_DIR for part in real.parts)
     if in_project_dir or any(real.is_relative_to(directory) for directory in protected):
         raise PermissionError(f"{path!r} is in one of OneTool's own directories, which tools cannot access.")

@@ -1,7 +1,7 @@
 """The configuration: the user's files, merged with the trusted files of the project."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
@@ -70,6 +70,11 @@ class Configuration:
     """The default provider that the user chose with `onetool auth use`, or an empty string."""
 
     @property
+    def shown_roots(self) -> tuple[Path, ...]:
+        """The directories that servers are told if they ask: those in the settings, but not the default."""
+        return () if self.settings.fs.roots is None else self.roots
+
+    @property
     def credentials(self) -> tuple[str, ...]:
         """Every value to redact: secrets, and credentials that the settings of servers contain."""
         servers = self.settings.servers.values()
@@ -77,7 +82,10 @@ class Configuration:
             literal_credentials({**server.env, **server.headers}, server.args, server.url or "")
             for server in servers
         )
-        return (*self.secrets.redacted, *chain.from_iterable(literals))
+        fixed = (
+            literal_credentials(tool.fixed_texts) for server in servers for tool in server.tools.values()
+        )
+        return (*self.secrets.redacted, *chain.from_iterable([*literals, *fixed]))
 
 
 def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
@@ -90,7 +98,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
     trust = _load_trust(paths)
     read_project = trust.read if trust else None
     documents = _settings_documents(paths, read_project)
-    settings = _merge_documents(Settings, documents)
+    settings = _run_in_project(_merge_documents(Settings, documents), documents, paths)
     pack_dirs = _pack_dirs(paths, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
@@ -159,7 +167,19 @@ def _settings_documents(paths: Paths, read_project: Read | None) -> list[YamlDoc
     documents = _documents(paths, read_project, SETTINGS_FILE, Settings)
     for document in documents:
         _resolve_paths(document, paths)
+    _check_profiles(documents)
     return documents
+
+
+def _check_profiles(documents: Sequence[YamlDocument]) -> None:
+    """Check that a project does not change a profile of the user, which a client may depend on."""
+    own: set[str] = set()
+    for document in documents:
+        names = document.value.get("profiles", {}).keys()
+        for name in names & own:
+            location = document.location(("profiles", name))
+            raise SettingsError(f"{location}: profiles.{name}: your settings have a profile with this name.")
+        own |= names
 
 
 def _documents(paths: Paths, read_project: Read | None, name: str, kind: type) -> list[YamlDocument]:
@@ -237,6 +257,8 @@ def _resolve_paths(document: YamlDocument, paths: Paths) -> None:
         value["fs"]["roots"] = absolute(("fs", "roots"), value["fs"]["roots"])
     for index, topic in enumerate(value.get("topics", ())):
         topic["file"] = absolute(("topics", index, "file"), [topic["file"]])[0]
+    _resolve_servers(value.get("servers", {}), absolute)
+    _resolve_profiles(value.get("profiles", {}), absolute)
     if value.get("tools_dirs"):
         value["tools_dirs"] = absolute(("tools_dirs",), value["tools_dirs"])
         if is_project:
@@ -244,6 +266,42 @@ def _resolve_paths(document: YamlDocument, paths: Paths) -> None:
                 f"{document.location(('tools_dirs',))}: tools_dirs cannot be set by a project. "
                 f"Put its pack files into {document.file.parent / PACKS_DIR}, which `onetool trust` covers."
             )
+
+
+def _resolve_servers(
+    servers: Mapping[str, Any], absolute: Callable[[KeyPath, Sequence[str]], list[str]]
+) -> None:
+    for name, server in servers.items():
+        if server.get("cwd") is not None:
+            server["cwd"] = absolute(("servers", name, "cwd"), [server["cwd"]])[0]
+        for index, grant in enumerate(server.get("paths") or ()):
+            grant["path"] = absolute(("servers", name, "paths", index, "path"), [grant["path"]])[0]
+
+
+def _resolve_profiles(
+    profiles: Mapping[str, Any], absolute: Callable[[KeyPath, Sequence[str]], list[str]]
+) -> None:
+    for name, profile in profiles.items():
+        if profile.get("roots") is not None:
+            profile["roots"] = absolute(("profiles", name, "roots"), profile["roots"])
+
+
+def _run_in_project(settings: Settings, documents: Sequence[YamlDocument], paths: Paths) -> Settings:
+    """Let the programs of servers that the project declares run in the project, unless they have a `cwd`."""
+    project = paths.project
+    declared = {
+        name
+        for document in documents
+        if document.file.parent == project
+        for name in document.value.get("servers", {})
+    }
+    servers = {
+        name: replace(server, cwd=str(project.parent))
+        if project and name in declared and server.command and server.cwd is None
+        else server
+        for name, server in settings.servers.items()
+    }
+    return replace(settings, servers=servers)
 
 
 def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:

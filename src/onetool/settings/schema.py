@@ -6,9 +6,9 @@ from typing import Any, Literal
 from onetool.domain.chat.providers import ChatProtocol
 from onetool.domain.results.stored_result import DEFAULT_TTL_S
 
-from .validation import IDENTIFIER, TOOL_NAME, setting
-
-Names = tuple[str, ...]
+from .profile_schema import ProfileSettings
+from .server_schema import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, ServerSettings
+from .validation import IDENTIFIER, PROFILE_NAME, TOOL_NAME, Names, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +30,31 @@ class ExecutionSettings:
     run_timeout_s: float = setting(
         120.0, "Time limit of a `run` in seconds, including the time its tool calls take.", gt=0
     )
+    handover: Literal["auto", "never"] = setting(
+        "auto",
+        "Whether a call that takes longer than `handover_s` becomes a job, so that the client gets its id "
+        "before it gives up: `auto` or `never`.",
+    )
+    handover_s: float = setting(
+        45.0, "Seconds after which a call of an MCP client becomes a job.", gt=0, le=86_400
+    )
+    job_timeout_s: float = setting(
+        3600.0, "Time limit of a job in seconds, for tools that declare none.", gt=0, le=7 * 86_400
+    )
     run_cpu_s: float = setting(10.0, "CPU time limit of a `run` in seconds, without its tool calls.", gt=0)
     run_memory_bytes: int = setting(256 * 2**20, "Memory limit of a `run`, in bytes.", ge=2**20)
     run_max_calls: int = setting(1000, "Maximum number of tool calls in a `run`.", ge=1)
     max_concurrent_runs: int = setting(16, "Maximum number of concurrent `run` calls.", ge=1, le=1000)
+    max_message_bytes: int = setting(
+        MAX_MESSAGE_BYTES,
+        "Maximum size of a message from an MCP server in bytes. A call with a larger result fails.",
+        ge=1_000,
+    )
+    max_message_values: int = setting(
+        MAX_MESSAGE_VALUES,
+        "Maximum number of JSON values in a message from an MCP server. A call with more fails.",
+        ge=100,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +69,12 @@ class OutputSettings:
         "Maximum size of a result that a model receives in full, in bytes. A larger result is stored, and "
         "the model receives a preview and a handle for `ot.result`.",
         ge=100,
+    )
+    max_media_size: int = setting(
+        8 * 2**20,
+        "Maximum size of an image, a sound or a file that an MCP client receives as such, in bytes. A larger "
+        "one is stored, and the client receives a link to it.",
+        ge=0,
     )
     ttl_s: float = setting(DEFAULT_TTL_S, "How long a stored result can be read, in seconds.", gt=0)
 
@@ -108,6 +135,26 @@ class AskSettings:
         False,
         "Run consecutive calls of one turn at the same time if their tools are `parallel` and read-only. "
         "Otherwise each call starts after the previous one has ended.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivitySettings:
+    """The record of every call."""
+
+    enabled: bool = setting(
+        True,
+        "Record every call, for `onetool activity`. Requires `stats.enabled`; statistics do not require it.",
+    )
+    bodies: bool = setting(True, "Record arguments and results too, without secrets and without base64.")
+    max_body_bytes: int = setting(
+        16 * 2**10, "Length at which recorded arguments and results are cut, in characters.", ge=0, le=2**20
+    )
+    retention_days: int = setting(35, "Days after which records are deleted. Statistics stay.", ge=1)
+    max_bytes: int = setting(
+        256 * 2**20,
+        "Size at which the oldest arguments and results are deleted, and then the oldest records, in bytes.",
+        ge=2**20,
     )
 
 
@@ -198,6 +245,12 @@ class ProviderSettings:
         "`OPENAI_API_KEY`, in `secrets.yaml` or the environment.",
     )
     timeout_s: float = setting(120.0, "Time limit of a model response in seconds.", gt=0, le=86_400)
+    images: bool | None = setting(
+        None,
+        "Whether images in the results of tools are sent to the model. Otherwise it reads one line for each, "
+        "with type, size and handle. Default: `true` for the APIs of Anthropic and Gemini and for OpenAI "
+        "itself, `false` for Ollama and for other servers with the API of OpenAI.",
+    )
     input_price: float | None = setting(
         None, "Price of a million input tokens. Costs are reported if both prices are set.", ge=0
     )
@@ -205,44 +258,13 @@ class ProviderSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """Another MCP server: a command to start, or a URL."""
+class RegistrySettings:
+    """The MCP registry, where `onetool servers search` and `install` find servers."""
 
-    command: str | None = setting(
-        None, "Command that starts the server over stdio. Set either `command` or `url`."
+    base_url: str = setting(
+        "https://registry.modelcontextprotocol.io",
+        "Base URL of a registry with the API version v0.1. It must use https, except on this machine.",
     )
-    args: Names = setting((), "Arguments of the command.")
-    env: dict[str, str] = setting(
-        dict, "Environment variables of the command. `${NAME}` inserts the secret `NAME`."
-    )
-    url: str | None = setting(None, "URL of a server over streamable HTTP.")
-    headers: dict[str, str] = setting(
-        dict, "Headers sent with every request. `${NAME}` inserts the secret `NAME`."
-    )
-    enabled: bool = setting(True, "Use the server. If false, its tools are not available.")
-    include: Names | None = setting(None, "Name patterns of the tools to use. Default: all tools.")
-    exclude: Names = setting((), "Name patterns of tools to hide. Takes precedence over `include`.")
-    timeout_s: float = setting(60.0, "Time limit of a call to the server in seconds.", gt=0)
-    trust_annotations: bool = setting(
-        False,
-        "Treat tools that the server declares as read-only as such. If false, only those whose definition "
-        "you approved.",
-    )
-    max_message_bytes: int = setting(
-        16 * 2**20,
-        "Maximum size of a message from the server in bytes. A call with a larger result fails.",
-        ge=1_000,
-    )
-    max_message_values: int = setting(
-        100_000, "Maximum number of JSON values in a message from the server.", ge=100
-    )
-    new_tools: Literal["quarantine", "allow"] = setting(
-        "quarantine", "What happens to tools that the server adds after its first listing."
-    )
-
-    def problem(self) -> str:
-        """Return what is wrong with the combination of settings, or an empty string."""
-        return "set either command or url" if (self.command is None) == (self.url is None) else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -272,7 +294,11 @@ class Settings:
         dict, "Named code templates for `run`, called as `$name param=value`.", keys=IDENTIFIER
     )
     servers: dict[str, ServerSettings] = setting(
-        dict, "MCP servers whose tools are available as a pack with the server's name.", keys=IDENTIFIER
+        dict,
+        "MCP servers whose tools are available as a pack with the server's name. Names that differ only in "
+        "case are an error.",
+        keys=IDENTIFIER,
+        case_sensitive=False,
     )
     packs: dict[str, dict[str, Any]] = setting(
         dict, "Settings of packs, by pack name. Packs read them with `get_config`.", keys=IDENTIFIER
@@ -281,6 +307,7 @@ class Settings:
         (), "Files that receive notifications. The first matching topic is used."
     )
     stats: StatsSettings = setting(StatsSettings, "Usage statistics.")
+    activity: ActivitySettings = setting(ActivitySettings, "The record of every call.")
     output: OutputSettings = setting(OutputSettings, "Size and lifetime of results.")
     execution: ExecutionSettings = setting(ExecutionSettings, "Limits for tool calls and for code in `run`.")
     fs: FsSettings = setting(FsSettings, "File access of packs.")
@@ -294,7 +321,14 @@ class Settings:
     )
     ask: AskSettings = setting(AskSettings, "Conversations with a chat model.")
     approval: ApprovalSettings = setting(ApprovalSettings, "Approval of tools that are not read-only.")
+    profiles: dict[str, ProfileSettings] = setting(
+        dict,
+        "Named parts of the tools, for `onetool mcp --profile NAME` and `/mcp/p/NAME`. A project can add "
+        "profiles, but not change yours.",
+        keys=PROFILE_NAME,
+    )
     search: SearchSettings = setting(SearchSettings, "Semantic tool search.")
+    registry: RegistrySettings = setting(RegistrySettings, "The MCP registry.")
     log: LogSettings = setting(LogSettings, "Logging.")
     sessions: SessionSettings = setting(SessionSettings, "Stored conversations.")
     expose: Literal["run", "search", "all"] = setting(

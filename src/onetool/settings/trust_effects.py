@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.yaml_text import to_flow
 
-from .schema import PromptSettings, ProviderSettings, ServerSettings, Settings
+from .profile_schema import ProfileSettings
+from .schema import PromptSettings, ProviderSettings, Settings
+from .server_schema import ServerSettings
 
 PROGRAMS = "Programs that would start"
 HOSTS = "Hosts that would open"
@@ -26,6 +28,7 @@ SECRET = re.compile(r"\$\{(\w+)\}")
 ENTRY_DEFAULTS: Mapping[str, Any] = {
     "servers": jsonable(ServerSettings()),
     "providers": jsonable(ProviderSettings()),
+    "profiles": jsonable(ProfileSettings()),
 }
 """Defaults that a new entry of a map is compared with."""
 LISTED_PATHS = frozenset({("allowedHosts",), ("fs", "roots"), ("topics",), ("search", "model_dir")})
@@ -142,8 +145,9 @@ def _other_effects(own: Settings, merged: Settings) -> Iterator[TrustEffect]:
     for path, value in _changes((), jsonable(own), jsonable(merged)):
         is_entry_key = len(path) > 2 and path[2] in LISTED_ENTRY_KEYS.get(path[0], ())
         if path not in LISTED_PATHS and not is_entry_key:
-            group = APPROVAL if path[0] == "approval" else OTHER
-            yield TrustEffect(group, f"{'.'.join(path)} = {to_flow(value)}")
+            group = APPROVAL if path[0] in ("approval", "profiles") else OTHER
+            text = to_flow(value)
+            yield TrustEffect(group, f"{'.'.join(path)} = {text}{_secrets_in(text)}")
 
 
 def _changes(path: tuple[str, ...], before: Any, after: Any) -> Iterator[tuple[tuple[str, ...], Any]]:

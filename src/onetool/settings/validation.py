@@ -15,9 +15,10 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 from onetool.domain.text.suggestions import closest_names
 from onetool.files.yaml_document import KeyPath
 
+Names = tuple[str, ...]
 S = TypeVar("S")
 Problem = tuple[KeyPath, str]
-PRIVATE = frozenset({"env", "headers"})
+PRIVATE = frozenset({"env", "headers", "fixed"})
 """Maps whose values may be secrets and are never quoted."""
 TYPE_NAMES = {str: "a string", int: "an integer", float: "a number", bool: "true or false"}
 
@@ -31,14 +32,17 @@ def setting(
     le: float | None = None,
     keys: str | None = None,
     values: str | None = None,
+    case_sensitive: bool = True,
     restart: bool = False,
 ) -> Any:
     """Declare a setting with its default, documentation and bounds. MISSING means required.
 
     keys, values: regular expressions for the keys and values of a map.
+    case_sensitive: whether keys of a map may differ only in case.
     restart: whether the setting is read once, when the process starts. A reload reports that it changed.
     """
     rules = {"doc": doc, "gt": gt, "ge": ge, "le": le, "keys": keys, "values": values, "restart": restart}
+    rules["case_sensitive"] = case_sensitive
     if callable(default):
         return field(default_factory=default, metadata=rules)
     return field(default=default, metadata=rules)
@@ -109,10 +113,20 @@ class _Validator:
             for key, item in value.items():
                 self._pattern(rules.get("keys"), key, (*path, key), "the name should be")
                 self._pattern(rules.get("values"), item, (*path, key), "should be")
+            if not rules.get("case_sensitive", True):
+                self._distinct(value, path)
 
     def _pattern(self, pattern: str | None, text: Any, path: KeyPath, message: str) -> None:
         if pattern is not None and isinstance(text, str) and not re.fullmatch(pattern, text):
             self._report(path, f"{message} {PATTERN_NAMES[pattern]}", text)
+
+    def _distinct(self, names: Mapping[str, Any], path: KeyPath) -> None:
+        """Report names that differ only in case."""
+        first: dict[str, str] = {}
+        for name in names:
+            if (other := first.setdefault(name.lower(), name)) != name:
+                message = f"differs only in case from {_dotted((*path, other))}. Rename one of them."
+                self.problems.append(((*path, name), f"{_dotted((*path, name))}: {message}"))
 
     def _list(self, kinds: tuple[Any, ...], value: Any, path: KeyPath) -> Any:
         if not isinstance(value, list | tuple):
@@ -152,7 +166,12 @@ CHECKS: Mapping[Any, Callable[[_Validator, tuple[Any, ...], Any, KeyPath], Any]]
 }
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 TOOL_NAME = r"[^\s@]+(@\S+)?"
-PATTERN_NAMES = {IDENTIFIER: "a Python identifier", TOOL_NAME: "a tool name such as pack.tool"}
+PROFILE_NAME = r"[a-z0-9][a-z0-9_-]{0,63}"
+PATTERN_NAMES = {
+    IDENTIFIER: "a Python identifier",
+    TOOL_NAME: "a tool name such as pack.tool",
+    PROFILE_NAME: "lower-case letters, digits, - and _",
+}
 
 
 @cache

@@ -34,6 +34,17 @@ def add_entries(file: Path, text: str, key: str, entries: Mapping[str, Any]) -> 
     return _verify(file, _YamlEditor(text, key).add(entries), expected, key)
 
 
+def replace_entry(file: Path, text: str, key: str, name: str, value: Any) -> str:
+    """Return the text with one entry of the map `key` set to a value. Comments inside the entry are lost.
+
+    Raises:
+        SettingsError: The file uses a style that cannot be edited.
+    """
+    if name in _get_map(file, _parse(file, text), key):
+        text = remove_entry(file, text, key, name)
+    return add_entries(file, text, key, {name: value})
+
+
 def remove_entry(file: Path, text: str, key: str, name: str) -> str:
     """Return the text without one entry of the map `key`.
 

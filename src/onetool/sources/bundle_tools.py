@@ -1,5 +1,6 @@
 """Tools stored in bundles, looked up by name. The number of stored tools does not affect start-up."""
 
+import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from onetool.ports import LOCAL, READY, BundleStore, SourceStatus
 
 ACTIVE = BundleFilter(include_disabled=True, active_only=True)
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+MAX_AGE_S = 1.0
+"""How long the names of packs are valid. The store finds files copied by hand only when it is asked."""
 MakeRunner = Callable[[ToolVersion], Runner]
 
 
@@ -21,8 +24,13 @@ class BundleToolSource:
     name = "bundles"
     capabilities = LOCAL
 
-    def __init__(self, store: BundleStore, make_runner: MakeRunner) -> None:
-        self._store, self._make_runner = store, make_runner
+    def __init__(
+        self, store: BundleStore, make_runner: MakeRunner, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._store, self._make_runner, self._clock = store, make_runner, clock
+        self._packs: Collection[str] = ()
+        self._packs_generation: Hashable = None
+        self._packs_expire = 0.0
 
     def status(self) -> SourceStatus:
         """Return READY: the store is local."""
@@ -52,11 +60,17 @@ class BundleToolSource:
         return Page([self._tool(stored) for stored in page.items], page.next)
 
     async def packs(self) -> Collection[str]:
-        """Return the names of all packs."""
-        return await self._store.packs()
+        """Return the names of all packs. Every run needs them, so they are read after a change or a while."""
+        generation, now = self._store.generation(), self._clock()
+        if generation != self._packs_generation or now >= self._packs_expire:
+            packs = frozenset(await self._store.packs())
+            self._packs, self._packs_generation, self._packs_expire = packs, generation, now + MAX_AGE_S
+        return self._packs
 
     async def pack(self, name: str) -> Sequence[Tool]:
         """Return the active versions of one bundle."""
+        if name not in await self.packs():
+            return []
         return [self._tool(stored) for stored in await self._store.pack(name)]
 
     async def count(self) -> int:

@@ -23,12 +23,14 @@ class SharedRefresh:
     def __init__(self, store: TokenStore, name: str) -> None:
         self._store, self._name = store, name
         self._task: asyncio.Task[str | None] | None = None
+        self._unstored: tuple[str | None, str | None] | None = None
+        """The stored text, and the one that could not be stored instead of it."""
 
     async def run(self, refresh: Refresh) -> str | None:
         """Replace the stored text with what `refresh` returns, and return it. Durable on return.
 
         A refresh that has begun continues if the caller is cancelled: the old refresh token is used up, and
-        the new one would be lost.
+        the new one would be lost. For the same reason, the next refresh gets a text that could not be stored.
 
         Raises:
             RefreshTimedOut: The refresh took too long.
@@ -45,12 +47,21 @@ class SharedRefresh:
 
     async def _replace(self, refresh: Refresh) -> str | None:
         async with self._store.exclusive(self._name) as stored:
+            before = current = stored.text
+            if self._unstored is not None and self._unstored[0] == before:
+                current = self._unstored[1]
             try:
                 async with asyncio.timeout(REFRESH_TIMEOUT_S):
-                    text = await refresh(stored.text)
+                    text = await refresh(current)
             except TimeoutError:
                 raise RefreshTimedOut(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
-            await stored.replace(text)
+            try:
+                await stored.replace(text)
+                self._unstored = None
+            except OSError:
+                self._unstored = before, text
+                if text != current:
+                    raise
             return text
 
 

@@ -1,14 +1,21 @@
 """A fake MCP server without a process."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import Invocation
-from onetool.domain.errors import LoginFailed
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
+from onetool.domain.content.resources import PromptContent, ResourceContent
+from onetool.domain.errors import ContentNotFound, ExecutionError, LoginFailed, Reason
+from onetool.domain.health import ServerState
+from onetool.domain.servers.instructions import InstructionsReview
+from onetool.domain.servers.manifest import QuarantinedTool, ToolAccess
+from onetool.domain.servers.server_item import ItemKind, ListedItem
+from onetool.domain.servers.startup import StartReport
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import JsonSchema, Runner, Tool, ToolSpec
-from onetool.ports import SourceCapabilities, SourceStatus
+from onetool.ports import ContentSource, SourceCapabilities, SourceStatus
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 
 
@@ -19,6 +26,46 @@ class FakeMcpTool(NamedTuple):
     description: str
     input_schema: JsonSchema
     respond: Callable[[Mapping[str, Any]], Any]
+
+
+class NoContents:
+    """A ContentSource without anything."""
+
+    async def declared(self) -> Mapping[str, Any]:
+        """Return only tools."""
+        return {"tools": {}}
+
+    async def items(self, kind: ItemKind, *, start: bool = True) -> Sequence[ListedItem]:
+        """Return nothing."""
+        return ()
+
+    async def read(self, uri: str, caller: Caller, deadline: float) -> ResourceContent:
+        """Raise ContentNotFound."""
+        raise ContentNotFound(f"Resource not found: {uri!r}.")
+
+    async def prompt(
+        self, name: str, args: Mapping[str, str], caller: Caller, deadline: float
+    ) -> PromptContent:
+        """Raise ContentNotFound."""
+        raise ContentNotFound(f"Prompt not found: {name!r}.")
+
+    async def subscribe(self, uri: str, listener: Callable[[str], None]) -> None:
+        """Raise ContentNotFound."""
+        raise ContentNotFound(f"Resource not found: {uri!r}.")
+
+    async def unsubscribe(self, uri: str, listener: Callable[[str], None]) -> None:
+        """Do nothing."""
+
+    async def set_log_level(self, level: str) -> None:
+        """Do nothing."""
+
+    async def pass_on(self, method: str, params: Mapping[str, Any], deadline: float) -> Mapping[str, Any]:
+        """Raise ExecutionError."""
+        raise ExecutionError(Reason.UPSTREAM, f"Method not found: {method!r}.")
+
+    async def complete(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return no values."""
+        return {"completion": {"values": []}}
 
 
 class FakeMcpServer(SnapshotSource):
@@ -33,9 +80,31 @@ class FakeMcpServer(SnapshotSource):
         """The state of the connection."""
         return "connected" if self.connected else "failed"
 
+    @property
+    def has_login(self) -> bool:
+        """The fake server has no login."""
+        return False
+
+    @property
+    def contents(self) -> ContentSource:
+        """The fake server has only tools."""
+        return NoContents()
+
+    async def restrictions(self) -> str:
+        """Return nothing: the fake server has no program."""
+        return ""
+
+    def last_start(self) -> StartReport:
+        """Return an empty report: the fake server does not start."""
+        return StartReport()
+
     def status(self) -> SourceStatus:
         """Return why the server failed, if it did."""
         return SourceStatus(reason="" if self.connected else "it is not connected")
+
+    async def relay(self, digest: str) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
+        """Raise ExecutionError: the fake server has no program to share."""
+        raise ExecutionError(Reason.UPSTREAM, f"Server {self.name!r} has no program.")
 
     async def quarantined(self) -> Sequence[QuarantinedTool]:
         """Return no tools: the definitions never change."""
@@ -47,6 +116,13 @@ class FakeMcpServer(SnapshotSource):
 
     async def approve(self, seen: Mapping[str, str]) -> None:
         """Do nothing: no tool is quarantined."""
+
+    async def instructions(self) -> InstructionsReview:
+        """Return none: the fake server has no handshake."""
+        return InstructionsReview()
+
+    async def approve_instructions(self, pin: str) -> None:
+        """Do nothing: no instructions are quarantined."""
 
     async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
         """Raise LoginFailed, because the server requires no login."""

@@ -10,9 +10,10 @@ from typing import Any
 
 from onetool.bootstrap import open_runtime
 from onetool.domain.calls.call import ToolResult
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.tools.registry import Registry
-from onetool.ports import ServerSource, ToolSource, UsageStore
+from onetool.ports import ActivityStore, ServerSource, ToolSource
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration, ConfiguredTool, parse_settings
 from onetool.settings.paths import Paths
@@ -30,7 +31,7 @@ class MemoryClient:
     """A client of an in-memory runtime. `caller` determines its permissions."""
 
     runtime: Runtime
-    caller: Caller = field(default_factory=lambda: Caller(interface="python", approve=always_approve))
+    caller: Caller = field(default_factory=lambda: Caller(interface="python", default_effect=Effect.ALLOW))
 
     async def call(self, name: str, /, **args: Any) -> ToolResult:
         """Call a tool with keyword arguments."""
@@ -51,7 +52,7 @@ async def memory_runtime(
     prompts: Mapping[str, Any] | None = None,
     sources: Sequence[ToolSource] = (),
     servers: Sequence[ServerSource] = (),
-    usage: UsageStore | None = None,
+    activity: ActivityStore | None = None,
     cwd: Path | None = None,
     caller: Caller | None = None,
 ) -> AsyncIterator[MemoryClient]:
@@ -62,7 +63,7 @@ async def memory_runtime(
     settings, prompts: the contents of `onetool.yaml` and `prompts.yaml`.
     secrets: secret values by name.
     sources, servers: further tool sources and MCP servers.
-    usage: the store of usage events.
+    activity: the store of the records of calls.
     cwd: the working directory, which is the only root of `fs`. Default: a temporary directory.
     caller: the caller of all calls. Default: one that approves every call.
     """
@@ -77,7 +78,7 @@ async def memory_runtime(
             lambda: configuration,
             sources=[*pack_sources, *sources],
             servers=servers,
-            usage=usage,
+            activity=activity,
             threads=threads,
             in_memory=True,
         )

@@ -29,13 +29,13 @@ def test_every_reason_has_an_error_code():
 
 def test_nested_and_restricted_callers_are_never_widened():
     caller = Caller(interface="ask", allowed=frozenset({"a.b", "a.c"}), deadline=10.0)
-    assert caller.nested(20.0).deadline == 10.0
-    assert caller.nested(5.0).deadline == 5.0
-    assert caller.nested(5.0).depth == 1
+    assert caller.nested(20.0, "id").deadline == 10.0
+    assert caller.nested(5.0, "id").deadline == 5.0
+    assert (caller.nested(5.0, "id").depth, caller.nested(5.0, "id").parent) == (1, "id")
     assert caller.restricted(frozenset({"a.c", "x.y"})).allowed == {"a.c"}
     assert Caller(interface="ask").restricted(frozenset({"a.c"})).allowed == {"a.c"}
-    assert not Caller(interface="ask", allowed=frozenset()).allows("a.b")
-    assert Caller(interface="ask").nested(3.0).deadline == 3.0
+    assert Caller(interface="ask", allowed=frozenset()).is_restricted
+    assert Caller(interface="ask").nested(3.0, "id").deadline == 3.0
 
 
 def test_caller_is_immutable():
@@ -49,7 +49,12 @@ def test_progress_is_ignored_by_default():
 
 def test_nested_caller_has_the_deadline_of_the_invocation():
     invocation = Invocation(
-        call_id="1", tool="a.b", args={}, caller=Caller(interface="ask"), deadline=7.0, cancelled=CancelFlag()
+        call_id="1",
+        tool="a.b",
+        args={},
+        caller=Caller(interface="ask"),
+        first_deadline=7.0,
+        cancelled=CancelFlag(),
     )
     assert invocation.nested_caller().deadline == 7.0
 

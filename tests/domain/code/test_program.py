@@ -18,3 +18,16 @@ def test_number_of_f_strings_is_limited():
     assert parse_program("f'{x}';" * MAX_F_STRINGS, ()).names == {"x", "onetool_str"}
     with pytest.raises(InvalidProgram, match="more than 500 f-strings"):
         parse_program("f'{x}';" * (MAX_F_STRINGS + 1), ())
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("-" * 90_000 + "1", "the code is not valid Python"),
+        ("x" + ".y" * 3_000, "the code is nested too deeply"),
+    ],
+)
+def test_deeply_nested_code_is_rejected(code, message):
+    """Python's parser gives up in two ways."""
+    with pytest.raises(InvalidProgram, match=message):
+        parse_program(code, ())

@@ -13,8 +13,8 @@ from onetool.domain.search.tool_index import SearchEntry, ToolIndex
         ([Match("a", 5.0), Match("b", 1.6), Match("c", 1.4)], ["a", "b"], True),
         ([Match(key, 1.0) for key in "abcdefg"], ["a", "b", "c", "d", "e"], False),
         ([Match("a", 0.0, 0.6), Match("b", 0.0, 0.31), Match("c", 0.0, 0.29)], ["a", "b"], True),
-        ([Match("a", 0.0, 0.4), Match("b", 0.0, 0.24), Match("c", 0.0, 0.26)], ["a", "c"], True),
-        ([Match("a", 0.0, 0.29)], ["a"], False),
+        ([Match("a", 0.0, 0.36), Match("b", 0.0, 0.19), Match("c", 0.0, 0.21)], ["a", "c"], True),
+        ([Match("a", 0.0, 0.34)], ["a"], False),
         ([Match("a", 0.5, 0.9), Match("b", 5.0, 0.1), Match("c", 0.5, 0.1)], ["a", "b"], True),
     ],
 )

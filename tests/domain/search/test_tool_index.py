@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.domain.search.tokenizer import stem, tokenize
+from onetool.domain.search.tokenizer import SYNONYMOUS_NOUNS, SYNONYMOUS_VERBS, stem, tokenize
 from onetool.domain.search.tool_index import SearchEntry, ToolIndex
 from support.cpu_time import growth, measure
 
@@ -39,6 +39,8 @@ def index():
         ("fetch a document", "fs:read"),
         ("remove documents", "fs:remove"),
         ("erase the documnet", "fs:remove"),
+        ("email", "mail:send"),
+        ("file encoding", "fs:read"),
         ("sendMail", "mail:send"),
         ("recipients", "mail:send"),
         ("SQLite", "db:rows"),
@@ -82,6 +84,19 @@ def test_name_outweighs_summary_and_summary_outweighs_other_fields():
     assert [key for key, _ in matches][:2] == ["name", "summary"]
     assert {key for key, _ in matches[2:]} == {"parameter", "rest"}
     assert [score for _, score in matches] == sorted((score for _, score in matches), reverse=True)
+
+
+def test_other_word_for_the_same_thing_is_found():
+    index = ToolIndex(
+        [SearchEntry(key="folder", name="create_directory"), SearchEntry(key="other", name="create_account")]
+    )
+    assert [key for key, _ in index.find("new folder", 2)] == ["folder", "other"]
+    assert [key for key, _ in index.find("folder", 2)] == ["folder"]
+
+
+def test_each_word_is_in_one_group_of_synonyms():
+    words = [word for row in (*SYNONYMOUS_VERBS, *SYNONYMOUS_NOUNS) for word in row.split()]
+    assert len({stem(word) for word in words}) == len(words)
 
 
 def test_exact_word_outranks_synonym_and_typo():
@@ -129,6 +144,10 @@ def test_only_the_first_unknown_words_are_corrected(index):
 )
 def test_inflected_forms_have_the_same_stem(word, same):
     assert stem(word) == stem(same)
+
+
+def test_news_is_not_the_plural_of_new():
+    assert stem("news") != stem("new")
 
 
 def test_names_are_split_at_case_changes_and_punctuation():

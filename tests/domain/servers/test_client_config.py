@@ -2,7 +2,7 @@
 
 import pytest
 
-from onetool.domain.servers.client_config import UnsupportedServer, import_server
+from onetool.domain.servers.client_config import UnsupportedServer, import_server, move_secrets_out
 
 KEY = "ghp_0123456789abcdef"
 
@@ -58,7 +58,7 @@ def test_taken_names_get_a_number():
         ({"command": "", "url": None}, "either a command or one URL"),
         ({"command": "x", "type": "ws"}, "its type 'ws'.* Valid: stdio, http"),
         ({"command": "x", "type": {"a": 1}}, "not a string"),
-        ({"command": "x", "cwd": "/srv"}, "no setting for its 'cwd'"),
+        ({"command": "x", "envFile": "/srv/env"}, "no setting for its 'envFile'"),
         ({"command": "x", "envFile": ".env"}, "'envFile'"),
         ({"command": "x", "headers": {"A": "b"}}, "'headers'"),
         ({"url": "http://a", "bearer_token_env_var": "T"}, "'bearer_token_env_var'"),
@@ -118,3 +118,15 @@ def test_secret_in_an_argument_or_url_gives_a_warning(config, warning):
     """Arguments and URLs cannot contain references to secrets."""
     imported = import_server("x", config)
     assert (imported.server, imported.warnings) == (config, (warning,))
+
+
+def test_secrets_are_moved_out_of_settings_and_references_stay():
+    server = {
+        "command": "x",
+        "env": {"GITHUB_TOKEN": KEY, "OTHER_TOKEN": "${OTHER}", "MODE": "fast", "PORT": 1},
+        "headers": None,
+    }
+    moved, secrets = move_secrets_out("s", server, {"S_GITHUB_TOKEN"})
+    assert moved["env"] == server["env"] | {"GITHUB_TOKEN": "${S_GITHUB_TOKEN_2}"}
+    assert (moved["headers"], secrets) == (None, {"S_GITHUB_TOKEN_2": KEY})
+    assert server["env"]["GITHUB_TOKEN"] == KEY

@@ -13,23 +13,23 @@ from onetool.domain.servers.manifest import (
     NAME_CONFLICT,
     NEW,
     ServerManifest,
-    ServerTool,
     approve,
     merge,
     new_tool_names,
-    python_names,
     quarantine_reason,
-    safe_name,
     tool_access,
 )
+from onetool.domain.servers.server_tool import ServerTool
+from onetool.domain.text.identifiers import safe_name
 
 
 def tool(name, description="Does it.", **fields):
-    return ServerTool(name=name, description=description, input_schema={"type": "object"}, **fields)
+    definition = {"name": name, "description": description, "inputSchema": {"type": "object"}}
+    return ServerTool(definition=definition | fields)
 
 
 def names_of(*names):
-    return python_names(merge(None, [tool(name) for name in names], 1.0))
+    return merge(None, [tool(name) for name in names], 1.0).names
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,51 @@ def test_known_tool_retains_its_python_name():
     """A new tool cannot claim the name, even if it is listed first."""
     old = merge(None, [tool("read-file")], 1.0)
     new = merge(old, [tool("read_file"), tool("read-file")], 2.0, allow_new=True)
-    assert python_names(new)["read-file"] == "read_file"
+    assert new.names["read-file"] == "read_file"
     assert quarantine_reason(new, new.tools[0], allow_new=True) == NAME_CONFLICT
     assert quarantine_reason(new, new.tools[1], allow_new=True) == ""
+
+
+@pytest.mark.spec("MCP-17")
+@pytest.mark.parametrize("names", [("get-item", "get_item"), ("get_item", "get-item")])
+def test_exact_python_name_wins_in_any_order_and_stays(names):
+    """Also after a restart, and when the tool with the exact name is not listed for a while."""
+    manifest = merge(None, [tool(name) for name in names], 1.0)
+    other = manifest.names["get-item"]
+    assert manifest.names["get_item"] == "get_item"
+    assert other.startswith("get_item_")
+    manifest = ServerManifest.from_json(json.loads(json.dumps(manifest.to_json())))
+    manifest = merge(manifest, [tool("get-item")], 2.0)
+    assert manifest.names["get-item"] == other
+    manifest = merge(manifest, [tool(name) for name in reversed(names)], 3.0)
+    assert manifest.names == {"get_item": "get_item", "get-item": other}
+
+
+@pytest.mark.spec("MCP-17")
+def test_names_that_an_earlier_version_assigned_stay():
+    """It gave a name to the first tool that was listed."""
+    fields = {"description": "", "inputSchema": {}, "outputSchema": None, "annotations": {}}
+    names = ["a-b", "a_b", "a.b"]
+    stored = {
+        "schemaVersion": 1,
+        "listedAt": 1.0,
+        "tools": [fields | {"name": name} for name in reversed(names)],
+        "pins": dict.fromkeys(names, "x"),
+        "previous": [],
+        "approved": [],
+    }
+    manifest = ServerManifest.from_json(stored)
+    assert manifest.names["a-b"] == "a_b"
+    assert len(set(manifest.names.values())) == 3
+    assert merge(manifest, manifest.tools, 2.0).names == manifest.names
+
+
+@pytest.mark.spec("MCP-17")
+def test_many_odd_names_stay_reachable():
+    odd = ["get-item", "get_item", "get.item", *(f"get{chr(0x2190 + number)}item" for number in range(48))]
+    by_name = names_of(*odd)
+    assert len(odd) == len(set(by_name.values())) == 51
+    assert all(name.isidentifier() for name in by_name.values())
 
 
 def test_tool_that_a_known_server_adds_is_quarantined_until_approved():
@@ -139,13 +181,12 @@ def test_pin_covers_every_part_of_a_definition():
         tool("a").pin,
         tool("b").pin,
         tool("a", "x").pin,
-        tool("a", output_schema={}).pin,
+        tool("a", outputSchema={}).pin,
         tool("a", annotations={"readOnlyHint": True}).pin,
-        ServerTool(name="a", description="Does it.", input_schema={"type": "object", "x": 1}).pin,
+        tool("a", inputSchema={"type": "object", "x": 1}).pin,
     }
     assert len(pins) == 6
-    ordered = ServerTool(name="a", input_schema={"a": 1, "b": 2})
-    assert ordered.pin == ServerTool(name="a", input_schema={"b": 2, "a": 1}).pin
+    assert tool("a", inputSchema={"a": 1, "b": 2}).pin == tool("a", inputSchema={"b": 2, "a": 1}).pin
 
 
 def test_tool_with_findings_is_quarantined_until_approved():
@@ -158,7 +199,7 @@ def test_tool_with_findings_is_quarantined_until_approved():
 
 def test_texts_include_schemas_keys_and_annotations():
     schema = {"properties": {"x": {"description": "deep", "enum": ["one", 2, None]}}}
-    definition = ServerTool(name="n", description="top", input_schema=schema, annotations={"title": "shown"})
+    definition = tool("n", "top", inputSchema=schema, annotations={"title": "shown"})
     assert {"top", "deep", "one", "x", "shown"} <= set(definition.texts())
 
 
@@ -201,6 +242,13 @@ def test_first_of_two_tools_with_the_same_name_is_used():
 
 def test_manifest_round_trips_through_json():
     """Integers may have any size."""
-    large = ServerTool(name="b", input_schema={"maximum": 10**30}, output_schema={"type": "object"})
+    large = tool("b", inputSchema={"maximum": 10**30}, outputSchema={"type": "object"})
     manifest = approve(merge(merge(None, [tool("a"), large], 1.0), [tool("a", "x"), large], 2.0), ["b"])
     assert ServerManifest.from_json(json.loads(json.dumps(manifest.to_json()))) == manifest
+
+
+@pytest.mark.parametrize("definition", [{"name": 1, "inputSchema": {}}, {"name": "a", "inputSchema": []}])
+def test_stored_definition_with_wrong_types_is_rejected(definition):
+    """The store then treats the file as corrupt."""
+    with pytest.raises(TypeError, match="needs a name and an input schema"):
+        ServerManifest.from_json(merge(None, [], 1.0).to_json() | {"tools": [definition]})

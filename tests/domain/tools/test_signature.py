@@ -7,7 +7,7 @@ import pytest
 
 from onetool.domain.tools.help_text import pack_text, signatures_text, tool_text
 from onetool.domain.tools.schema_types import MAX_TYPE_LENGTH, type_text
-from onetool.domain.tools.signature import arguments, omit_nulls, pack_stubs, signature
+from onetool.domain.tools.signature import arguments, omit_nulls, signature
 from onetool.domain.tools.tool import ToolSpec
 from onetool.testing import FakeMcpTool, fake_mcp_server, memory_runtime
 
@@ -64,7 +64,7 @@ def test_none_for_an_optional_parameter_omits_it_if_null_is_invalid(field, is_om
 
 
 async def test_shown_default_can_be_passed():
-    """In code, where the type checker knows the stub, and as JSON. Null that a schema rejects stays wrong."""
+    """In code and as JSON. Null that a schema rejects stays wrong."""
     received = []
     schema = make_object("path", path=TEXT, tail=NUMBER, head={**NUMBER, "default": 1})
     server = fake_mcp_server(
@@ -128,7 +128,6 @@ def test_hostile_schema_cannot_forge_lines_or_flood_the_help():
     for text in (
         signature(spec),
         signature(spec, is_brief=True, required_only=True),
-        *pack_stubs([spec]).splitlines()[1:],
     ):
         assert text.isprintable()
     assert len(signature(spec)) < 3_000

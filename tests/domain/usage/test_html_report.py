@@ -5,20 +5,26 @@ from html.parser import HTMLParser
 
 import pytest
 
-from onetool.domain.usage.events import CallEvent, TokenSaving, UsageSummary
+from onetool.domain.activity.record import CallRecord
+from onetool.domain.activity.rollup import RollUp
+from onetool.domain.errors import Reason
 from onetool.domain.usage.html_report import REPORT_MARKER, HtmlReport
+from onetool.domain.usage.summary import TokenSaving
+from support.activity import record
 
 NOW = 1_794_700_000.0
 HOUR, DAY = 3600.0, 86400.0
 
 
 def html(*events, since=None):
-    summary = UsageSummary().add(events)
+    figures = RollUp().add_usage(item for item in events if isinstance(item, CallRecord))
+    figures.add_savings(item for item in events if isinstance(item, TokenSaving))
+    summary = figures.summarize(None, RollUp())
     return HtmlReport(summary=summary, title="a title", since=since, now=NOW, round_trip_ms=1500).html()
 
 
 def call(age=0.0, tool="x.y", ok=True, duration_ms=1.0):
-    return CallEvent(tool=tool, at=NOW - age, ok=ok, duration_ms=duration_ms)
+    return record(tool, NOW - age, reason=None if ok else Reason.RAISED, duration_ms=duration_ms)
 
 
 class TagChecker(HTMLParser):
@@ -66,9 +72,9 @@ def test_report_contains_totals_durations_failures_and_savings():
         call(duration_ms=5_400_000),
         call(duration_ms=90_000, tool="a.b"),
         call(2 * DAY, tool="<b>", ok=False),
-        TokenSaving("definitions", NOW, "s", tokens=12_000_000),
-        TokenSaving("result", NOW, tool="run", tokens=2_500),
-        TokenSaving("calls", NOW, tool="run", round_trips=4),
+        TokenSaving(NOW, 12_000_000, session="s"),
+        TokenSaving(NOW, 2_500),
+        TokenSaving(NOW, round_trips=4),
         since=NOW - DAY,
     )
     for figure in (
@@ -107,4 +113,4 @@ def test_bars_are_as_high_as_their_counts():
     ("tokens", "text"), [(999, "999<"), (1000, "1 k<"), (1_000_000, "1 M<"), (1_000_000_000, "1 G<")]
 )
 def test_large_figures_are_abbreviated(tokens, text):
-    assert f">{text}" in html(TokenSaving("result", NOW, tool="run", tokens=tokens))
+    assert f">{text}" in html(TokenSaving(NOW, tokens))

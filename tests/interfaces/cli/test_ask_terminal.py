@@ -1,7 +1,10 @@
 """`onetool ask` on a terminal: calls, streamed responses and approval prompts."""
 
 import json
+import os
 import re
+import shlex
+import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from support.ask_process import Terminal, read_lines
+from support.paths import MCP_SERVERS
 from support.processes import wait_until
 from support.scripted_model import scripted_calls
 from support.waiting import HANG_S
@@ -165,6 +169,7 @@ def test_concurrent_calls_prompt_one_at_a_time(home):
         assert terminal.output.count("[y/N]") == 1, terminal.output
         terminal.type("y\n")
         terminal.wait_for(r"(?s)(?:\[y/N\].*){2}")
+        assert wait_until((home.cwd / "wiped").exists)  # a refusal ends the code, and with it the other call
         terminal.type("n\n")
         assert terminal.wait_for_exit() == 0
     assert read_lines(home.cwd / "wiped") == re.findall("one|two", terminal.output)[:1]
@@ -177,3 +182,26 @@ def test_yes_skips_the_prompt(home):
     with scripted(home, *turns, options=["--yes"]) as terminal:
         assert terminal.wait_for_exit() == 0
     assert (read_lines(home.cwd / "wiped"), "[y/N]" in terminal.output) == (["all"], False)
+
+
+@pytest.mark.linux
+def test_progress_of_a_starting_server_overwrites_neither_the_call_nor_the_response(home, tmp_path):
+    """The server starts only after the progress has been shown."""
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    server = f"{shlex.quote(sys.executable)} -I {MCP_SERVERS / 'faulty_server.py'} good"
+    settings = {
+        "command": "sh",
+        "args": ["-c", f"echo Loading it >&2; read go < {gate}; exec {server}"],
+        "sandbox": False,
+    }
+    home.write("onetool.yaml", json.dumps({"servers": {"s": settings}}))
+    turns = ({"calls": [{"name": "s.pid", "args": {}}]}, {"text": "The answer."})
+    with scripted(home, *turns, options=("--yes", "--tools", "all")) as terminal:
+        terminal.wait_for("Starting s .*s: Loading it")
+        gate.write_text("go\n")
+        assert terminal.wait_for_exit() == 0
+    lines = [line.strip() for line in terminal.screen.splitlines()]
+    assert "The answer." in lines
+    assert [line for line in lines if line.startswith("✓ s.pid(")]
+    assert not [line for line in lines if "Loading it" in line]

@@ -13,35 +13,13 @@ import httpx2
 import pytest
 
 from onetool.domain.servers.client_config import CLIENTS
-from onetool.interfaces.cli.mcp_clients import known_clients
 from onetool.interfaces.cli.serve import host_header
+from onetool.interfaces.mcp_clients import known_clients
 from support.ask_process import Terminal
-from support.cli_process import onetool, start_command
+from support.cli_process import on_a_terminal, onetool
 from support.openapi_documents import PETSTORE
 from support.processes import wait_until
 from support.waiting import HANG_S
-
-
-def on_a_terminal(*args: str) -> str:
-    """Run a command on a terminal and return its output."""
-    import pty  # missing on Windows
-
-    reader, terminal = pty.openpty()
-    env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
-    child = start_command(args, (terminal, terminal, terminal), env)
-    os.close(terminal)
-    text = b""
-    while True:
-        try:
-            block = os.read(reader, 65536)
-        except OSError:
-            break
-        text += block
-        if not block:
-            break
-    child.wait(30)
-    os.close(reader)
-    return text.decode()
 
 
 def plain(*args: str) -> str:
@@ -377,12 +355,12 @@ def test_search_prints_the_best_match_first(home):
 @pytest.mark.linux
 def test_search_says_if_more_tools_match(home):
     """A table has the best matches, JSON has all of them."""
-    functions = "".join(f"def wombat{number}() -> int:\n    return 1\n" for number in range(300))
+    functions = "".join(f"def quokka{number}() -> int:\n    return 1\n" for number in range(300))
     home.write("tools/zoo.py", functions)
-    shown = plain("search", "wombat")
-    assert shown.count("zoo.wombat") == 20
+    shown = plain("search", "quokka")
+    assert shown.count("zoo.quokka") == 20
     assert "More tools match." in shown
-    assert len(json.loads(onetool("search", "wombat").stdout)) == 300
+    assert len(json.loads(onetool("search", "quokka").stdout)) == 300
 
 
 @contextmanager

@@ -49,7 +49,7 @@ def in_bash(*lines: str, programs: Path = BIN) -> list[list[str]]:
 
 def test_bash_completes_commands_options_and_names(home, tmp_path):
     """Completing names starts no server and runs no untrusted project file."""
-    server = {"command": sys.executable, "args": ["-c", SERVER]}
+    server = {"command": sys.executable, "args": ["-c", SERVER], "sandbox": False}
     home.write("onetool.yaml", json.dumps({"servers": {"remote": server}, "aliases": {"fst": "fs.list_dir"}}))
     project = home.cwd / ".onetool" / "tools"
     project.mkdir(parents=True)

@@ -75,7 +75,7 @@ def test_system_errors_are_one_line(home):
 
 def test_waiting_for_another_command_times_out(home, monkeypatch):
     """One command at a time edits the settings."""
-    monkeypatch.setattr("onetool.interfaces.cli.config_files.TIMEOUT_S", 0.05)
+    monkeypatch.setattr("onetool.interfaces.server_settings.settings_file.TIMEOUT_S", 0.05)
     with (
         (home.state / "settings.lock").open("w") as lock,
         locked(lock.fileno()),

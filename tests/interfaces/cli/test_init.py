@@ -53,7 +53,8 @@ def settings(home):
 @pytest.mark.linux
 def test_init_lists_the_servers_of_other_clients_and_imports_them_on_confirmation(at_home):
     """The list contains no secrets. The second run has nothing to ask."""
-    seen = run_init("y\n", "n\n")
+    seen = run_init("y\n", "n\n", "n\n")
+    assert "OneTool in the background shares them" in seen
     assert str(at_home.config) in seen.partition("wrote")[0]
     rows = re.findall(r"(?m)^cursor +(\S+) +(.*?) *$", seen)
     assert rows == [

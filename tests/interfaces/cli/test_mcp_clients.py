@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from onetool.domain.servers.client_config import CLIENTS, UnsupportedServer, import_server
-from onetool.interfaces.cli.mcp_clients import McpClient, UnreadableClientConfig, known_clients
+from onetool.interfaces.mcp_clients import McpClient, UnreadableClientConfig, known_clients
 from support.cli_process import onetool
 
 FILES = Path(__file__).parent / "client_files"

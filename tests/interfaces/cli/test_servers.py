@@ -104,10 +104,10 @@ def test_every_move_creates_a_new_backup(home, cursor):
 
 
 def test_a_server_with_unsupported_options_is_not_moved(home, cursor):
-    file = cursor({"here": entry(cwd="/srv"), "good": entry(disabledTools=["fail"])})
+    file = cursor({"here": entry(envFile="/srv/env"), "good": entry(disabledTools=["fail"])})
     done = onetool("servers", "import", "cursor", "--move", "--yes", env=cursor.env)
     assert done.returncode == 1
-    assert "skipped  here: OneTool has no setting for its 'cwd'" in done.stderr
+    assert "skipped  here: OneTool has no setting for its 'envFile'" in done.stderr
     assert set(json.loads(file.read_text())["mcpServers"]) == {"here", "onetool"}
     assert yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"]["good"]["exclude"] == [
         "fail"
@@ -177,12 +177,27 @@ def test_tools_of_a_server_are_treated_as_read_only_once_approved(home):
     assert "has no tool 'pid' to approve" in onetool("servers", "approve", "s", "pid", "--yes").stderr
 
 
+def test_arguments_that_may_be_meant_differently_are_noted(home):
+    """An option after the command belongs to the command, and a bare word stays as it is."""
+    (home.cwd / "notes").mkdir()
+    added = onetool("servers", "add", "s", "x", "notes", "x" * 5000, "--env", "A=b", "--write=notes")
+    assert added.returncode == 0
+    notes = [line.strip() for line in added.stderr.splitlines() if "note " in line]
+    assert notes == [
+        "note     s: 'notes' is passed as it is; for the directory, remove the server and pass ./notes",
+        "note     s: --env is passed to the command; options of `servers add` precede it",
+        "note     s: --write is passed to the command; options of `servers add` precede it",
+    ]
+    assert onetool("servers", "add", "t", "--env", "A=b", "x", "./notes").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("add", "s"), "either a command after -- or --url"),
+        (("add", "s"), "either a command or --url"),
         (("add", "s", "--url", "http://a/", "--", "x"), "either a command"),
         (("add", "fs", "--", "x"), "a pack 'fs' already exists"),
+        (("add", "github", "x"), "server 'github' already exists. Remove it: onetool servers remove github"),
         (("add", "a-b", "--", "x"), "a Python identifier"),
         (("add", "s", "--env", "A", "--", "x"), "--env requires NAME=VALUE"),
         (
@@ -229,4 +244,4 @@ def test_a_changed_tool_is_quarantined_until_it_is_approved(home, tmp_path):
     assert "Says it louder." in declined.stdout
     assert "Approved 1 tool" in onetool("servers", "approve", "s", "--yes").stdout
     assert onetool("run", "s.echo()").returncode == 0
-    assert "has no quarantined tools" in onetool("servers", "approve", "s").stdout
+    assert "has no quarantined tools or other definitions" in onetool("servers", "approve", "s").stdout

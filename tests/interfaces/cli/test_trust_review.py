@@ -92,6 +92,33 @@ def test_the_summary_has_everything_that_the_files_would_do(home, project):
     ]
 
 
+@pytest.mark.spec("MCP-67")
+def test_overrides_of_tools_are_shown_with_the_secrets_that_they_insert(home, project):
+    home.write("onetool.yaml", "servers: {s: {command: x}}")
+    overrides = "{t: {name: u, fixed: {key: '${GITHUB_TOKEN}'}}}"
+    write_project(project, settings=f"servers: {{s: {{command: x, tools: {overrides}}}}}")
+    (line,) = groups(onetool("trust", stdin="n\n").stdout)["Other settings that would change"]
+    assert line.startswith("servers.s.tools.t = {")
+    assert "name: u" in line
+    assert line.endswith("(inserts your secret GITHUB_TOKEN)")
+
+
+@pytest.mark.spec("MCP-40")
+def test_what_a_server_could_ask_and_whether_its_annotations_count_is_shown(home, project):
+    """For a server of the project, and for one of the user that the project changes."""
+    home.write("onetool.yaml", "servers: {mine: {command: x, questions: never}}")
+    changes = "{command: x, questions: auto, sampling: ask, trust_annotations: true}"
+    write_project(project, settings=f"servers: {{mine: {changes}, theirs: {changes}}}")
+    shown = groups(onetool("trust", stdin="n\n").stdout)["Other settings that would change"]
+    assert sorted(shown) == [
+        "servers.mine.questions = auto",
+        "servers.mine.sampling = ask",
+        "servers.mine.trust_annotations = true",
+        "servers.theirs.sampling = ask",
+        "servers.theirs.trust_annotations = true",
+    ]
+
+
 def test_groups_without_entries_say_none(project):
     """The absence of a program is a statement too. Removing all roots is shown."""
     write_project(project, settings="fs: {roots: []}", prompts="instructions: Be brief.")

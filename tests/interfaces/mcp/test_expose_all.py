@@ -1,13 +1,14 @@
 """`expose: all`: calls by wire name do not list the tools each time."""
 
 from onetool.domain import Caller, Registry, Tool, ToolSpec
-from onetool.domain.calls.caller import always_approve
+from onetool.domain.calls.effect import Effect
 from onetool.domain.page import Page
 from onetool.interfaces.mcp.exposure import PAGE_SIZE, ExposeAll
+from onetool.interfaces.mcp.replies import CallReply
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
 
-CALLER = Caller(interface="mcp", approve=always_approve)
+CALLER = Caller(interface="mcp", default_effect=Effect.ALLOW)
 
 
 class CountingSource(SnapshotSource):
@@ -20,15 +21,22 @@ class CountingSource(SnapshotSource):
         return await super().page(cursor, limit)
 
 
+async def reply_to(tools, name, args, caller):
+    prepared = await tools.prepare(name, args, caller)
+    if isinstance(prepared, CallReply):
+        return prepared
+    return await tools.render(prepared.tool, await prepared.work(caller))
+
+
 async def test_tools_are_listed_once_for_many_calls_and_again_for_an_unknown_name():
     """Wire names are cached. An unknown name refreshes the cache."""
     source = CountingSource(StaticReader("none", Registry()))
     async with memory_runtime(sources=[source]) as ot:
         tools = ExposeAll(ot.runtime)
         for _ in range(3):
-            assert (await tools.call("tools__echo", {"message": "hi"}, CALLER)).text == "hi"
+            assert (await reply_to(tools, "tools__echo", {"message": "hi"}, CALLER)).text == "hi"
         assert source.listings == 1
-        assert "Did you mean tools__echo?" in (await tools.call("tools__ecko", {}, CALLER)).text
+        assert "Did you mean tools__echo?" in (await reply_to(tools, "tools__ecko", {}, CALLER)).text
         assert source.listings == 2
 
 
@@ -37,12 +45,12 @@ async def test_the_cache_depends_on_the_catalog_and_the_allowed_tools():
     reader = MutableReader(["bench.old"])
     async with memory_runtime(sources=[SnapshotSource(reader)]) as ot:
         tools = ExposeAll(ot.runtime)
-        assert not (await tools.call("bench__old", {}, CALLER)).is_error
+        assert not (await reply_to(tools, "bench__old", {}, CALLER)).is_error
         restricted = CALLER.restricted(frozenset({"time.now"}))
-        assert "Tool not found" in (await tools.call("bench__old", {}, restricted)).text
-        assert not (await tools.call("bench__old", {}, CALLER)).is_error
+        assert "Tool not found" in (await reply_to(tools, "bench__old", {}, restricted)).text
+        assert not (await reply_to(tools, "bench__old", {}, CALLER)).is_error
         reader.names.clear()
-        assert "Tool not found" in (await tools.call("bench__old", {}, CALLER)).text
+        assert "Tool not found" in (await reply_to(tools, "bench__old", {}, CALLER)).text
 
 
 class MutableReader:

@@ -1,13 +1,17 @@
 """The MCP interface over stdio with raw messages, in every version of the protocol."""
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
+from onetool.domain.activity.record import ActivityFilter
+from onetool.storage.files.activity import FileActivity
+from onetool.threads import Threads
 from support.mcp_client import create_home
 from support.processes import wait_until
-from support.raw_mcp import META_PREFIX, MODERN, RawMcpClient
+from support.raw_mcp import CLIENT_INFO, META_PREFIX, MODERN, RawMcpClient
 
 VERSIONS = ["2024-11-05", "2025-06-18", "2025-11-25", MODERN]
 PACK = '''
@@ -58,7 +62,7 @@ def peer(request, tmp_path_factory):
     home = home_with_pack(tmp_path_factory.mktemp("protocols"))
     peer = RawMcpClient(request.param, home.env, home.cwd)
     try:
-        peer.server_info = peer.initialize()
+        peer.server_info, peer.home = peer.initialize(), home
         yield peer
         assert peer.close() == 0
         assert (peer.remaining_messages(), peer.unexpected_responses) == ([], [])
@@ -94,6 +98,18 @@ def test_tools_are_listed_and_called(peer):
     assert peer.run("'äöü\\u2028\\n' + '\\x00'") == (False, "äöü\u2028\n\x00")
 
 
+def test_calls_are_recorded_with_the_name_of_the_client(peer):
+    async def read():
+        store = FileActivity(peer.home.root / "state" / "activity.sqlite3", Threads())
+        page = await store.page(ActivityFilter(text="ask for it"), None, 10)
+        await store.aclose()
+        return [(record.tool, record.interface, record.client) for record in page.items]
+
+    assert peer.run("'ask for it'") == (False, "ask for it")
+    assert wait_until(lambda: asyncio.run(read()) != [])
+    assert asyncio.run(read()) == [("run", "mcp", CLIENT_INFO["name"])]
+
+
 def test_stdout_contains_only_messages(peer):
     """Output of tools and their child processes goes to stderr."""
     assert peer.run("probe.shout()") == (False, "quiet")
@@ -102,15 +118,13 @@ def test_stdout_contains_only_messages(peer):
 
 
 def test_progress_is_sent_before_the_result(peer):
-    """In order, and only if the client sent a progress token."""
+    """In order, with the name of the tool, and only if the client sent a progress token."""
     peer.notifications.clear()
     assert peer.run("probe.steps()", progressToken="mine") == (False, "done")
     progress = [item["params"] for item in peer.notifications if item["method"] == "notifications/progress"]
-    assert [
-        (item["progressToken"], item["progress"], item["total"], item["message"]) for item in progress
-    ] == [
-        ("mine", 1, 2, "half"),
-        ("mine", 2, 2, "whole"),
+    assert [(item["progressToken"], item["progress"], item["message"]) for item in progress] == [
+        ("mine", 1, "probe.steps: 1/2 half"),
+        ("mine", 2, "probe.steps: 2/2 whole"),
     ]
     peer.notifications.clear()
     assert peer.run("probe.steps()") == (False, "done")

@@ -6,12 +6,15 @@ import json
 import pytest
 
 from onetool.domain.calls.approval_request import approval_request
+from onetool.domain.calls.question import Answer
 from onetool.domain.errors import SettingsError
 from onetool.interfaces.rest.active_chats import ActiveChats
-from onetool.interfaces.rest.approvals import MAX_SESSIONS, PendingApprovals
 from onetool.interfaces.rest.schemas.chat import ChatBody
+from onetool.interfaces.rest.session_approvals import MAX_SESSIONS, SessionApprovals
 from onetool.sdk import tool
 from onetool.testing import memory_runtime
+from onetool.threads import Threads
+from support.asking_tools import NAME_FORM, AskingTools
 from support.chat_client import SETTINGS, collect_events, question, read_events, write_script
 from support.rest_in_process import serve_rest
 from support.scripted_model import scripted_calls
@@ -125,67 +128,114 @@ async def test_events_contain_no_secrets(client, tmp_path):
         assert SECRET not in (await response.aread()).decode()
 
 
-async def ask_with_decisions(client, decisions, **fields):
-    """Ask a question and decide each approval. Return all events, and the statuses of the decisions."""
-    events, statuses = [], []
+ALLOW = {"action": "accept", "content": {"allow": True}}
+ALWAYS = {"action": "accept", "content": {"allow": True, "always": True}}
+REFUSE = {"action": "accept", "content": {"allow": False}}
+DECLINE = {"action": "decline"}
+
+
+async def ask_with_answers(client, answers, **fields):
+    """Ask, and answer each question twice. Return all events, and the statuses of the answers."""
+    events, statuses, answers = [], [], list(answers)
     async with client.stream("POST", "/chat", json=question(**fields)) as response:
         async for kind, data in read_events(response):
             events.append((kind, data))
-            if kind == "approval":
-                body = {"decision": decisions.pop(0)}
+            if kind == "question":
+                body = {"answers": {data["id"]: answers.pop(0)}}
                 for _ in range(2):
-                    decided = await client.post(f"/chat/approvals/{data['id']}", json=body)
-                    statuses.append(decided.status_code)
+                    answered = await client.post(f"/jobs/{data['job']}/answers", json=body)
+                    statuses.append(answered.status_code)
     return events, statuses
 
 
 async def test_a_tool_that_is_not_read_only_runs_only_if_approved(client, tmp_path, probes):
     """Each approval can be decided once."""
     write_script(tmp_path, scripted_calls(("demo.change", {"what": "it"})), {"text": "Done."})
-    events, statuses = await ask_with_decisions(client, ["approve"])
-    approvals = [data for kind, data in events if kind == "approval"]
-    assert [(approval["tool"], approval["args"]) for approval in approvals] == [
-        ("demo.change", {"what": "it"})
-    ]
-    assert statuses == [204, 404]
+    events, statuses = await ask_with_answers(client, [ALLOW])
+    (asked,) = [data for kind, data in events if kind == "question"]
+    assert (asked["kind"], asked["server"], asked["approval"]["tool"]) == ("approval", "", "demo.change")
+    assert asked["approval"]["arguments"] == [{"name": '"what"', "value": '"it"', "hidden": 0}]
+    assert (statuses, probes.changed) == ([200, 409], 1)
+    for answer in (REFUSE, DECLINE, {"action": "cancel"}):
+        events, _ = await ask_with_answers(client, [answer])
+        failed = next(data for kind, data in events if kind == "result")
+        assert (failed["ok"], failed["meta"]["reason"]) == (False, "needs_approval")
     assert probes.changed == 1
-    events, _ = await ask_with_decisions(client, ["deny"])
-    failed = next(data for kind, data in events if kind == "result")
-    assert (failed["ok"], failed["meta"]["reason"]) == (False, "needs_approval")
-    assert probes.changed == 1
+
+
+@pytest.mark.spec("MCP-44")
+async def test_questions_of_servers_reach_the_user_of_the_chat(tmp_path):
+    """With the name of the server. The answer reaches the tool; a refusal is not a cancellation."""
+    write_script(tmp_path, scripted_calls(("demo.ask_name", {})), {"text": "Done."})
+    async with (
+        memory_runtime(AskingTools().packs, settings=SETTINGS, cwd=tmp_path) as ot,
+        serve_rest(ot.runtime) as client,
+    ):
+        for answer, expected in [
+            ({"action": "accept", "content": {"name": "Ada"}}, "Ada"),
+            (DECLINE, "decline"),
+            ({"action": "cancel"}, "cancel"),
+        ]:
+            events, statuses = await ask_with_answers(client, [answer])
+            asked, result = (
+                next(data for kind, data in events if kind == wanted) for wanted in ("question", "result")
+            )
+            assert (asked["kind"], asked["server"], asked["message"]) == (
+                "form",
+                "people",
+                "What is your name?",
+            )
+            assert asked["schema"] == NAME_FORM
+            assert (result["data"], statuses) == (expected, [200, 409])
 
 
 async def test_always_applies_to_one_tool_in_one_session(client, tmp_path, probes):
     """Until the session is deleted."""
     turn = scripted_calls(("demo.change", {"what": "it"}))
     write_script(tmp_path, turn, turn, {"text": "Done."})
-    _, statuses = await ask_with_decisions(client, ["always"], session="one")
-    assert (statuses, probes.changed) == ([204, 404], 2)
-    _, statuses = await ask_with_decisions(client, [], session="one")
+    _, statuses = await ask_with_answers(client, [ALWAYS], session="one")
+    assert (statuses, probes.changed) == ([200, 409], 2)
+    _, statuses = await ask_with_answers(client, [], session="one")
     assert (statuses, probes.changed) == ([], 4)
-    _, statuses = await ask_with_decisions(client, ["deny", "deny"], session="other")
+    _, statuses = await ask_with_answers(client, [REFUSE, REFUSE], session="other")
     assert (len(statuses), probes.changed) == (4, 4)
     assert (await client.delete("/sessions/one")).status_code == 204
-    _, statuses = await ask_with_decisions(client, ["deny", "deny"], session="one")
+    _, statuses = await ask_with_answers(client, [REFUSE, REFUSE], session="one")
     assert (len(statuses), probes.changed) == (4, 4)
+
+
+async def test_a_refusal_with_always_approves_nothing(client, tmp_path, probes):
+    turn = scripted_calls(("demo.change", {"what": "it"}))
+    write_script(tmp_path, turn, turn, {"text": "Done."})
+    refuse_always = {"action": "accept", "content": {"allow": False, "always": True}}
+    _, statuses = await ask_with_answers(client, [refuse_always, {**ALWAYS, "action": "decline"}])
+    assert (len(statuses), probes.changed) == (4, 0)
+
+
+async def test_an_approval_is_asked_again_with_nothing_hidden(client, tmp_path, probes):
+    long = "x" * 5_000
+    write_script(tmp_path, scripted_calls(("demo.change", {"what": long})), {"text": "Done."})
+    show = {"action": "accept", "content": {"allow": True, "show_everything": True}}
+    events, _ = await ask_with_answers(client, [show, ALLOW])
+    short, complete = [data["message"] for kind, data in events if kind == "question"]
+    assert (long in short, long in complete, probes.changed) == (False, True, 1)
 
 
 async def test_oldest_always_decisions_are_discarded():
-    asked = asyncio.Event()
+    asked = []
     request = approval_request("demo.change", {"a": 1}, lambda value: value)
-    approvals = PendingApprovals(lambda: "q1")
+    approvals = SessionApprovals(Threads())
 
-    def approve_always(id_, request):
-        assert approvals.decide(id_, "always")
+    async def approve_always(question):
+        asked.append(question)
+        return Answer("accept", {"allow": True, "always": True})
 
     for number in range(MAX_SESSIONS + 1):
         assert await approvals.handler(f"s{number}", approve_always)(request)
-    assert await approvals.handler("s1", pytest.fail)(request)
-    discarded = asyncio.ensure_future(approvals.handler("s0", lambda *question: asked.set())(request))
-    await asked.wait()
-    assert approvals.decide("q1", "deny")
-    assert await discarded is False
-    assert approvals.decide("q1", "approve") is False  # a late decision has no effect
+    assert await approvals.handler("s1", approve_always)(request)
+    assert len(asked) == MAX_SESSIONS + 1
+    assert await approvals.handler("s0", approve_always)(request)
+    assert len(asked) == MAX_SESSIONS + 2
 
 
 async def test_a_disconnect_cancels_the_tools_and_stores_the_conversation(client, tmp_path, probes):
@@ -248,9 +298,6 @@ async def test_invalid_questions_are_rejected_before_the_stream(client, tmp_path
         response = await client.post("/chat", json=body)
         assert (response.status_code, message in response.json()["detail"]) == (status, True), response.text
         assert response.headers["content-type"] == "application/problem+json"
-    assert (await client.post("/chat/approvals/x", json={"decision": "approve"})).status_code == 404
-    assert (await client.get("/chat/approvals/x")).status_code == 404
-    assert (await client.post("/chat/approvals/x", json={"decision": "yes"})).status_code == 400
 
 
 async def test_a_failure_of_the_model_ends_the_stream_with_the_reason(client, tmp_path):

@@ -1,9 +1,11 @@
 """Connections to `onetool serve`: limits, timeouts and what they log, over real sockets."""
 
 import asyncio
+import http.client
 import json
 import logging
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -17,7 +19,9 @@ from onetool.interfaces.rest.connections import (
 from onetool.interfaces.rest.log_limit import MAX_MESSAGES, MAX_REPEATS, PERIOD_S, RepeatFilter
 from onetool.testing import memory_runtime
 from support.chat_client import read_events
+from support.raw_mcp import META_PREFIX, MODERN
 from support.rest_in_process import TOKEN, serve_rest
+from support.rest_process import TOKEN as PROCESS_TOKEN
 from support.rest_process import RestProcess
 from support.waiting import HANG_S
 
@@ -139,6 +143,20 @@ class Peer:
 def post(path, *, length, body=b"", head=HEAD):
     """Return a request with a body that may be incomplete."""
     return b"POST %s HTTP/1.1\r\n%sContent-Length: %d\r\n\r\n%s" % (path.encode(), head, length, body)
+
+
+def test_spaces_after_the_value_of_a_header_do_not_belong_to_it(tmp_path):
+    """The MCP interface compares headers with the body."""
+    meta = {f"{META_PREFIX}/protocolVersion": MODERN, f"{META_PREFIX}/clientCapabilities": {}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta}}
+    headers = {"Authorization": f"Bearer {PROCESS_TOKEN}", "Content-Type": "application/json"}
+    headers |= {"Accept": "application/json, text/event-stream"}
+    headers |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": " server/discover \t"}
+    with RestProcess(tmp_path, probes=False) as process:
+        connection = http.client.HTTPConnection(urlsplit(process.url).netloc, timeout=HANG_S)
+        with closing(connection):
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            assert connection.getresponse().status == 200
 
 
 # Numbers of connections

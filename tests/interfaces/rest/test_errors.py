@@ -316,9 +316,13 @@ async def test_metrics_and_readiness():
         assert (await client.get("/readyz")).status_code == 200
 
 
-async def test_an_unavailable_server_makes_readiness_fail():
+async def test_a_failed_server_makes_readiness_fail():
+    """A server that was never needed is not started by the check."""
     settings = {"servers": {"gone": {"command": "no-such-program"}}}
     async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+        assert (await client.get("/readyz")).status_code == 200
+    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+        await client.post("/servers/gone/probe")
         response = await client.get("/readyz")
         assert (response.status_code, response.json()) == (503, {"status": "degraded"})
 

@@ -1,6 +1,7 @@
 """The OpenAPI document matches the API: no undocumented responses, and no 5xx."""
 
 import asyncio
+import json
 import re
 import sys
 import uuid
@@ -13,20 +14,39 @@ import pytest
 
 from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
 from onetool.testing import memory_runtime
+from support.paths import MCP_SERVERS
+from support.registry_stub import NOTES, RegistryStub, filesystem_entry, notes_entry
 from support.rest_in_process import TOKEN, serve_rest
 
 WEATHER = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 PHASES = {False: "examples,fuzzing,stateful", True: "examples,coverage,fuzzing,stateful"}
+QUERIES = {
+    "/tools/search": {"q": "e"},
+    "/tools/tools/search": {"q": "e"},
+    "/registry/servers": {"search": "notes"},
+    "/resources/read": {"uri": "ot.one+memo:x"},
+}
+"""The queries of the routes that need one."""
 EXCLUDED_CHECKS = "positive_data_acceptance,negative_data_rejection"
 """The document cannot describe allowed hosts and registered functions, and any text is a valid tag."""
 
 
+@pytest.fixture
+def registry(monkeypatch):
+    """A registry on this machine, so that no request leaves it."""
+    with RegistryStub(filesystem_entry(), notes_entry()) as stub:
+        for name, value in stub.indexes.items():
+            monkeypatch.setenv(name, value)
+        yield stub
+
+
 @pytest.mark.stress
-async def test_responses_to_generated_requests_match_the_document(size, tmp_path):
+async def test_responses_to_generated_requests_match_the_document(size, tmp_path, registry):
     """Runs Schemathesis over a socket."""
     program = Path(sys.executable).with_name("schemathesis")
+    settings = {"allowedHosts": ["127.0.0.1"], "registry": {"base_url": registry.url}}
     async with (
-        memory_runtime(settings={"allowedHosts": ["127.0.0.1"]}, cwd=tmp_path) as ot,
+        memory_runtime(settings=settings, cwd=tmp_path) as ot,
         serve_rest(ot.runtime, wrong_tokens=WrongTokens(max_delay_s=0)) as client,
     ):
         await client.put(f"/tools/bundles/{WEATHER}", json={"slug": "weather"})
@@ -149,12 +169,22 @@ async def test_responses_have_exactly_the_documented_fields(tmp_path):
         await client.send("POST", "/tools/import/openapi", json=API)
 
 
-async def test_listings_have_exactly_the_documented_fields(tmp_path):
-    """Every GET route without path parameters that returns JSON."""
-    async with memory_runtime(cwd=tmp_path) as ot, serve_rest(ot.runtime) as rest:
+async def test_listings_have_exactly_the_documented_fields(tmp_path, registry):
+    """Every GET route without path parameters that returns JSON. Servers may add fields of their own."""
+    offer = {"resources": [{"uri": "memo:x", "name": "memo"}], "resourceTemplates": [], "prompts": []}
+    (tmp_path / "one").write_text(json.dumps(offer))
+    args = ["-I", str(MCP_SERVERS / "contents_server.py"), str(tmp_path / "one")]
+    server = {"command": sys.executable, "args": args, "sandbox": False}
+    settings = {"registry": {"base_url": registry.url}, "servers": {"one": server}}
+    async with (
+        memory_runtime(settings=settings, cwd=tmp_path) as ot,
+        serve_rest(ot.runtime, edit_servers=True) as rest,
+    ):
         client = DocumentedClient(rest, (await rest.get("/openapi.json")).json())
         paths = [path for path, item in client.document["paths"].items() if "get" in item and "{" not in path]
         assert {"/tools", "/tools/search"} <= set(paths)
         paths.remove("/metrics")  # text, not JSON
         for path in paths:
-            await client.send("GET", path, params={"q": "e"} if path.endswith("search") else None)
+            await client.send("GET", path, params=QUERIES.get(path))
+        await client.send("POST", "/registry/plan", json={"name": NOTES})
+        await client.send("POST", "/registry/plan", json={"name": NOTES, "values": {"NOTES_TOKEN": "x"}})

@@ -80,7 +80,11 @@ async def test_health_contains_problems_and_fixes():
     settings = {"servers": {"gone": {"command": "no-such-program"}}}
     async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
         result = (await client.get("/health")).json()
-        assert result["servers"] == {"gone": False}
+        nothing = {"disabledTools": [], "warnings": []}
+        assert result["servers"] == {"gone": {"state": "configured", "reason": "", **nothing}}
+        result = (await client.get("/health?connect=true")).json()
+        reason = "command 'no-such-program' not found; use an absolute path or a command on PATH"
+        assert result["servers"] == {"gone": {"state": "failed", "reason": reason, **nothing}}
         assert result["problems"][0]["fix"] == "Find the cause with: onetool servers test gone"
         assert result.keys() == {
             *(
@@ -93,6 +97,7 @@ async def test_health_contains_problems_and_fixes():
                 "servers",
                 "untrustedFiles",
                 "abandoned",
+                "unwritable",
             ),
             "problems",
         }

@@ -22,7 +22,11 @@ def start(directory):
     listing = directory / "tools.json"
     listing.write_text(json.dumps([ECHO]))
     servers = {
-        "good": {"command": sys.executable, "args": ["-I", str(SCRIPT), "from-file", str(listing)]},
+        "good": {
+            "command": sys.executable,
+            "args": ["-I", str(SCRIPT), "from-file", str(listing)],
+            "sandbox": False,
+        },
         "dead": {"command": "no-such-program", "args": [KEY]},
         "off": {"command": "x", "enabled": False},
     }

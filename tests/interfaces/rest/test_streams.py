@@ -126,17 +126,14 @@ async def test_steps_that_a_slow_client_does_not_read_are_dropped():
 
 
 async def test_an_internal_error_ends_the_stream_of_a_call():
-    """With the message of the JSON response, which does not contain the text of the exception."""
+    """With the type of the exception, but not its text."""
 
     def fail():
         raise OSError("no entropy")
 
     async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
         ot.runtime.new_id = fail
-        body = {"name": "time.now"}
-        streamed = await client.post("/tools/call", json=body, headers=EVENTS)
-        plain = await client.post("/tools/call", json=body)
+        streamed = await client.post("/tools/call", json={"name": "time.now"}, headers=EVENTS)
     result = json.loads(streamed.text.rpartition("data: ")[2])
-    assert (result["ok"], result["error"]["message"]) == (False, plain.json()["error"]["message"])
-    assert "OSError" in streamed.text
+    assert (result["ok"], "OSError" in result["error"]["message"]) == (False, True)
     assert "entropy" not in streamed.text

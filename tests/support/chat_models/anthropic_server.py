@@ -93,6 +93,8 @@ class AnthropicServer(ProviderServer):
         )
         require((block["type"] in ASSISTANT_BLOCKS) or role == "user", f"{block['type']} is not for {role}")
         require(block.get("text", "x").strip(), "messages: text content blocks must be non-empty")
+        if block["type"] == "tool_result":
+            self._check_result(block)
         if block["type"] in ("tool_use", "tool_result"):
             require(tools, "Requests which include `tool_use` or `tool_result` blocks must define tools")
         if block["type"] != "tool_use":
@@ -100,6 +102,15 @@ class AnthropicServer(ProviderServer):
         require(ID.fullmatch(block["id"]), "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'")
         require(isinstance(block["input"], dict), "tool_use.input: Input should be a valid dictionary")
         return str(block["id"])
+
+    def _check_result(self, block: dict[str, Any]) -> None:
+        inner = [] if isinstance(block["content"], str) else block["content"]
+        for item in inner:
+            require(item.get("text", "x").strip(), "tool_result: text content blocks must be non-empty")
+            is_text = item["type"] == "text"
+            require(
+                is_text or not block.get("is_error"), 'all content must be type "text" if "is_error" is true'
+            )
 
     def frames(self, turn: TextTurn) -> list[bytes]:
         input_tokens, output_tokens = turn.usage or (None, None)

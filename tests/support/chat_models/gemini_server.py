@@ -2,9 +2,12 @@
 
 import json
 import re
+import warnings
 from typing import Any
 
-from google.genai import types
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
+    from google.genai import types
 
 from support.chat_models.provider_server import (
     KEY,
@@ -100,7 +103,7 @@ class GeminiServer(ProviderServer):
             return None
         require((kind == "functionCall") == (role == "model"), f"{kind} is not for {role}")
         inner = check_keys(
-            part[kind], required="id name", optional="args" if kind == "functionCall" else "response"
+            part[kind], required="id name", optional="args" if kind == "functionCall" else "response parts"
         )
         if kind == "functionResponse":
             require(set(inner["response"]) <= {"output", "error"}, "response: output or error")

@@ -43,8 +43,8 @@ class OllamaServer(ProviderServer):
         pending: list[tuple[str, str]] = []
         for message in body["messages"]:
             require(message.get("role") in MESSAGES, "invalid role")
-            calls = "tool_calls" if message["role"] == "assistant" else ""
-            check_keys(message, required=MESSAGES[message["role"]], optional=calls)
+            optional = {"assistant": "tool_calls", "user": "images"}.get(message["role"], "")
+            check_keys(message, required=MESSAGES[message["role"]], optional=optional)
             require(isinstance(message["content"], str), "json: cannot unmarshal content")
             if message["role"] == "tool":
                 require(

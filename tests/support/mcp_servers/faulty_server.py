@@ -68,6 +68,7 @@ def return_name(name):
 HANDLERS = {
     "echo": lambda args, meta: texts(args.get("text", "")),
     "pid": lambda args, meta: texts(str(os.getpid())),
+    "cwd": lambda args, meta: texts(str(Path.cwd())),
     "env": lambda args, meta: texts(json.dumps(dict(os.environ))),
     "die": lambda args, meta: os._exit(3),
     "hang": hang,
@@ -135,6 +136,26 @@ def respond(id, method, params):
     return None
 
 
+def explain_and_exit():
+    print("Fetching the model ...", file=sys.stderr)
+    print("Error: set ACME_TOKEN", file=sys.stderr)
+    print("npm notice New version of npm available!", file=sys.stderr)
+    sys.exit(1)
+
+
+def hold_file_with_child():
+    """Ignore signals, start a child in a session of its own, and hold FILE, a FIFO, open in both."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.open(FILE, os.O_WRONLY)
+    if os.fork() == 0:
+        os.setsid()
+        for descriptor in (0, 1, 2):
+            os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+        log("child")
+        while True:
+            signal.pause()
+
+
 def exit_at_start():
     print("out of order", file=sys.stderr, flush=True)
     sys.exit(7)
@@ -147,6 +168,8 @@ def flood():
 
 AT_START = {
     "exits": exit_at_start,
+    "explains": explain_and_exit,
+    "holds-file": hold_file_with_child,
     "hangs": lambda: time.sleep(600),
     "stubborn": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
     "malformed": lambda: sys.stdout.write(

@@ -1,11 +1,9 @@
-// Chat providers, stored sessions and approvals.
+// Chat providers and stored sessions.
 import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from './client';
 
 export type Message = Schemas['MessageResponse'];
 export type SessionSummary = Schemas['SessionSummaryResponse'];
-export type Decision = Schemas['DecisionBody']['decision'];
-export type ShownArgument = Schemas['ArgumentBody'];
 export type ChatBody = Partial<Schemas['ChatBody']> & { text: string };
 
 export const useProviders = () => useQuery({ queryKey: ['providers'], queryFn: () => unwrap(api.GET('/providers')) });
@@ -33,10 +31,3 @@ export const useRenameSession = () =>
 
 export const useDeleteSession = () =>
   useSessionMutation((id: string) => unwrap(api.DELETE('/sessions/{id}', { params: { path: { id } } })));
-
-/** Approve or deny a pending tool call. */
-export const submitDecision = (id: string, decision: Decision) =>
-  unwrap(api.POST('/chat/approvals/{id}', { params: { path: { id } }, body: { decision } }));
-
-/** Fetch a pending question with nothing hidden but secrets. */
-export const fetchQuestion = (id: string) => unwrap(api.GET('/chat/approvals/{id}', { params: { path: { id } } }));

@@ -21,4 +21,7 @@ export function usePackLoader() {
 }
 
 export const useRun = () =>
-  useMutation({ mutationFn: (command: string) => unwrap(api.POST('/run', { body: { command } })) });
+  useMutation({
+    mutationFn: async (command: string) =>
+      (await unwrap(api.POST('/run', { body: { command, interactive: false } }))) as RunResponse,
+  });

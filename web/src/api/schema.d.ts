@@ -239,8 +239,8 @@ export interface paths {
         put?: never;
         /**
          * Invoke Tool
-         * @description Call a version of a tool. With `Accept: text/event-stream`, streams its progress and the HTTP
-         *     requests that it sends, then the result.
+         * @description Call a version of a tool. With `Accept: text/event-stream`, streams its progress, the HTTP
+         *     requests that it sends and its questions, then the result. Answer with `POST /jobs/{id}/answers`.
          */
         post: operations["invoke_tool_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post"];
         delete?: never;
@@ -263,6 +263,109 @@ export interface paths {
          * @description Call any tool by name: `pack.func`, `pack.func@version` or an alias.
          */
         post: operations["call_tool_tools_call_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Jobs
+         * @description List jobs, newest first. They are deleted a day after their end.
+         */
+        get: operations["list_jobs_jobs_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Job
+         * @description Return a job with its open questions, and with its result once it has ended.
+         */
+        get: operations["get_job_jobs__id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{id}/answers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer Job
+         * @description Answer questions of a job, in whichever process it runs, and return the job.
+         *
+         *     Each question can be answered once: 409 if it was answered before, 410 if it has expired. An answer
+         *     that does not fit the form can be corrected.
+         */
+        post: operations["answer_job_jobs__id__answers_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel Job
+         * @description Cancel a job, in whichever process it runs. One that has ended stays as it is.
+         */
+        post: operations["cancel_job_jobs__id__cancel_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/jobs/{id}/questions/{question}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Approval
+         * @description Return everything about a call that waits for approval, with nothing hidden but secrets.
+         */
+        get: operations["get_approval_jobs__id__questions__question__get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -298,7 +401,7 @@ export interface paths {
         };
         /**
          * Check Readiness
-         * @description Return whether all sources and servers are healthy. Needs no token.
+         * @description Return whether no source and no server has failed. Connects to none. Needs no token.
          */
         get: operations["check_readiness_readyz_get"];
         put?: never;
@@ -318,7 +421,7 @@ export interface paths {
         };
         /**
          * Get Health
-         * @description Return the health of all components, with problems and fixes. Connects to all servers.
+         * @description Return the health of all components, with problems and fixes.
          */
         get: operations["get_health_health_get"];
         put?: never;
@@ -349,66 +452,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/servers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Servers
-         * @description List servers without starting them.
-         */
-        get: operations["list_servers_servers_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/servers/{name}/probe": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Probe Server
-         * @description Connect to a server and return the result.
-         */
-        post: operations["probe_server_servers__name__probe_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/servers/{name}/log": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Server Log
-         * @description Return the last log entries about a server, oldest first.
-         */
-        get: operations["get_server_log_servers__name__log_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/servers/{name}/quarantine": {
         parameters: {
             query?: never;
@@ -418,7 +461,7 @@ export interface paths {
         };
         /**
          * List Quarantined Tools
-         * @description List the quarantined tools of a server and their changes.
+         * @description List the quarantined tools and other definitions of a server, and their changes.
          */
         get: operations["list_quarantined_tools_servers__name__quarantine_get"];
         put?: never;
@@ -511,6 +554,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/results/{handle}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Result
+         * @description Read the bytes of a stored text or of media, or one range of them. The `ETag` is their SHA-256.
+         *
+         *     Types that may contain scripts, such as HTML and SVG, are sent as `application/octet-stream`.
+         */
+        get: operations["read_result_results__handle__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/usage": {
         parameters: {
             query?: never;
@@ -523,6 +588,46 @@ export interface paths {
          * @description Return the statistics of the last 24 hours, 7 days, 30 days, or of all time.
          */
         get: operations["get_usage_usage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Access
+         * @description List who may call the tools: `allow`, `ask`, `deny` or `hidden`, with the rules that apply.
+         */
+        get: operations["list_access_access_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/access/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Access
+         * @description Return who may call a tool, with the rules that apply.
+         */
+        get: operations["get_access_access__name__get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -551,6 +656,484 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/resources": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Resources
+         * @description List the resources of MCP servers. Servers that do not respond are omitted.
+         */
+        get: operations["list_resources_resources_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/resources/templates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Templates
+         * @description List the templates of URIs of resources.
+         */
+        get: operations["list_templates_resources_templates_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prompts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Prompts
+         * @description List the prompts of MCP servers.
+         */
+        get: operations["list_prompts_prompts_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/resources/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read Resource
+         * @description Read a resource: a call of `ot.read`. `content` has the texts and media of the resource.
+         */
+        get: operations["read_resource_resources_read_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/prompts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get Prompt
+         * @description Return the messages of a prompt: a call of `ot.prompt`.
+         */
+        post: operations["get_prompt_prompts__name__post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete Argument
+         * @description Return values for an argument of a prompt or of a template, as its server suggests them.
+         */
+        post: operations["complete_argument_complete_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Activity
+         * @description List finished calls, newest first, without arguments and results.
+         */
+        get: operations["list_activity_activity_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/activity/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Activity
+         * @description Return a call with its arguments, its result and all calls inside it, at most 1,000.
+         */
+        get: operations["get_activity_activity__id__get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Servers
+         * @description List servers without starting them.
+         */
+        get: operations["list_servers_servers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/probe": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Probe Server
+         * @description Connect to a server and return the result.
+         */
+        post: operations["probe_server_servers__name__probe_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Server Log
+         * @description Return the last log entries about a server, oldest first.
+         */
+        get: operations["get_server_log_servers__name__log_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/clients": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Clients
+         * @description List the MCP clients of the user whose servers can be imported.
+         */
+        get: operations["list_clients_servers_clients_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/import/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Preview Import
+         * @description Return what an import would write, without writing it.
+         */
+        post: operations["preview_import_servers_import_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Import Servers
+         * @description Add the servers of a preview. Their secrets are moved to secrets.yaml. Nothing is started.
+         */
+        post: operations["import_servers_servers_import_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Server Settings
+         * @description Return the settings of a server. Secrets are hidden.
+         */
+        get: operations["get_server_settings_servers__name__settings_get"];
+        /**
+         * Put Server Settings
+         * @description Add a server, or replace its settings. Probable secrets are moved to secrets.yaml.
+         */
+        put: operations["put_server_settings_servers__name__settings_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Server
+         * @description Return a server and its instructions, without starting it.
+         */
+        get: operations["get_server_servers__name__get"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete Server
+         * @description Remove a server from the settings. Its own directory and its approvals are kept.
+         */
+        delete: operations["delete_server_servers__name__delete"];
+        options?: never;
+        head?: never;
+        /**
+         * Switch Server
+         * @description Enable or disable a server.
+         */
+        patch: operations["switch_server_servers__name__patch"];
+        trace?: never;
+    };
+    "/servers/{name}/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log In To Server
+         * @description Log in to a remote server. Events: `page` with the URL to open, then `done` or `error`.
+         *
+         *     The login page redirects to this machine, so open it in a browser here.
+         */
+        post: operations["log_in_to_server_servers__name__login_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registry/servers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search Registry
+         * @description Search the latest versions of servers whose name or description contains all words.
+         */
+        get: operations["search_registry_registry_servers_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registry/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Server
+         * @description Return what an installation would write and run, and which values are missing. Writes nothing.
+         */
+        post: operations["plan_server_registry_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find Update
+         * @description Return the latest version of a server from the registry, and what an update would change.
+         */
+        get: operations["find_update_servers__name__update_get"];
+        put?: never;
+        /**
+         * Update Server
+         * @description Update a server exactly as it was reviewed. Changed definitions of tools are quarantined.
+         */
+        post: operations["update_server_servers__name__update_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/update/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Plan Update
+         * @description Return what an update would change with values for new inputs. Writes nothing.
+         */
+        post: operations["plan_update_servers__name__update_plan_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/registry/install": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Install Server
+         * @description Add a server exactly as it was reviewed. Starts nothing.
+         */
+        post: operations["install_server_registry_install_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/servers/{name}/instructions/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Instructions
+         * @description Approve the quarantined instructions of a server.
+         */
+        post: operations["approve_instructions_servers__name__instructions_approve_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/chat": {
         parameters: {
             query?: never;
@@ -565,33 +1148,10 @@ export interface paths {
          * @description Ask a question and stream the response.
          *
          *     Disconnecting cancels the question; the messages so far are stored. A call of a tool that is not
-         *     read-only sends `approval` and waits for the decision as long as `approval.timeout_s` says.
+         *     read-only, and a server that wants to know something, send `question` and wait for the answer, which
+         *     goes to `POST /jobs/{id}/answers`. An approval waits as long as `approval.timeout_s` says.
          */
         post: operations["chat_chat_post"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/chat/approvals/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get Approval
-         * @description Return everything about a call that waits for approval, with nothing hidden but secrets.
-         */
-        get: operations["get_approval_chat_approvals__id__get"];
-        put?: never;
-        /**
-         * Decide Approval
-         * @description Approve or deny a call that waits for approval. Each approval can be decided once.
-         */
-        post: operations["decide_approval_chat_approvals__id__post"];
         delete?: never;
         options?: never;
         head?: never;
@@ -697,6 +1257,208 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AccessPage
+         * @description Who may call which tool.
+         */
+        AccessPage: {
+            /**
+             * Callers
+             * @description The kinds of callers: you, models, MCP clients, profiles.
+             */
+            callers: string[];
+            /** Tools */
+            tools: components["schemas"]["ToolDecisionsResponse"][];
+            /** Nextpagetoken */
+            nextPageToken?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ActivityDetails
+         * @description A call with its arguments, its result and the calls that it made.
+         */
+        ActivityDetails: {
+            /** Id */
+            id: string;
+            /**
+             * Parent
+             * @description Id of the call or run that made this one. Empty: an outermost one.
+             */
+            parent: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "call" | "run";
+            /** Tool */
+            tool: string;
+            /** Version */
+            version: string;
+            /** Interface */
+            interface: string;
+            /**
+             * Client
+             * @description Name of the MCP client, as it states it.
+             */
+            client: string;
+            /** Profile */
+            profile: string;
+            /** Session */
+            session: string;
+            /** Source */
+            source: string;
+            /**
+             * Startedat
+             * @description Unix time in seconds.
+             */
+            startedAt: number;
+            /**
+             * Endedat
+             * @description Unix time in seconds.
+             */
+            endedAt: number;
+            /** Durationms */
+            durationMs: number;
+            /** Ok */
+            ok: boolean;
+            code: components["schemas"]["ErrorCode"] | null;
+            reason: components["schemas"]["Reason"] | null;
+            /**
+             * Decision
+             * @description Why it was allowed or denied, and whether a person approved it.
+             */
+            decision: string;
+            /** Bytesin */
+            bytesIn: number;
+            /** Bytesout */
+            bytesOut: number;
+            /**
+             * Arguments
+             * @description As JSON, without secrets, shortened. Empty: not recorded.
+             */
+            arguments: string;
+            /**
+             * Result
+             * @description In the same form, or the message of the error.
+             */
+            result: string;
+            /** Calls */
+            calls: components["schemas"]["ActivityDetails"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ActivityPage
+         * @description A page of calls, newest first.
+         */
+        ActivityPage: {
+            /** Records */
+            records: components["schemas"]["ActivityRecord"][];
+            /**
+             * Next
+             * @description Cursor of the next page. The page may be empty nevertheless.
+             */
+            next: string | null;
+            /**
+             * Generation
+             * @description Changes when there may be new calls.
+             */
+            generation: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ActivityRecord
+         * @description A finished call, or a run of code.
+         */
+        ActivityRecord: {
+            /** Id */
+            id: string;
+            /**
+             * Parent
+             * @description Id of the call or run that made this one. Empty: an outermost one.
+             */
+            parent: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "call" | "run";
+            /** Tool */
+            tool: string;
+            /** Version */
+            version: string;
+            /** Interface */
+            interface: string;
+            /**
+             * Client
+             * @description Name of the MCP client, as it states it.
+             */
+            client: string;
+            /** Profile */
+            profile: string;
+            /** Session */
+            session: string;
+            /** Source */
+            source: string;
+            /**
+             * Startedat
+             * @description Unix time in seconds.
+             */
+            startedAt: number;
+            /**
+             * Endedat
+             * @description Unix time in seconds.
+             */
+            endedAt: number;
+            /** Durationms */
+            durationMs: number;
+            /** Ok */
+            ok: boolean;
+            code: components["schemas"]["ErrorCode"] | null;
+            reason: components["schemas"]["Reason"] | null;
+            /**
+             * Decision
+             * @description Why it was allowed or denied, and whether a person approved it.
+             */
+            decision: string;
+            /** Bytesin */
+            bytesIn: number;
+            /** Bytesout */
+            bytesOut: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * AnswerBody
+         * @description The answer to a question.
+         */
+        AnswerBody: {
+            /**
+             * Action
+             * @description `cancel` means that the user gave no answer.
+             * @enum {string}
+             */
+            action: "accept" | "decline" | "cancel";
+            /**
+             * Content
+             * @description The fields of a form that is accepted. For an approval `allow`, and `always` to approve all calls of the tool in a chat session.
+             */
+            content?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+        };
+        /**
+         * AnswersBody
+         * @description Answers by the id of their question.
+         */
+        AnswersBody: {
+            /** Answers */
+            answers: {
+                [key: string]: components["schemas"]["AnswerBody"];
+            };
+        };
+        /**
          * ApiKeyAuth
          * @description An API key in a header or a query parameter.
          */
@@ -718,6 +1480,23 @@ export interface components {
             value: string;
         };
         /**
+         * ApprovalResponse
+         * @description A call that waits for approval.
+         */
+        ApprovalResponse: {
+            /** Tool */
+            tool: string;
+            /**
+             * Digest
+             * @description SHA-256 of the tool and the arguments that run if the call is approved.
+             */
+            digest: string;
+            /** Arguments */
+            arguments: components["schemas"]["ArgumentResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ApproveBody
          * @description The tools to approve, by their names on the server. Default: all quarantined tools.
          */
@@ -733,10 +1512,21 @@ export interface components {
             } | null;
         };
         /**
-         * ArgumentBody
+         * ApproveInstructionsBody
+         * @description The instructions to approve.
+         */
+        ApproveInstructionsBody: {
+            /**
+             * Pin
+             * @description Hash of the reviewed instructions.
+             */
+            pin: string;
+        };
+        /**
+         * ArgumentResponse
          * @description An argument of a call that waits for approval, as shown to the user.
          */
-        ArgumentBody: {
+        ArgumentResponse: {
             /**
              * Name
              * @description The name as a JSON string in ASCII.
@@ -752,6 +1542,8 @@ export interface components {
              * @description Number of characters that are not shown.
              */
             hidden: number;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * BasicAuth
@@ -885,6 +1677,12 @@ export interface components {
                 [key: string]: components["schemas"]["JsonValue"];
             };
             /**
+             * Interactive
+             * @description Whether the caller can be asked. A call that asks returns 202 and becomes a job.
+             * @default false
+             */
+            interactive: boolean;
+            /**
              * Name
              * @example time.now
              */
@@ -914,6 +1712,11 @@ export interface components {
             ok: boolean;
             value?: components["schemas"]["JsonValue"];
             error?: components["schemas"]["CallErrorResponse"] | null;
+            /**
+             * Content
+             * @description All parts of the result of an MCP server, or the media in any other result. Missing if `value` is all there is.
+             */
+            content?: components["schemas"]["ContentPart"][] | null;
             /** Meta */
             meta: {
                 [key: string]: unknown;
@@ -965,15 +1768,201 @@ export interface components {
             toolAllow?: string[] | null;
         };
         /**
-         * DecisionBody
-         * @description The decision about a call. `always` approves all calls of the tool in this session.
+         * ClientList
+         * @description The MCP clients of the user whose servers can be imported.
          */
-        DecisionBody: {
+        ClientList: {
+            /** Clients */
+            clients: components["schemas"]["ClientResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ClientResponse
+         * @description An MCP client with settings on this machine.
+         */
+        ClientResponse: {
             /**
-             * Decision
+             * Name
+             * @example cursor
+             */
+            name: string;
+            /**
+             * Title
+             * @example Cursor
+             */
+            title: string;
+            /** File */
+            file: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CompleteBody
+         * @description An argument of a prompt or of a template, and what the user has written of it.
+         */
+        CompleteBody: {
+            /** Ref */
+            ref: components["schemas"]["PromptReference"] | components["schemas"]["TemplateReference"];
+            argument: components["schemas"]["CompletedArgument"];
+            context?: components["schemas"]["CompletionContext"] | null;
+        };
+        /**
+         * CompleteResponse
+         * @description Values for an argument; none if the server has none or does not respond in time.
+         */
+        CompleteResponse: {
+            /** Values */
+            values: string[];
+            /**
+             * Hasmore
+             * @description Whether the server has more values than these.
+             */
+            hasMore: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * CompletedArgument
+         * @description The argument to complete.
+         */
+        CompletedArgument: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: string;
+        };
+        /**
+         * CompletionContext
+         * @description What is already known.
+         */
+        CompletionContext: {
+            /** Arguments */
+            arguments?: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * ConfirmedImportBody
+         * @description An import that the user has reviewed.
+         */
+        ConfirmedImportBody: {
+            /**
+             * Text
+             * @description Settings of an MCP client as JSON, a command line, or a URL.
+             */
+            text?: string | null;
+            /**
+             * Client
+             * @description MCP client of the user.
+             */
+            client?: ("claude-desktop" | "cursor" | "vscode" | "codex" | "windsurf" | "zed" | "gemini" | "cline" | "opencode") | null;
+            /**
+             * Names
+             * @description New names, by the names in the text or client.
+             * @default {}
+             */
+            names: {
+                [key: string]: string;
+            };
+            /**
+             * Digest
+             * @description `digest` of the preview. Fails if something else would be written.
+             */
+            digest: string;
+            /**
+             * Only
+             * @description Names of the servers to import, in the text or client. Default: all new ones.
+             */
+            only?: string[] | null;
+            /**
+             * Move
+             * @description Replace them with OneTool in the settings of the client.
+             * @default false
+             */
+            move: boolean;
+        };
+        /**
+         * ContentPart
+         * @description A part of a result, as in the MCP protocol. Media have a size and a handle in place of their bytes.
+         */
+        ContentPart: {
+            /**
+             * Type
+             * @example text
+             * @example image
+             * @example audio
+             * @example resource
+             * @example resource_link
+             */
+            type: string;
+            /** Text */
+            text?: string | null;
+            /**
+             * Mimetype
+             * @description Type of media.
+             */
+            mimeType?: string | null;
+            /**
+             * Size
+             * @description Size of media in bytes.
+             */
+            size?: number | null;
+            /**
+             * Handle
+             * @description Handle of media, for `GET /results/{handle}`. Missing if they could not be stored.
+             */
+            handle?: string | null;
+            /**
+             * Data
+             * @description The bytes of media as base64, with `media=inline`.
+             */
+            data?: string | null;
+            /**
+             * Uri
+             * @description URI of a link, or of embedded media.
+             */
+            uri?: string | null;
+            /**
+             * Resource
+             * @description An embedded text, with its `uri` and `mimeType`.
+             */
+            resource?: {
+                [key: string]: components["schemas"]["JsonValue"];
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * DecisionResponse
+         * @description What a kind of caller may do with a tool.
+         */
+        DecisionResponse: {
+            /** Caller */
+            caller: string;
+            /**
+             * Interface
+             * @description `cli` also stands for REST and Python.
              * @enum {string}
              */
-            decision: "approve" | "deny" | "always";
+            interface: "cli" | "ask" | "mcp";
+            /**
+             * Profile
+             * @description The profile of MCP clients; empty without one.
+             */
+            profile: string;
+            /**
+             * Effect
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny" | "hidden";
+            /**
+             * Rules
+             * @description Every rule that applies, the deciding one first.
+             */
+            rules: components["schemas"]["RuleResponse"][];
+        } & {
+            [key: string]: unknown;
         };
         /**
          * EnabledBody
@@ -983,6 +1972,12 @@ export interface components {
             /** Isenabled */
             isEnabled: boolean;
         };
+        /**
+         * ErrorCode
+         * @description The three error codes that a caller can receive.
+         * @enum {string}
+         */
+        ErrorCode: "tool_not_found" | "invalid_args" | "execution_error";
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -1027,12 +2022,9 @@ export interface components {
             skipped: {
                 [key: string]: string;
             };
-            /**
-             * Servers
-             * @description MCP servers, and whether they respond.
-             */
+            /** Servers */
             servers: {
-                [key: string]: boolean;
+                [key: string]: components["schemas"]["ServerHealthResponse"];
             };
             /**
              * Untrustedfiles
@@ -1044,6 +2036,13 @@ export interface components {
              * @description Threads of timed-out tools that are still running.
              */
             abandoned: number;
+            /**
+             * Unwritable
+             * @description Directories in which nothing can be stored, with the reason.
+             */
+            unwritable: {
+                [key: string]: string;
+            };
             /** Problems */
             problems: components["schemas"]["HealthProblemResponse"][];
         } & {
@@ -1182,6 +2181,42 @@ export interface components {
             errorMode: "fail" | "value";
         };
         /**
+         * ImportBody
+         * @description Servers to import: a text, or the settings of an MCP client on this machine.
+         */
+        ImportBody: {
+            /**
+             * Text
+             * @description Settings of an MCP client as JSON, a command line, or a URL.
+             */
+            text?: string | null;
+            /**
+             * Client
+             * @description MCP client of the user.
+             */
+            client?: ("claude-desktop" | "cursor" | "vscode" | "codex" | "windsurf" | "zed" | "gemini" | "cline" | "opencode") | null;
+            /**
+             * Names
+             * @description New names, by the names in the text or client.
+             * @default {}
+             */
+            names: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * ImportPreview
+         * @description What an import would write.
+         */
+        ImportPreview: {
+            /** Servers */
+            servers: components["schemas"]["PlannedServerResponse"][];
+            /** Digest */
+            digest: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ImportResponse
          * @description An imported bundle, which is disabled.
          */
@@ -1214,6 +2249,139 @@ export interface components {
             hosts?: string[];
         };
         /**
+         * ImportedServers
+         * @description The names of the servers that were added.
+         */
+        ImportedServers: {
+            /** Names */
+            names: string[];
+            /**
+             * Note
+             * @description What changed in the settings of the client.
+             */
+            note: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InputProblemResponse
+         * @description Why an input has no usable value.
+         */
+        InputProblemResponse: {
+            /**
+             * Name
+             * @description Name of the input; empty if the problem is not about one input.
+             */
+            name: string;
+            /** Ismissing */
+            isMissing: boolean;
+            /** Reason */
+            reason: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InputRequired
+         * @description A call that waits for answers.
+         */
+        InputRequired: {
+            /**
+             * Status
+             * @constant
+             */
+            status: "input_required";
+            /**
+             * Job
+             * @description Id of the job, for `/jobs/{id}`.
+             */
+            job: string;
+            /** Questions */
+            questions: components["schemas"]["QuestionResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InstallBody
+         * @description A reviewed plan.
+         */
+        InstallBody: {
+            /**
+             * Name
+             * @example io.github.owner/server
+             */
+            name: string;
+            /**
+             * Version
+             * @default latest
+             */
+            version: string;
+            /**
+             * Kind
+             * @description Kind of package, if the server has several.
+             */
+            kind?: ("npm" | "pypi" | "oci" | "remote") | null;
+            /**
+             * As
+             * @description Name of the server and its pack. Default: from the name.
+             */
+            as?: string | null;
+            /**
+             * Values
+             * @description Values by input: a text, or a list if the input accepts several.
+             */
+            values?: {
+                [key: string]: string | string[];
+            };
+            /**
+             * Paths
+             * @description Values of the inputs that are paths, in order.
+             */
+            paths?: string[];
+            /**
+             * Plandigest
+             * @description `planDigest` of the plan that was reviewed.
+             */
+            planDigest: string;
+        };
+        /**
+         * InstalledResponse
+         * @description The name of a server in the settings.
+         */
+        InstalledResponse: {
+            /** Name */
+            name: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InstructionsResponse
+         * @description The instructions of a server.
+         */
+        InstructionsResponse: {
+            /**
+             * Text
+             * @description The instructions in use; empty if there are none.
+             */
+            text: string;
+            /**
+             * Reason
+             * @description Why other instructions are quarantined; empty if they are not.
+             */
+            reason: string;
+            /**
+             * Difference
+             * @description Changes from those in use to the quarantined ones.
+             */
+            difference: string;
+            /**
+             * Pin
+             * @description Hash of the last received instructions.
+             */
+            pin: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * InvokeBody
          * @description The arguments of a call.
          */
@@ -1227,6 +2395,60 @@ export interface components {
             args?: {
                 [key: string]: components["schemas"]["JsonValue"];
             };
+            /**
+             * Interactive
+             * @description Whether the caller can be asked. A call that asks returns 202 and becomes a job.
+             * @default false
+             */
+            interactive: boolean;
+        };
+        /**
+         * JobList
+         * @description The jobs of the caller.
+         */
+        JobList: {
+            /** Jobs */
+            jobs: components["schemas"]["JobResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * JobResponse
+         * @description A call that waits for an answer or takes long.
+         */
+        JobResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Tool
+             * @description Name of the tool; `run` for code and `chat` for a question to a model.
+             */
+            tool: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "running" | "input_required" | "succeeded" | "failed" | "cancelled" | "lost";
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Endedat
+             * @description Unix time in seconds. Null: it has not ended.
+             */
+            endedAt: number | null;
+            /** Questions */
+            questions: components["schemas"]["QuestionResponse"][];
+            progress: components["schemas"]["ProgressResponse"] | null;
+            /**
+             * Result
+             * @description The response to the call or the run, once it has ended. Missing in lists.
+             */
+            result?: components["schemas"]["CallResponse"] | components["schemas"]["RunResponse"] | null;
+        } & {
+            [key: string]: unknown;
         };
         JsonValue: unknown;
         /**
@@ -1295,6 +2517,11 @@ export interface components {
             name: string;
             /** Failed */
             failed: boolean;
+            /**
+             * Content
+             * @description Role `tool`: the media in the result.
+             */
+            content: components["schemas"]["ContentPart"][];
             /** At */
             at: number | null;
         } & {
@@ -1354,18 +2581,263 @@ export interface components {
             scope: string;
         };
         /**
+         * OfflineResponse
+         * @description A stored answer was used, because the registry cannot be reached.
+         */
+        OfflineResponse: {
+            /** Problem */
+            problem: string;
+            /** Ageseconds */
+            ageSeconds: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PathGrantResponse
+         * @description A path that the sandbox lets the server access.
+         */
+        PathGrantResponse: {
+            /** Path */
+            path: string;
+            /** Canwrite */
+            canWrite: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PlanBody
+         * @description A server of the registry, and the values for its inputs.
+         */
+        PlanBody: {
+            /**
+             * Name
+             * @example io.github.owner/server
+             */
+            name: string;
+            /**
+             * Version
+             * @default latest
+             */
+            version: string;
+            /**
+             * Kind
+             * @description Kind of package, if the server has several.
+             */
+            kind?: ("npm" | "pypi" | "oci" | "remote") | null;
+            /**
+             * As
+             * @description Name of the server and its pack. Default: from the name.
+             */
+            as?: string | null;
+            /**
+             * Values
+             * @description Values by input: a text, or a list if the input accepts several.
+             */
+            values?: {
+                [key: string]: string | string[];
+            };
+            /**
+             * Paths
+             * @description Values of the inputs that are paths, in order.
+             */
+            paths?: string[];
+        };
+        /**
+         * PlannedServerResponse
+         * @description What an import would do with one server.
+         */
+        PlannedServerResponse: {
+            /**
+             * Sourcename
+             * @description Name in the text or client.
+             */
+            sourceName: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "new" | "exists" | "differs" | "unsupported";
+            /**
+             * Name
+             * @description Name of the server and its pack in OneTool.
+             */
+            name: string;
+            /**
+             * Settings
+             * @description Settings of a server, as under `servers.NAME` in onetool.yaml.
+             * @example {
+             *       "args": [
+             *         "-y",
+             *         "@modelcontextprotocol/server-memory"
+             *       ],
+             *       "command": "npx"
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * Secrets
+             * @description Names under which its secrets would be stored.
+             */
+            secrets: string[];
+            /**
+             * Notes
+             * @description What the command may access, and secrets that stay readable.
+             */
+            notes: string[];
+            /**
+             * Problem
+             * @description Why it cannot be imported.
+             */
+            problem: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ProbeResponse
          * @description The result of a connection test.
          */
         ProbeResponse: {
             /** Ok */
             ok: boolean;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "configured" | "idle" | "starting" | "connected" | "failed";
+            /** Steps */
+            steps: components["schemas"]["StartStepResponse"][];
             /** Reason */
             reason: string;
-            /** Tools */
+            /**
+             * Tools
+             * @description Number of tools; null if the test failed, as for the others.
+             */
             tools: number | null;
+            /** Resources */
+            resources: number | null;
+            /** Templates */
+            templates: number | null;
+            /** Prompts */
+            prompts: number | null;
             /** Seconds */
             seconds: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ProgressResponse
+         * @description The last progress of a job.
+         */
+        ProgressResponse: {
+            /** Done */
+            done: number;
+            /** Total */
+            total: number | null;
+            /** Message */
+            message: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PromptArgument
+         * @description An argument of a prompt.
+         */
+        PromptArgument: {
+            /** Name */
+            name: string;
+            /** Description */
+            description?: string | null;
+            /** Required */
+            required: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PromptBody
+         * @description The arguments of a prompt.
+         */
+        PromptBody: {
+            /** Arguments */
+            arguments?: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * PromptMessage
+         * @description A message of a prompt.
+         */
+        PromptMessage: {
+            /**
+             * Role
+             * @example user
+             */
+            role: string;
+            content: components["schemas"]["ContentPart"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PromptMessages
+         * @description The messages of a prompt.
+         */
+        PromptMessages: {
+            /** Messages */
+            messages: components["schemas"]["PromptMessage"][];
+            /** Meta */
+            meta: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PromptPage
+         * @description A page of prompts.
+         */
+        PromptPage: {
+            /** Prompts */
+            prompts: components["schemas"]["PromptResponse"][];
+            /**
+             * Nextpagetoken
+             * @description Missing on the last page.
+             */
+            nextPageToken?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * PromptReference
+         * @description A prompt.
+         */
+        PromptReference: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "ref/prompt";
+            /** Name */
+            name: string;
+        };
+        /**
+         * PromptResponse
+         * @description A prompt.
+         */
+        PromptResponse: {
+            /** Server */
+            server: string;
+            /**
+             * Name
+             * @example review.summary
+             */
+            name: string;
+            /** Title */
+            title?: string | null;
+            /** Description */
+            description?: string | null;
+            /** Arguments */
+            arguments: components["schemas"]["PromptArgument"][];
         } & {
             [key: string]: unknown;
         };
@@ -1418,7 +2890,7 @@ export interface components {
         };
         /**
          * QuarantineResponse
-         * @description The quarantined tools of a server.
+         * @description The quarantined tools and other definitions of a server.
          */
         QuarantineResponse: {
             /** Tools */
@@ -1428,11 +2900,23 @@ export interface components {
         };
         /**
          * QuarantinedToolResponse
-         * @description A tool that is disabled until the user approves it.
+         * @description A tool, or another definition, that is disabled until the user approves it.
          */
         QuarantinedToolResponse: {
-            /** Name */
+            /**
+             * Name
+             * @description Name of a tool, or a label such as `prompt greet`.
+             */
             name: string;
+            /**
+             * Kind
+             * @example tool
+             * @example resource
+             * @example template
+             * @example prompt
+             * @example prompt text
+             */
+            kind: string;
             /** Reason */
             reason: string;
             /**
@@ -1449,19 +2933,224 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * QuestionBody
-         * @description A call that waits for approval.
+         * QuestionResponse
+         * @description A question that a call asks.
          */
-        QuestionBody: {
-            /** Tool */
-            tool: string;
+        QuestionResponse: {
+            /** Id */
+            id: string;
             /**
-             * Digest
-             * @description SHA-256 of the tool and the arguments that run if the call is approved.
+             * Kind
+             * @enum {string}
              */
-            digest: string;
-            /** Arguments */
-            arguments: components["schemas"]["ArgumentBody"][];
+            kind: "approval" | "form" | "url" | "sampling" | "roots";
+            /**
+             * Server
+             * @description The server that asks. Empty: OneTool itself asks.
+             */
+            server: string;
+            /** Message */
+            message: string;
+            /**
+             * Schema
+             * @description JSON Schema of the answer to a form.
+             */
+            schema: {
+                [key: string]: unknown;
+            };
+            /**
+             * Url
+             * @description The page that the user should open, for `url`.
+             */
+            url: string;
+            /** @description The call to approve, for `approval`. */
+            approval: components["schemas"]["ApprovalResponse"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * Reason
+         * @description Why a call failed.
+         *
+         *     The set is closed: every interface maps each reason to one response.
+         * @enum {string}
+         */
+        Reason: "unknown" | "disabled" | "not_registered" | "not_allowed" | "bad_args" | "needs_approval" | "rate_limited" | "busy" | "too_large_in" | "too_large_out" | "timeout" | "cancelled" | "raised" | "returned_error" | "bad_output" | "upstream" | "host_not_allowed" | "lost";
+        /**
+         * RegistryEntryResponse
+         * @description A server of the registry. All texts were written by its publisher.
+         */
+        RegistryEntryResponse: {
+            /**
+             * Name
+             * @example io.github.owner/server
+             */
+            name: string;
+            /** Version */
+            version: string;
+            /**
+             * Publisher
+             * @description Namespace, whose owner the registry has verified.
+             */
+            publisher: string;
+            /** Kinds */
+            kinds: string[];
+            /** Description */
+            description: string;
+            /**
+             * Repository
+             * @description Where the source is said to be: any text.
+             */
+            repository: string;
+            /**
+             * Status
+             * @example active
+             */
+            status: string;
+            /** Statusmessage */
+            statusMessage: string;
+            /** Isinstallable */
+            isInstallable: boolean;
+            /**
+             * Problem
+             * @description Why it cannot be installed; otherwise empty.
+             */
+            problem: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RegistryInputResponse
+         * @description A value that a server wants.
+         */
+        RegistryInputResponse: {
+            /** Name */
+            name: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "secret" | "path" | "value";
+            /** Isrequired */
+            isRequired: boolean;
+            /**
+             * Isrepeated
+             * @description Whether it accepts several values.
+             */
+            isRepeated: boolean;
+            /**
+             * Isknown
+             * @description Whether the installed version has a value.
+             */
+            isKnown: boolean;
+            /** Default */
+            default: string;
+            /** Choices */
+            choices: string[];
+            /** Description */
+            description: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RegistryPlanResponse
+         * @description What would be installed, and what is missing.
+         */
+        RegistryPlanResponse: {
+            server: components["schemas"]["RegistryEntryResponse"];
+            /**
+             * Registry
+             * @description URL of the registry.
+             */
+            registry: string;
+            /**
+             * Name
+             * @description Name of the server and its pack in the settings.
+             */
+            name: string;
+            /**
+             * Nameproblem
+             * @description Why the name cannot be used; otherwise empty.
+             */
+            nameProblem: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "npm" | "pypi" | "oci" | "remote";
+            /**
+             * Package
+             * @description Name of the package, or the URL.
+             */
+            package: string;
+            /** Packageversion */
+            packageVersion: string;
+            /**
+             * Digests
+             * @description Digests of the package by file.
+             */
+            digests: {
+                [key: string]: string;
+            };
+            /**
+             * Digestproblem
+             * @description Why there are none; otherwise empty.
+             */
+            digestProblem: string;
+            /** Inputs */
+            inputs: components["schemas"]["RegistryInputResponse"][];
+            /** Problems */
+            problems: components["schemas"]["InputProblemResponse"][];
+            /** Iscomplete */
+            isComplete: boolean;
+            /**
+             * Settings
+             * @description What would be written, with references to secrets; null while something is missing.
+             */
+            settings: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * Command
+             * @description Command as a shell would read it, or the URL; empty while incomplete.
+             */
+            command: string;
+            /** Grants */
+            grants: components["schemas"]["PathGrantResponse"][];
+            /**
+             * Issandboxed
+             * @description False if the settings turn the sandbox of the server off.
+             */
+            isSandboxed: boolean;
+            /**
+             * Plandigest
+             * @description SHA-256 of what would be written; empty while incomplete.
+             */
+            planDigest: string;
+            offline: components["schemas"]["OfflineResponse"] | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RegistrySearchResponse
+         * @description Servers that match a search.
+         */
+        RegistrySearchResponse: {
+            /** Servers */
+            servers: components["schemas"]["RegistryEntryResponse"][];
+            /**
+             * Iscomplete
+             * @description False if the registry has more.
+             */
+            isComplete: boolean;
+            /**
+             * Skipped
+             * @description Number of invalid entries.
+             */
+            skipped: number;
+            offline: components["schemas"]["OfflineResponse"] | null;
+        } & {
+            [key: string]: unknown;
         };
         /**
          * RequestedCall
@@ -1477,6 +3166,67 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ResourcePage
+         * @description A page of resources.
+         */
+        ResourcePage: {
+            /** Resources */
+            resources: components["schemas"]["ResourceResponse"][];
+            /**
+             * Nextpagetoken
+             * @description Missing on the last page.
+             */
+            nextPageToken?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ResourceResponse
+         * @description A resource.
+         */
+        ResourceResponse: {
+            /** Server */
+            server: string;
+            /** Name */
+            name: string;
+            /** Title */
+            title?: string | null;
+            /** Description */
+            description?: string | null;
+            /**
+             * Uri
+             * @example ot.files+file:///README.md
+             */
+            uri: string;
+            /** Mimetype */
+            mimeType?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * RuleResponse
+         * @description A rule that applies.
+         */
+        RuleResponse: {
+            /**
+             * Effect
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny" | "hidden";
+            /**
+             * Origin
+             * @description The setting, such as `approval.deny`, or a property of the tool.
+             */
+            origin: string;
+            /**
+             * Value
+             * @description The pattern or the value of the setting; empty for a property.
+             */
+            value: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * RunBody
          * @description Code that calls tools.
          */
@@ -1486,6 +3236,12 @@ export interface components {
              * @example time.now()["iso"]
              */
             command: string;
+            /**
+             * Interactive
+             * @description Whether the caller can be asked. A call that asks returns 202 and becomes a job.
+             * @default false
+             */
+            interactive: boolean;
         };
         /**
          * RunError
@@ -1514,6 +3270,11 @@ export interface components {
             /** Printed */
             printed?: string | null;
             error?: components["schemas"]["RunError"] | null;
+            /**
+             * Content
+             * @description The media in `data`, or beside it, if there are any.
+             */
+            content?: components["schemas"]["ContentPart"][] | null;
             /** Calls */
             calls: components["schemas"]["NestedCallResponse"][];
             /**
@@ -1530,12 +3291,94 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ServerDetails
+         * @description An MCP server and its instructions.
+         */
+        ServerDetails: {
+            /**
+             * Name
+             * @example github
+             */
+            name: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "configured" | "idle" | "starting" | "connected" | "failed" | "disabled";
+            /**
+             * Reason
+             * @description Reason of a failure, or what is wrong with the settings of its tools; otherwise empty.
+             */
+            reason: string;
+            /**
+             * Tools
+             * @description Number of tools; null if the server was never started.
+             */
+            tools: number | null;
+            /**
+             * Quarantined
+             * @description Number of quarantined tools, prompts, templates and others.
+             */
+            quarantined: number;
+            /**
+             * Sandbox
+             * @description Restrictions of the command; empty for a server with a URL.
+             */
+            sandbox: string;
+            /**
+             * Endpoint
+             * @description URL of the server, or the command that starts it.
+             */
+            endpoint: string;
+            /**
+             * Canlogin
+             * @description Whether the user can log in to the server with a browser.
+             */
+            canLogIn: boolean;
+            instructions: components["schemas"]["InstructionsResponse"];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ServerHealthResponse
+         * @description The state of an MCP server.
+         */
+        ServerHealthResponse: {
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "configured" | "idle" | "starting" | "connected" | "failed";
+            /**
+             * Reason
+             * @description Why the server cannot be used; otherwise empty.
+             */
+            reason: string;
+            /**
+             * Disabledtools
+             * @description Tools that a mistake in their settings disables, and why.
+             */
+            disabledTools: string[];
+            /**
+             * Warnings
+             * @description Settings of tools that have no effect and parts of a listing that are ignored, and why.
+             */
+            warnings: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ServerList
          * @description All configured servers.
          */
         ServerList: {
             /** Servers */
             servers: components["schemas"]["ServerResponse"][];
+            /**
+             * Canedit
+             * @description Whether servers can be added, changed and removed here.
+             */
+            canEdit: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1553,10 +3396,10 @@ export interface components {
              * State
              * @enum {string}
              */
-            state: "configured" | "idle" | "connected" | "failed" | "disabled";
+            state: "configured" | "idle" | "starting" | "connected" | "failed" | "disabled";
             /**
              * Reason
-             * @description Reason of a failure; otherwise empty.
+             * @description Reason of a failure, or what is wrong with the settings of its tools; otherwise empty.
              */
             reason: string;
             /**
@@ -1566,16 +3409,101 @@ export interface components {
             tools: number | null;
             /**
              * Quarantined
-             * @description Number of quarantined tools.
+             * @description Number of quarantined tools, prompts, templates and others.
              */
             quarantined: number;
+            /**
+             * Sandbox
+             * @description Restrictions of the command; empty for a server with a URL.
+             */
+            sandbox: string;
             /**
              * Endpoint
              * @description URL of the server, or the command that starts it.
              */
             endpoint: string;
+            /**
+             * Canlogin
+             * @description Whether the user can log in to the server with a browser.
+             */
+            canLogIn: boolean;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ServerSettingsBody
+         * @description New settings of a server. Values that a response has hidden keep their present value.
+         */
+        ServerSettingsBody: {
+            /**
+             * Settings
+             * @description Settings of a server, as under `servers.NAME` in onetool.yaml.
+             * @example {
+             *       "args": [
+             *         "-y",
+             *         "@modelcontextprotocol/server-memory"
+             *       ],
+             *       "command": "npx"
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * Digest
+             * @description `digest` of the settings that were read. Empty for a new server.
+             * @default
+             */
+            digest: string;
+        };
+        /**
+         * ServerSettingsResponse
+         * @description The settings of a server. Secrets are hidden.
+         */
+        ServerSettingsResponse: {
+            /** Name */
+            name: string;
+            /**
+             * Settings
+             * @description Settings of a server, as under `servers.NAME` in onetool.yaml.
+             * @example {
+             *       "args": [
+             *         "-y",
+             *         "@modelcontextprotocol/server-memory"
+             *       ],
+             *       "command": "npx"
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+            /**
+             * Digest
+             * @description Hash of the settings, for a change.
+             */
+            digest: string;
+            /**
+             * File
+             * @description File with the settings.
+             */
+            file: string;
+            /** Canedit */
+            canEdit: boolean;
+            /**
+             * Reason
+             * @description Why the settings cannot be changed here.
+             */
+            reason: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ServerSwitch
+         * @description Whether a server is used.
+         */
+        ServerSwitch: {
+            /** Enabled */
+            enabled: boolean;
         };
         /**
          * SessionPage
@@ -1658,6 +3586,90 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * StartStepResponse
+         * @description A step of a server's start that succeeded.
+         */
+        StartStepResponse: {
+            /**
+             * Name
+             * @example handshake
+             */
+            name: string;
+            /** Detail */
+            detail: string;
+            /**
+             * Seconds
+             * @description Time since the start began.
+             */
+            seconds: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * StoredSettings
+         * @description The result of a change.
+         */
+        StoredSettings: {
+            /**
+             * Secrets
+             * @description Names of the secrets that were moved to secrets.yaml.
+             */
+            secrets: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TemplatePage
+         * @description A page of templates.
+         */
+        TemplatePage: {
+            /** Templates */
+            templates: components["schemas"]["TemplateResponse"][];
+            /**
+             * Nextpagetoken
+             * @description Missing on the last page.
+             */
+            nextPageToken?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * TemplateReference
+         * @description A template of URIs.
+         */
+        TemplateReference: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "ref/resource";
+            /** Uri */
+            uri: string;
+        };
+        /**
+         * TemplateResponse
+         * @description A template of URIs of resources.
+         */
+        TemplateResponse: {
+            /** Server */
+            server: string;
+            /** Name */
+            name: string;
+            /** Title */
+            title?: string | null;
+            /** Description */
+            description?: string | null;
+            /**
+             * Uritemplate
+             * @example ot.files+file:///{+path}
+             */
+            uriTemplate: string;
+            /** Mimetype */
+            mimeType?: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * TitleBody
          * @description The new title of a conversation.
          */
@@ -1695,8 +3707,21 @@ export interface components {
          * @description How a tool of a server is treated.
          */
         ToolAccessResponse: {
-            /** Name */
+            /**
+             * Name
+             * @description Name on the server.
+             */
             name: string;
+            /**
+             * Function
+             * @description Name of its function in the pack of the server.
+             */
+            function: string;
+            /**
+             * Problem
+             * @description Why its settings disable it; otherwise empty.
+             */
+            problem: string;
             /**
              * Readonly
              * @description Whether the tool runs without approval.
@@ -1766,6 +3791,23 @@ export interface components {
             pythonImpl?: components["schemas"]["PythonImpl"] | null;
             httpImpl?: components["schemas"]["HttpImpl"] | null;
             limits?: components["schemas"]["ToolLimits"] | null;
+        };
+        /**
+         * ToolDecisionsResponse
+         * @description Who may call a tool.
+         */
+        ToolDecisionsResponse: {
+            /** Name */
+            name: string;
+            /** Readonly */
+            readOnly: boolean;
+            /**
+             * Decisions
+             * @description One for each kind of caller.
+             */
+            decisions: components["schemas"]["DecisionResponse"][];
+        } & {
+            [key: string]: unknown;
         };
         /**
          * ToolLimits
@@ -1851,6 +3893,12 @@ export interface components {
              * @description Why the tool is not available although it is stored as enabled.
              */
             disabledReason?: string | null;
+            /**
+             * Hasapp
+             * @description Whether an MCP server has an app that shows the results.
+             * @default false
+             */
+            hasApp: boolean;
             /** Argschema */
             argSchema: {
                 [key: string]: unknown;
@@ -1888,6 +3936,71 @@ export interface components {
             meanMs: number;
             /** Maxms */
             maxMs: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * UpdateBody
+         * @description A reviewed update.
+         */
+        UpdateBody: {
+            /**
+             * Values
+             * @description Values by input: a text, or a list if the input accepts several.
+             */
+            values?: {
+                [key: string]: string | string[];
+            };
+            /**
+             * Plandigest
+             * @description `planDigest` of the plan that was reviewed.
+             */
+            planDigest: string;
+        };
+        /**
+         * UpdatePlanBody
+         * @description Values for inputs that the installed version did not have.
+         */
+        UpdatePlanBody: {
+            /**
+             * Values
+             * @description Values by input: a text, or a list if the input accepts several.
+             */
+            values?: {
+                [key: string]: string | string[];
+            };
+        };
+        /**
+         * UpdateResponse
+         * @description An installed server and the latest version in the registry.
+         */
+        UpdateResponse: {
+            /** Name */
+            name: string;
+            /**
+             * Installed
+             * @description Installed version.
+             */
+            installed: string;
+            /**
+             * Latest
+             * @description Latest version in the registry.
+             */
+            latest: string;
+            /** Isnewer */
+            isNewer: boolean;
+            /**
+             * Command
+             * @description Installed command as a shell would read it, or the URL.
+             */
+            command: string;
+            /**
+             * Remark
+             * @description What is unusual about the installed package; otherwise empty.
+             */
+            remark: string;
+            /** @description The update; null if there is none. */
+            plan: components["schemas"]["RegistryPlanResponse"] | null;
         } & {
             [key: string]: unknown;
         };
@@ -3183,7 +5296,10 @@ export interface operations {
     };
     invoke_tool_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
             header?: never;
             path: {
                 bundleID: string;
@@ -3208,6 +5324,15 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CallResponse"];
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description The call asks. `Location` is its job. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputRequired"];
                 };
             };
             /** @description Bad Request */
@@ -3277,7 +5402,10 @@ export interface operations {
     };
     call_tool_tools_call_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3296,6 +5424,15 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["CallResponse"];
                     "text/event-stream": unknown;
+                };
+            };
+            /** @description The call asks. `Location` is its job. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputRequired"];
                 };
             };
             /** @description Bad Request */
@@ -3359,6 +5496,411 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CallResponse"];
+                };
+            };
+        };
+    };
+    list_jobs_jobs_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_job_jobs__id__get: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait until the job ends or asks something, at the most. */
+                wait?: number;
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    answer_job_jobs__id__answers_post: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait until the job ends or asks something, at the most. */
+                wait?: number;
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswersBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancel_job_jobs__id__cancel_post: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait until the job ends or asks something, at the most. */
+                wait?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_approval_jobs__id__questions__question__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+                question: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
                 };
             };
         };
@@ -3450,7 +5992,10 @@ export interface operations {
     };
     get_health_health_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Connect to all servers first. */
+                connect?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -3542,235 +6087,6 @@ export interface operations {
             };
             /** @description Forbidden */
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_servers_servers_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServerList"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    probe_server_servers__name__probe_post: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProbeResponse"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Conflict */
-            409: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    get_server_log_servers__name__log_get: {
-        parameters: {
-            query?: {
-                /** @description Maximum number of entries. */
-                limit?: number;
-            };
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LogLines"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4057,7 +6373,10 @@ export interface operations {
     };
     run_code_run_post: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4075,6 +6394,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunResponse"];
+                };
+            };
+            /** @description The call asks. `Location` is its job. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InputRequired"];
                 };
             };
             /** @description Bad Request */
@@ -4189,6 +6517,116 @@ export interface operations {
             };
         };
     };
+    read_result_results__handle__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                handle: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            /** @description The range of bytes that was requested */
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            /** @description The client has these bytes */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Gone */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Requested Range Not Satisfiable */
+            416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_usage_usage_get: {
         parameters: {
             query?: {
@@ -4238,6 +6676,155 @@ export interface operations {
             };
             /** @description Conflict */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_access_access_get: {
+        parameters: {
+            query?: {
+                /** @description Only tools whose name contains this text. */
+                query?: string;
+                /** @description Maximum number of entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AccessPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_access_access__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A tool, `tool@version` or alias. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolDecisionsResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4330,7 +6917,496 @@ export interface operations {
             };
         };
     };
-    chat_chat_post: {
+    list_resources_resources_get: {
+        parameters: {
+            query?: {
+                /** @description Only entries that contain this text. */
+                query?: string;
+                /** @description Only entries of this server. */
+                server?: string | null;
+                /** @description Maximum number of entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResourcePage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_templates_resources_templates_get: {
+        parameters: {
+            query?: {
+                /** @description Only entries that contain this text. */
+                query?: string;
+                /** @description Only entries of this server. */
+                server?: string | null;
+                /** @description Maximum number of entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplatePage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_prompts_prompts_get: {
+        parameters: {
+            query?: {
+                /** @description Only entries that contain this text. */
+                query?: string;
+                /** @description Only entries of this server. */
+                server?: string | null;
+                /** @description Maximum number of entries. */
+                pageSize?: number | null;
+                /** @description `nextPageToken` of the previous page. Contains its filters. */
+                pageToken?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    read_resource_resources_read_get: {
+        parameters: {
+            query: {
+                /** @description A URI as `/resources` lists it, or from a template. */
+                uri: string;
+                /** @description `inline` adds the bytes of media to `content`, as base64 in `data`. */
+                media?: "handle" | "inline";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_prompt_prompts__name__post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["PromptBody"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PromptMessages"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_argument_complete_post: {
         parameters: {
             query?: never;
             header?: never;
@@ -4339,21 +7415,620 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["ChatBody"];
+                "application/json": components["schemas"]["CompleteBody"];
             };
         };
         responses: {
-            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `approval` {id, tool, args, arguments, digest}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
+            /** @description Successful Response */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": {
-                        /** @enum {unknown} */
-                        event: "session" | "text" | "call" | "approval" | "result" | "done";
-                        data: string;
-                    };
+                    "application/json": components["schemas"]["CompleteResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_activity_activity_get: {
+        parameters: {
+            query?: {
+                /** @description A name, a pack, or a pattern with `*` and `?`. */
+                tool?: string | null;
+                interface?: string | null;
+                client?: string | null;
+                profile?: string | null;
+                session?: string | null;
+                ok?: boolean | null;
+                reason?: components["schemas"]["Reason"] | null;
+                /** @description Unix time in seconds. */
+                since?: number | null;
+                /** @description Unix time in seconds. */
+                until?: number | null;
+                /** @description Calls that this one made. Empty: outermost. */
+                parent?: string | null;
+                /** @description A part of the name, arguments or result. */
+                text?: string | null;
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of calls. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_activity_activity__id__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActivityDetails"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_servers_servers_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    probe_server_servers__name__probe_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProbeResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_server_log_servers__name__log_get: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of entries. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LogLines"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_clients_servers_clients_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ClientList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    preview_import_servers_import_preview_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportPreview"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    import_servers_servers_import_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmedImportBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedServers"];
                 };
             };
             /** @description Bad Request */
@@ -4412,12 +8087,12 @@ export interface operations {
             };
         };
     };
-    get_approval_chat_approvals__id__get: {
+    get_server_settings_servers__name__settings_get: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                id: string;
+                name: string;
             };
             cookie?: never;
         };
@@ -4429,7 +8104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["QuestionBody"];
+                    "application/json": components["schemas"]["ServerSettingsResponse"];
                 };
             };
             /** @description Bad Request */
@@ -4488,18 +8163,266 @@ export interface operations {
             };
         };
     };
-    decide_approval_chat_approvals__id__post: {
+    put_server_settings_servers__name__settings_put: {
         parameters: {
             query?: never;
             header?: never;
             path: {
-                id: string;
+                name: string;
             };
             cookie?: never;
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["DecisionBody"];
+                "application/json": components["schemas"]["ServerSettingsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredSettings"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_server_servers__name__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServerDetails"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_server_servers__name__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    switch_server_servers__name__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ServerSwitch"];
             };
         };
         responses: {
@@ -4539,6 +8462,837 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    log_in_to_server_servers__name__login_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_registry_registry_servers_get: {
+        parameters: {
+            query: {
+                /** @description Words in the name or description. */
+                search: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistrySearchResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_server_registry_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PlanBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RegistryPlanResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    find_update_servers__name__update_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    update_server_servers__name__update_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstalledResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    plan_update_servers__name__update_plan_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdatePlanBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdateResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    install_server_registry_install_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InstallBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstalledResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Bad Gateway */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    approve_instructions_servers__name__instructions_approve_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ApproveInstructionsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    chat_chat_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChatBody"];
+            };
+        };
+        responses: {
+            /** @description Server-sent events with JSON data: `session` {id}, `text` {text}, `call` {id, name, args}, `question` {job, id, kind, server, message, schema, url, approval}, `result` {id, ok, data or error, meta}, and finally `done` with the complete result. Lines that start with a colon are heartbeats. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": {
+                        /** @enum {unknown} */
+                        event: "session" | "text" | "call" | "question" | "result" | "done";
+                        data: string;
+                    };
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

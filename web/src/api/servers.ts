@@ -1,17 +1,31 @@
-// MCP servers: state, log, connection test and quarantined tools.
+// MCP servers: state, settings, log, connection test and quarantined tools.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from './client';
+import { streamPost } from './sse';
 
 export type Server = Schemas['ServerResponse'];
+export type ServerState = Server['state'];
 export type QuarantinedTool = Schemas['QuarantinedToolResponse'];
+export type PlannedServer = Schemas['PlannedServerResponse'];
+export type ImportSource = Pick<Schemas['ImportBody'], 'text' | 'client'>;
+export type ServerSettings = Record<string, unknown>;
 
 const pathParams = (name: string) => ({ params: { path: { name } } });
 
 export const useServers = () =>
   useQuery({
     queryKey: ['servers'],
-    queryFn: async () => (await unwrap(api.GET('/servers'))).servers,
-    refetchInterval: 10_000,
+    queryFn: () => unwrap(api.GET('/servers')),
+    // A server that starts is followed closely.
+    refetchInterval: ({ state }) =>
+      state.data?.servers.some((server) => server.state === 'starting') ? 1_000 : 10_000,
+  });
+
+/** Load a server with its instructions. */
+export const useServer = (name: string) =>
+  useQuery({
+    queryKey: ['servers', name, 'details'],
+    queryFn: () => unwrap(api.GET('/servers/{name}', pathParams(name))),
   });
 
 export const useQuarantine = (name: string) =>
@@ -26,16 +40,32 @@ export const useToolAccess = (name: string) =>
     queryFn: async () => (await unwrap(api.GET('/servers/{name}/tools', pathParams(name)))).tools,
   });
 
-export const useServerLog = (name: string) =>
+/** Load the log of a server. It is followed closely while `isLive` is set. */
+export const useServerLog = (name: string, isLive: boolean) =>
   useQuery({
     queryKey: ['servers', name, 'log'],
     queryFn: async () => (await unwrap(api.GET('/servers/{name}/log', pathParams(name)))).lines,
-    refetchInterval: 5_000,
+    refetchInterval: isLive ? 500 : 5_000,
+  });
+
+/** Load the settings of a server. They are read when a form opens, not in the background. */
+export const useServerSettings = (name: string) =>
+  useQuery({
+    queryKey: ['server-settings', name], // other changes do not replace what the user edits
+    queryFn: () => unwrap(api.GET('/servers/{name}/settings', pathParams(name))),
+    gcTime: 0,
+    refetchOnWindowFocus: false,
+  });
+
+export const useMcpClients = () =>
+  useQuery({
+    queryKey: ['mcp-clients'],
+    queryFn: async () => (await unwrap(api.GET('/servers/clients'))).clients,
   });
 
 function useServerMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
   const queries = useQueryClient();
-  const keys = ['servers', 'tools', 'bundles', 'signatures'];
+  const keys = ['servers', 'tools', 'bundles', 'signatures', 'contents'];
   const refresh = () => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
   return useMutation({ mutationFn, onSettled: refresh });
 }
@@ -48,3 +78,38 @@ export const useApproveTools = (name: string) =>
   useServerMutation((seen: Record<string, string>) =>
     unwrap(api.POST('/servers/{name}/approve', { ...pathParams(name), body: { seen } })),
   );
+
+/** Load what an import would write. */
+export const usePreviewImport = () =>
+  useMutation({
+    mutationFn: (source: ImportSource) =>
+      unwrap(api.POST('/servers/import/preview', { body: { ...source, names: {} } })),
+  });
+
+export const useImportServers = () =>
+  useServerMutation((body: Schemas['ConfirmedImportBody']) => unwrap(api.POST('/servers/import', { body })));
+
+export const useSaveServer = (name: string) =>
+  useServerMutation((body: { settings: ServerSettings; digest: string }) =>
+    unwrap(api.PUT('/servers/{name}/settings', { ...pathParams(name), body })),
+  );
+
+export const useSwitchServer = (name: string) =>
+  useServerMutation((enabled: boolean) =>
+    unwrap(api.PATCH('/servers/{name}', { ...pathParams(name), body: { enabled } })),
+  );
+
+export const useRemoveServer = (name: string) =>
+  useServerMutation(() => unwrap(api.DELETE('/servers/{name}', pathParams(name))));
+
+/** Log in to a remote server. `onPage` receives the URL of the page to open. Resolves after the login. */
+export function useLogIn(name: string, onPage: (url: string) => void) {
+  return useServerMutation(async (signal: AbortSignal) => {
+    const url = `/servers/${encodeURIComponent(name)}/login`;
+    for await (const { event, data } of streamPost(url, {}, signal)) {
+      if (event === 'page') onPage((data as { url: string }).url);
+      if (event === 'error') throw new Error((data as { detail: string }).detail);
+      if (event === 'done') return;
+    }
+  });
+}

@@ -15,6 +15,8 @@ export type ToolKey = Pick<Tool, 'bundleID' | 'slug' | 'version'>;
 /** The largest page that the server returns. */
 const MAX_PAGE_SIZE = 256;
 const PAGE_SIZE = 100;
+/** The longest text that a search accepts. */
+const MAX_QUERY_LENGTH = 300;
 const VERSION_PATH = '/tools/bundles/{bundleID}/tools/{toolSlug}/version/{version}';
 
 const bundleParams = (bundleID: string) => ({ path: { bundleID } });
@@ -93,6 +95,27 @@ export function useTools(includeDisabled: boolean, enabled = true) {
   });
 }
 
+/** Load the tools of a pack by their function names. Empty for a pack that does not exist. */
+export function usePackTools(pack: string) {
+  return useQuery({
+    queryKey: ['tools', 'pack', pack],
+    queryFn: async () => {
+      const bundle = (await fetchBundles()).find(
+        ({ displayName, origin }) => displayName === pack && origin !== 'bundle',
+      );
+      const tools = new Map<string, Tool>();
+      let pageToken: string | undefined;
+      do {
+        if (!bundle) break;
+        const page = await fetchBundleTools(bundle.id, pageToken);
+        for (const tool of page.toolListItems as Tool[]) tools.set(tool.name.slice(pack.length + 1), tool);
+        pageToken = nextPageToken(page);
+      } while (pageToken);
+      return tools;
+    },
+  });
+}
+
 /** Load all versions of a tool, newest first. Search ranks exact names first, so one page contains them. */
 export function useVersions(bundleID: string, slug: string) {
   return useQuery({
@@ -103,6 +126,19 @@ export function useVersions(bundleID: string, slug: string) {
       const isVersion = (tool: Tool) => tool.bundleID === bundleID && tool.slug === slug;
       const versions = (page.toolListItems as Tool[]).filter(isVersion);
       return versions.sort((a, b) => b.createdAt.localeCompare(a.createdAt));
+    },
+  });
+}
+
+/** Find a tool by its name, preferably this version of it. Null if there is none. */
+export function useToolByName(name: string, version: string) {
+  return useQuery({
+    queryKey: ['tools', 'named', name, version],
+    queryFn: async () => {
+      const query = { q: name.slice(0, MAX_QUERY_LENGTH), includeDisabled: true, pageSize: MAX_PAGE_SIZE };
+      const page = await unwrap(api.GET('/tools/tools/search', { params: { query } }));
+      const tools = (page.toolListItems as Tool[]).filter((tool) => tool.name === name);
+      return tools.find((tool) => tool.version === version) ?? tools[0] ?? null;
     },
   });
 }

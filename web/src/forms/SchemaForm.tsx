@@ -22,6 +22,8 @@ interface Props {
   schema: object;
   value: Args;
   disabled?: boolean;
+  /** Shown if there are no fields. Default: that the tool takes no arguments. */
+  emptyText?: string;
   onChange: (value: Args) => void;
   onSubmit: () => void;
 }
@@ -40,8 +42,8 @@ const templates: Partial<TemplatesType> = {
 const fields = { json: JsonField };
 const noDefaults = { emptyObjectFields: 'skipDefaults', arrayMinItems: { populate: 'never' } } as const;
 
-/** A form for the arguments of a tool, generated from its JSON Schema. */
-export default function SchemaForm({ id, schema, value, disabled, onChange, onSubmit }: Props) {
+/** A form for the arguments of a tool or the answer to a question, generated from its JSON Schema. */
+export default function SchemaForm({ id, schema, value, disabled, emptyText, onChange, onSubmit }: Props) {
   const messages = useMessages();
   const form = useMemo(() => simplifySchema(schema), [schema]);
   const validator = useMemo(() => createValidator(schema), [schema]);
@@ -76,7 +78,7 @@ export default function SchemaForm({ id, schema, value, disabled, onChange, onSu
       onSubmit={handleSubmit}
       onError={handleError}
     >
-      {isEmpty ? <p>{messages.tester.noArgs}</p> : null}
+      {isEmpty ? <p>{emptyText ?? messages.tester.noArgs}</p> : null}
       {otherErrors.length > 0 && <Notice tone="danger">{otherErrors.join('; ')}</Notice>}
     </Form>
   );

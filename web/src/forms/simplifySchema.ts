@@ -25,6 +25,8 @@ const MAX_SINGLE_LINE_LENGTH = 300;
 const SCALAR_TYPES = ['string', 'number', 'integer', 'boolean'];
 const NUMBER_KEYWORDS = ['minimum', 'maximum', 'maxLength', 'minItems', 'maxItems'];
 const TEXT_KEYWORDS = ['title', 'description', 'format'];
+/** Input types of the formats that browsers help to enter. */
+const INPUT_TYPES: Record<string, string> = { email: 'email', uri: 'url', date: 'date' };
 const KEYWORDS = ['type', 'enum', ...TEXT_KEYWORDS, ...NUMBER_KEYWORDS];
 
 /** Convert the schema of a tool's arguments to one that the form supports. */
@@ -55,12 +57,35 @@ function convert(schema: unknown, context: Context, depth: number): FormSchema {
   const resolved = resolve(schema, context.root);
   const { type, properties, items } = resolved;
   if (depth > MAX_DEPTH || context.remainingFields-- <= 0) return convertToJson(resolved);
+  const choice = convertChoice(resolved);
+  if (choice) return choice;
   if (isScalarEnum(resolved.enum) || SCALAR_TYPES.includes(type as string)) return convertScalar(resolved);
   if (type === 'object' && isObject(properties) && fitsForm(properties, context)) {
     return convertObject(resolved, properties, context, depth);
   }
   if (type === 'array' && isObject(items)) return convertArray(resolved, items, context, depth);
   return convertToJson(resolved);
+}
+
+/** Convert alternatives that are constants with titles, or an enum with names, to a list of choices. */
+function convertChoice(schema: SchemaObject): FormSchema | null {
+  const alternatives = schema.oneOf ?? schema.anyOf;
+  if (isScalarEnum(schema.enum) && Array.isArray(schema.enumNames)) {
+    return withNames(convertScalar(schema), schema.enumNames);
+  }
+  if (!Array.isArray(alternatives) || alternatives.length === 0) return null;
+  if (!alternatives.every((item) => isObject(item) && typeof item.const === 'string')) return null;
+  const choices = alternatives as { const: string; title?: unknown }[];
+  const { oneOf: _oneOf, anyOf: _anyOf, ...rest } = schema;
+  const values = choices.map((choice) => choice.const);
+  return withNames(
+    convertScalar({ type: 'string', ...rest, enum: values }),
+    choices.map((choice) => choice.title ?? choice.const),
+  );
+}
+
+function withNames({ schema, uiSchema }: FormSchema, names: unknown[]): FormSchema {
+  return { schema, uiSchema: { ...uiSchema, 'ui:enumNames': names.map(String) } };
 }
 
 function isScalarEnum(values: unknown): boolean {
@@ -125,10 +150,15 @@ function placeholderOptions(schema: SchemaObject): UiSchema {
 
 function convertScalar(schema: SchemaObject): FormSchema {
   const { type, maxLength } = schema;
+  const inputType = typeof schema.format === 'string' ? INPUT_TYPES[schema.format] : undefined;
   const isLong = type === 'string' && typeof maxLength === 'number' && maxLength > MAX_SINGLE_LINE_LENGTH;
   return {
     schema: { ...pickKeywords(schema), format: undefined },
-    uiSchema: { ...placeholderOptions(schema), ...(isLong ? { 'ui:widget': 'textarea' } : {}) },
+    uiSchema: {
+      ...placeholderOptions(schema),
+      ...(isLong ? { 'ui:widget': 'textarea' } : {}),
+      ...(inputType && type === 'string' ? { 'ui:inputType': inputType } : {}),
+    },
   };
 }
 
@@ -149,7 +179,11 @@ function convertObject(schema: SchemaObject, properties: SchemaObject, context: 
 
 function convertArray(schema: SchemaObject, items: SchemaObject, context: Context, depth: number): FormSchema {
   const item = convert(items, context, depth + 1);
-  return { schema: { ...pickKeywords(schema), items: item.schema }, uiSchema: { items: item.uiSchema } };
+  const isMultiSelect = Array.isArray(item.schema.enum);
+  return {
+    schema: { ...pickKeywords(schema), items: item.schema, ...(isMultiSelect ? { uniqueItems: true } : {}) },
+    uiSchema: { items: item.uiSchema },
+  };
 }
 
 function convertToJson(schema: SchemaObject): FormSchema {

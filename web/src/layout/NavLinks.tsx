@@ -8,7 +8,11 @@ const PAGES: [keyof Messages['nav'], IconName][] = [
   ['tools', 'tools'],
   ['chat', 'chat'],
   ['playground', 'code'],
+  ['resources', 'resources'],
   ['servers', 'servers'],
+  ['access', 'access'],
+  ['jobs', 'jobs'],
+  ['activity', 'activity'],
   ['stats', 'stats'],
   ['settings', 'settings'],
 ];

@@ -75,3 +75,28 @@ test.each([
   });
   expect(hasField(schema, path)).toBe(expected);
 });
+
+test('titled choices are a selection with names', () => {
+  const choices = [
+    { const: 's', title: 'Small' },
+    { const: 'l', title: 'Large' },
+  ];
+  const properties = {
+    one: { type: 'string', oneOf: choices },
+    legacy: { type: 'string', enum: ['s', 'l'], enumNames: ['Small', 'Large'] },
+    many: { type: 'array', items: { anyOf: choices } },
+  };
+  const { schema, uiSchema } = simplifySchema({ type: 'object', properties });
+  expect(schema.properties?.one).toMatchObject({ type: 'string', enum: ['s', 'l'] });
+  expect(uiSchema.one).toMatchObject({ 'ui:enumNames': ['Small', 'Large'] });
+  expect(uiSchema.legacy).toMatchObject({ 'ui:enumNames': ['Small', 'Large'] });
+  expect(schema.properties?.many).toMatchObject({ items: { enum: ['s', 'l'] }, uniqueItems: true });
+  expect(uiSchema.many).toMatchObject({ items: { 'ui:enumNames': ['Small', 'Large'] } });
+});
+
+test('formats select the type of input', () => {
+  const properties = { day: { type: 'string', format: 'date' }, other: { type: 'string', format: 'regex' } };
+  const { uiSchema } = simplifySchema({ type: 'object', properties });
+  expect(uiSchema.day).toMatchObject({ 'ui:inputType': 'date' });
+  expect(uiSchema.other).not.toHaveProperty('ui:inputType');
+});

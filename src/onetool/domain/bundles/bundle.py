@@ -1,37 +1,46 @@
 """Bundles of stored tools and the immutable versions of each tool."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from onetool.domain.errors import OneToolError
 from onetool.domain.text.strings import to_camel_case
 
-BOOL_FIELDS = ("is_enabled", "is_built_in")
-BUNDLE_STR_FIELDS = (
-    "id",
-    "slug",
-    "display_name",
-    "description",
-    "origin",
-    "created_at",
-    "modified_at",
-    "soft_deleted_at",
-    "imported_at",
+BUNDLE_TYPES: Mapping[str, type] = dict.fromkeys(
+    (
+        "id",
+        "slug",
+        "display_name",
+        "description",
+        "origin",
+        "created_at",
+        "modified_at",
+        "soft_deleted_at",
+        "imported_at",
+    ),
+    str,
+) | dict.fromkeys(("is_enabled", "is_built_in"), bool)
+TOOL_TYPES: Mapping[str, type] = (
+    dict.fromkeys(
+        (
+            "id",
+            "bundle_id",
+            "slug",
+            "version",
+            "type",
+            "display_name",
+            "description",
+            "created_at",
+            "modified_at",
+        ),
+        str,
+    )
+    | dict.fromkeys(("is_enabled", "is_built_in"), bool)
+    | dict.fromkeys(("arg_schema", "output_schema", "python_impl", "http_impl", "limits"), dict)
 )
-TOOL_STR_FIELDS = (
-    "id",
-    "bundle_id",
-    "slug",
-    "version",
-    "type",
-    "display_name",
-    "description",
-    "created_at",
-    "modified_at",
-)
-TOOL_DICT_FIELDS = ("arg_schema", "output_schema", "python_impl", "http_impl", "limits")
 ToolType = Literal["python", "http"]
 SCHEMA_VERSION = 1
 """Version of the file format in which bundles are stored."""
@@ -46,6 +55,8 @@ class StoredTool(NamedTuple):
     tool: "ToolVersion"
     bundle: "Bundle"
     name: str
+    has_app: bool = False
+    """Its MCP server has an app that shows the results."""
 
     @property
     def is_enabled(self) -> bool:
@@ -168,9 +179,7 @@ class Bundle:
         Raises:
             TypeError: A field is missing or has the wrong type.
         """
-        values = _select_fields(cls, data)
-        _check_types(values, strings=BUNDLE_STR_FIELDS, flags=BOOL_FIELDS)
-        return cls(**values)
+        return cls(**_read_fields(cls, BUNDLE_TYPES, data))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +211,7 @@ class ToolVersion:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form used by the API and the files."""
-        values = {to_camel_case(key): getattr(self, key) for key in type(self).__slots__}
+        values = {name: getattr(self, key) for key, name in _json_names(self.__slots__)}
         return {key: value for key, value in values.items() if value is not None} | {"tags": list(self.tags)}
 
     @classmethod
@@ -212,12 +221,12 @@ class ToolVersion:
         Raises:
             TypeError: A field is missing or has the wrong type.
         """
-        values = _select_fields(cls, data)
-        _check_types(values, strings=TOOL_STR_FIELDS, flags=BOOL_FIELDS, dicts=TOOL_DICT_FIELDS)
+        values = _read_fields(cls, TOOL_TYPES, data)
         tags = values.get("tags", ())
         if not isinstance(tags, list | tuple) or not all(isinstance(tag, str) for tag in tags):
             raise TypeError("tags must be a list of strings")
-        return replace(cls(**values), tags=tuple(tags))
+        values["tags"] = tuple(tags)
+        return cls(**values)
 
 
 def rfc3339(timestamp: float) -> str:
@@ -225,16 +234,24 @@ def rfc3339(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _check_types(
-    values: Mapping[str, Any], *, strings: Iterable[str], flags: Iterable[str], dicts: Iterable[str] = ()
-) -> None:
-    """Reject wrong types early: a file edited by hand must fail here, not later while others are listed."""
-    for kind, names in ((str, strings), (bool, flags), (dict, dicts)):
-        for name in names:
-            if values.get(name) is not None and not isinstance(values[name], kind):
-                raise TypeError(f"{name} must be a {kind.__name__}, not {values[name]!r:.80}")
+def _read_fields(cls: Any, types: Mapping[str, type], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a dataclass that are present in its JSON form.
+
+    Rejects wrong types early: a file edited by hand must fail here, not later while others are listed. A null
+    counts as missing, but not for a flag, whose default could enable what the user disabled.
+    """
+    values = {}
+    for key, name in _json_names(cls.__slots__):
+        value, kind = data.get(name), types.get(key, object)
+        if value is None and (kind is not bool or name not in data):
+            continue
+        if not isinstance(value, kind):
+            raise TypeError(f"{key} must be a {kind.__name__}, not {value!r:.80}")
+        values[key] = value
+    return values
 
 
-def _select_fields(cls: Any, data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a dataclass that are present in its JSON form."""
-    return {key: data[to_camel_case(key)] for key in cls.__slots__ if to_camel_case(key) in data}
+@cache
+def _json_names(fields: Iterable[str]) -> Sequence[tuple[str, str]]:
+    """Return each field with its name in the JSON form."""
+    return [(field, to_camel_case(field)) for field in fields]

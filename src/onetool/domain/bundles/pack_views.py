@@ -58,4 +58,4 @@ def tool_view(spec: ToolSpec, bundle: Bundle, toggles: Mapping[str, bool]) -> St
         created_at=EPOCH,
         modified_at=EPOCH,
     )
-    return StoredTool(tool, bundle, spec.qualified_name)
+    return StoredTool(tool, bundle, spec.qualified_name, has_app=spec.has_app)

@@ -11,10 +11,15 @@ from typing import Any
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.domain.text.strings import INVISIBLE
 
+MAX_ARGUMENTS = 10_000
+"""No person can check a call with more arguments."""
 MAX_TOTAL_LENGTH = 4_000
-"""Characters of all values together. Each value gets an equal share of them."""
-MIN_VALUE_LENGTH, MAX_VALUE_LENGTH = 40, 500
-MAX_NAME_LENGTH = 200
+"""Characters of all values together, and of all names. Each one gets an equal share of them."""
+MIN_LENGTH = 40
+"""Characters of a name or a value that are always shown, however many there are."""
+MAX_NAME_LENGTH, MAX_VALUE_LENGTH = 200, 500
+GAP = " ... "
+"""Stands for the hidden characters."""
 SHOWN_DIGITS = 16
 """Hexadecimal digits of the digest that are shown to a person."""
 WORD = re.compile(r"[^\W\d_]+")
@@ -22,6 +27,13 @@ SCRIPTS_WITH_LOOKALIKES = frozenset(
     {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH", "MATHEMATICAL"}
 )
 """Scripts with letters that look alike, by the first word of the letters' Unicode names."""
+LATIN_LOOKALIKES = frozenset("авеіјӏкмнорѕтухһԁԛԝгбьνοραικτυωγ" + "АВЕІЈКМНОРЅТУХΑΒΕΖΗΙΚΜΝΟΡΤΥΧ")
+"""Cyrillic and Greek letters that look like Latin letters."""
+JOINING = frozenset("./:@-_\\")
+"""Characters that join words to hosts, paths and addresses."""
+WORD_ENDS = frozenset(["", " ", '"'])
+PUNCTUATION_LOOKALIKES = re.compile(r"(?<=[!-~])[․。．｡∕⁄⧸╱／∖⧵＼꞉∶：＠]+(?=[!-~])")
+"""Characters that look like `.`, `/`, `\\`, `:` or `@`, between characters of ASCII."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +96,9 @@ def approval_request(tool: str, args: Mapping[str, Any], mask: Callable[[Any], A
     """
     copy: dict[str, Any] = json.loads(encode(jsonable(args)))
     masked = [(mask(name), mask(value)) for name, value in copy.items()]
-    share = MAX_TOTAL_LENGTH // max(len(masked), 1)
-    limit = min(max(share, MIN_VALUE_LENGTH), MAX_VALUE_LENGTH)
-    shown = tuple(_show(name, value, MAX_NAME_LENGTH, limit) for name, value in masked)
+    share = max(MAX_TOTAL_LENGTH // max(len(masked), 1), MIN_LENGTH)
+    max_name, max_value = min(share, MAX_NAME_LENGTH), min(share, MAX_VALUE_LENGTH)
+    shown = tuple(_show(name, value, max_name, max_value) for name, value in masked)
     return ApprovalRequest(tool, call_digest(tool, copy), shown, copy, masked)
 
 
@@ -99,8 +111,19 @@ def call_digest(tool: str, args: Mapping[str, Any]) -> str:
 def _show(name: str, value: Any, max_name: int | None, max_value: int | None) -> ShownArgument:
     # Names are ASCII, so that none looks like another one.
     shown_name, hidden_in_name = _shorten(json.dumps(name), max_name)
-    shown_value, hidden_in_value = _shorten(json.dumps(value, ensure_ascii=False), max_value)
-    return ShownArgument(shown_name, _escape(shown_value), hidden_in_name + hidden_in_value)
+    shown_value, hidden_in_value = _escape_and_shorten(json.dumps(value, ensure_ascii=False), max_value)
+    return ShownArgument(shown_name, shown_value, hidden_in_name + hidden_in_value)
+
+
+def _escape_and_shorten(text: str, limit: int | None) -> tuple[str, int]:
+    """Return as much of a text as fits when it is escaped, and the number of its hidden characters."""
+    length = limit
+    while True:
+        shown, hidden = _shorten(text, length)
+        escaped = _escape(shown)
+        if limit is None or length is None or len(escaped) <= limit + len(GAP):
+            return escaped, hidden
+        length = length * 2 // 3
 
 
 def _shorten(text: str, limit: int | None) -> tuple[str, int]:
@@ -108,29 +131,44 @@ def _shorten(text: str, limit: int | None) -> tuple[str, int]:
     if limit is None or len(text) <= limit:
         return text, 0
     start, end = limit - limit // 3, limit // 3
-    return f"{text[:start]} ... {text[-end:]}", len(text) - start - end
+    return f"{text[:start]}{GAP}{text[len(text) - end :]}", len(text) - start - end
 
 
 def _escape(text: str) -> str:
-    """Escape characters that are invisible or reorder text, and words that mix look-alike letters."""
+    """Escape characters that are invisible, reorder text or look like others."""
     if text.isascii() and text.isprintable():
         return text
-    words = WORD.sub(lambda word: _escape_word(word.group()), text)
+    words = WORD.sub(_escape_word, text)
+    words = PUNCTUATION_LOOKALIKES.sub(lambda found: _escape_characters(found.group()), words)
     return "".join(
-        char if char.isprintable() and not INVISIBLE.match(char) else _escape_char(char) for char in words
+        char if char.isprintable() and not INVISIBLE.match(char) else _escape_characters(char)
+        for char in words
     )
 
 
-def _escape_word(word: str) -> str:
-    """Escape the letters of a word that combines Latin with Cyrillic letters, for example."""
-    if word.isascii() or len({_script(char) for char in word} & SCRIPTS_WITH_LOOKALIKES) <= 1:
+def _escape_word(found: re.Match[str]) -> str:
+    """Escape a word that mixes look-alike letters, or that looks like a Latin part of an address."""
+    word = found.group()
+    if word.isascii():
         return word
-    return "".join(char if char.isascii() else _escape_char(char) for char in word)
+    is_mixed = len({_script(char) for char in word} & SCRIPTS_WITH_LOOKALIKES) > 1
+    if is_mixed or (LATIN_LOOKALIKES.issuperset(word) and _is_in_address(found)):
+        return "".join(char if char.isascii() else _escape_characters(char) for char in word)
+    return word
+
+
+def _is_in_address(found: re.Match[str]) -> bool:
+    """Whether a dot or a slash, for example, joins a word to another one."""
+    text, (start, end) = found.string, found.span()
+    before, after = text[max(start - 2, 0) : start], text[end : end + 2]
+    return (before[-1:] in JOINING and before[:1] not in WORD_ENDS) or (
+        after[:1] in JOINING and after[1:] not in WORD_ENDS
+    )
 
 
 def _script(char: str) -> str:
     return unicodedata.name(char, "").partition(" ")[0]
 
 
-def _escape_char(char: str) -> str:
-    return json.dumps(char)[1:-1]
+def _escape_characters(text: str) -> str:
+    return json.dumps(text)[1:-1]

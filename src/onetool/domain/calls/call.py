@@ -3,11 +3,16 @@
 Most are NamedTuples: every call creates them, and a frozen dataclass takes three times as long to create.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from onetool.domain.content.content import Content
+from onetool.domain.content.media import Media
+from onetool.domain.content.parts import Part
 from onetool.domain.errors import CODE_BY_REASON, ErrorCode, Reason
+
+from .server_task import ServerTask
 
 CallSource = Literal["cli", "ask", "run", "rest", "sdk", "mcp", "python"]
 
@@ -25,6 +30,8 @@ class ToolCall(NamedTuple):
     name: str
     args: Mapping[str, Any]
     source: CallSource
+    task: ServerTask | None = None
+    """The task of an earlier call to wait for. Nothing is called then, and there are no arguments."""
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form used by every interface."""
@@ -81,6 +88,15 @@ class ToolResult(NamedTuple):
     error: CallError | None = None
     raised: BaseException | None = None
     """The tool's exception, for in-process interfaces that re-raise it; excluded from the repr."""
+    content: Content | None = None
+    """What the tool of a server returned, without loss; also if it reported a failure."""
+    media: Sequence[Media] = ()
+    """The media in `data`, in order."""
+
+    @property
+    def parts(self) -> Sequence[Part]:
+        """All parts of what the tool of a server returned; of any other result only the media."""
+        return self.media if self.content is None else self.content.parts
 
     def __repr__(self) -> str:
         return f"ToolResult(ok={self.ok}, data={self.data!r}, error={self.error!r}, meta={self.meta!r})"
@@ -94,10 +110,11 @@ class ToolResult(NamedTuple):
         *,
         data: Any = None,
         raised: BaseException | None = None,
+        content: Content | None = None,
     ) -> "ToolResult":
         """Create the result of a failed call. The reason determines the error code."""
         error = CallError(tool=meta.tool, code=CODE_BY_REASON[reason], message=message)
-        return cls(ok=False, data=data, error=error, meta=meta, raised=raised)
+        return cls(ok=False, data=data, error=error, meta=meta, raised=raised, content=content)
 
     def to_json(self) -> dict[str, Any]:
         """Return `ok`, `data` or `error`, and `meta`; `data` is still the native object."""

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from onetool.domain.secrets.credential_set import CredentialSet
 
 from .caller import Caller
+from .server_task import ServerTask
 
 
 class CancelFlag:
@@ -27,10 +28,19 @@ class Invocation(NamedTuple):
     tool: str
     args: Mapping[str, Any]
     caller: Caller
-    deadline: float
-    """Latest end of this call, in seconds on the monotonic clock."""
+    first_deadline: float
+    """Latest end of this call without pauses, in seconds on the monotonic clock."""
     cancelled: CancelFlag
     """Set when the call has timed out or was cancelled."""
+    paused_before: float = 0.0
+    """Seconds of pauses before the deadline was set."""
+    task: ServerTask | None = None
+    """The task of an earlier call, to wait for instead of a call."""
+
+    @property
+    def deadline(self) -> float:
+        """Latest end of this call, later by the pauses since it was set."""
+        return self.first_deadline + self.caller.pauses.seconds - self.paused_before
 
     @property
     def credentials(self) -> CredentialSet:
@@ -39,7 +49,7 @@ class Invocation(NamedTuple):
 
     def nested_caller(self) -> Caller:
         """Return the caller for calls that this tool makes: same permissions, no later deadline."""
-        return self.caller.nested(self.deadline)
+        return self.caller.nested(self.deadline, self.call_id)
 
     def report_progress(self, done: float, total: float | None = None, message: object = "") -> None:
         """Report progress to the caller. The message becomes text that every interface can encode."""

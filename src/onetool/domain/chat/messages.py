@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from onetool.domain.content.audience import Reader
+from onetool.domain.content.media import Media
+from onetool.domain.content.reference import MediaReference
 from onetool.domain.errors import OneToolError
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -42,8 +45,23 @@ class Message:
     """Tool messages: name of the tool."""
     failed: bool = False
     """Tool messages: whether the text is an error."""
+    user_text: str | None = None
+    """Tool messages: what the user sees in place of the text. None: the same text."""
+    media: tuple[MediaReference, ...] = ()
+    """Tool messages: the media in the result."""
+    images: tuple[Media, ...] = ()
+    """Tool messages: those of the media that are sent to the model as images."""
     at: float | None = field(default=None, compare=False)
     """Time of the message in seconds since the epoch. None: not recorded."""
+
+    @property
+    def text_for_user(self) -> str:
+        """The text that the user sees."""
+        return self.text if self.user_text is None else self.user_text
+
+    def media_for(self, reader: Reader) -> list[MediaReference]:
+        """Return the media that are for a reader."""
+        return [reference for reference in self.media if reader in reference.readers]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

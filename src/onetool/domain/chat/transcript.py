@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 import orjson
 
+from onetool.domain.content.reference import MediaReference
 from onetool.domain.errors import OneToolError
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.strings import first_line, truncate_middle
@@ -88,6 +89,10 @@ def message_record(message: Message, ask: str, at: float, **extra: Any) -> Recor
         record["calls"] = [_call_json(call) for call in message.calls]
     if message.role == "tool":
         record |= {"callId": message.call_id, "name": message.name, "failed": message.failed}
+    if message.user_text is not None:
+        record["userText"] = message.user_text
+    if message.media:
+        record["media"] = [reference.to_json() for reference in message.media]
     return record | {key: value for key, value in extra.items() if value is not None}
 
 
@@ -142,6 +147,8 @@ def _apply_message(transcript: Transcript, asks: dict[str, list[Message]], recor
         call_id=record.get("callId", ""),
         name=record.get("name", ""),
         failed=record.get("failed", False),
+        user_text=_optional_text(record.get("userText")),
+        media=tuple(MediaReference.from_json(data) for data in record.get("media", ())),
         at=record.get("at"),
     )
     asks.setdefault(record.get("ask", ""), []).append(message)
@@ -151,6 +158,12 @@ def _apply_message(transcript: Transcript, asks: dict[str, list[Message]], recor
         transcript.title = truncate_middle(first_line(message.text), MAX_TITLE_LENGTH)
     if tokens := record.get("tokens"):
         transcript.tokens = transcript.tokens.plus(TokenCount(**tokens))
+
+
+def _optional_text(value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise TypeError(value)
+    return value
 
 
 def _apply_allowed(transcript: Transcript, asks: dict[str, list[Message]], record: Record) -> None:

@@ -2,11 +2,13 @@
 
 import ast
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from onetool.domain.errors import OneToolError
 
+from .names import Names, find_names
 from .source_map import Edit, SourceMap, Span, apply_edits, quote_line
 from .str_calls import replace_str_calls
 
@@ -15,6 +17,7 @@ MAX_LENGTH = 100_000
 MAX_NODES = 50_000
 MAX_F_STRINGS = 500
 """The limits bound the time that parsing takes: it happens outside of the sandbox."""
+REWRITTEN = (ast.Return, ast.Import, ast.ImportFrom)
 TASK_FUNCTIONS = frozenset({"gather", "create_task", "ensure_future"})
 
 
@@ -30,10 +33,12 @@ class Program:
     """The original."""
     source: str
     """What the sandbox runs."""
+    nodes: Sequence[ast.AST]
+    """The nodes of its syntax tree."""
     names: frozenset[str]
     """Every name in the code, including packs and aliases."""
-    variables: frozenset[str]
-    """Names that the code assigns."""
+    bindings: Names
+    """Where the code binds names, and which it only uses."""
     attributes: frozenset[tuple[str, str]]
     """Names with an attribute that the code uses, such as a pack and its function."""
     awaited_calls: frozenset[Span]
@@ -59,24 +64,28 @@ def parse_program(code: str, packs: Collection[str]) -> Program:
 
 def _build_program(code: str, packs: frozenset[str]) -> Program:
     tree = _parse(code)
-    _check_size(tree)
-    source = _rewrite(code, tree, packs)
-    source = replace_str_calls(source, _parse(source))
-    tree = _parse(source)
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
-    names = [node for node in nodes if isinstance(node, ast.Name)]
-    source_map = SourceMap(source)
+    nodes = _list_nodes(tree)
+    source_map = SourceMap(code)
+    edits = list(replace_str_calls(tree, nodes, source_map))
+    if any(isinstance(node, REWRITTEN) for node in nodes):
+        edits += _rewrite(tree, packs, source_map)
+    source = code
+    if edits:
+        source = apply_edits(source_map.text, edits)
+        tree, source_map = _parse(source), SourceMap(source)
+        nodes = list(ast.walk(tree))
     return Program(
         code=code,
         source=source,
-        names=frozenset(name.id for name in names),
-        variables=frozenset(name.id for name in names if isinstance(name.ctx, ast.Store)),
+        nodes=nodes,
+        names=frozenset(node.id for node in nodes if isinstance(node, ast.Name)),
+        bindings=find_names(tree),
         attributes=frozenset(
             (node.value.id, node.attr)
             for node in nodes
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         ),
-        awaited_calls=frozenset(source_map.span(call) for call in _find_awaited_calls(tree)),
+        awaited_calls=frozenset(source_map.span(call) for call in _find_awaited_calls(nodes)),
     )
 
 
@@ -90,63 +99,57 @@ def _parse(source: str) -> ast.Module:
         raise InvalidProgram(f"line 1: the code is not valid Python: {error}") from None
 
 
-def _check_size(tree: ast.Module) -> None:
-    """Check that the code is not too complex.
+def _list_nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return the nodes of a tree.
 
     Raises:
         InvalidProgram: It has too many nodes or f-strings.
     """
-    f_strings = 0
-    for nodes, node in enumerate(ast.walk(tree), 1):
-        f_strings += isinstance(node, ast.JoinedStr)
-        if nodes > MAX_NODES:
-            message = f"the code has more than {MAX_NODES:,} values, names and operators"
-            raise InvalidProgram(f"line 1: {message}; read large data with a tool")
-        if f_strings > MAX_F_STRINGS:
-            raise InvalidProgram(f"line 1: the code has more than {MAX_F_STRINGS:,} f-strings; use a loop")
+    nodes = list(islice(ast.walk(tree), MAX_NODES + 1))
+    if len(nodes) > MAX_NODES:
+        message = f"the code has more than {MAX_NODES:,} values, names and operators"
+        raise InvalidProgram(f"line 1: {message}; read large data with a tool")
+    if sum(isinstance(node, ast.JoinedStr) for node in nodes) > MAX_F_STRINGS:
+        raise InvalidProgram(f"line 1: the code has more than {MAX_F_STRINGS:,} f-strings; use a loop")
+    return nodes
 
 
-def _rewrite(source: str, tree: ast.Module, packs: frozenset[str]) -> str:
-    """Replace statements by others with the same number of lines, so that line numbers do not change."""
-    source_map, edits = SourceMap(source), list[Edit]()
+def _rewrite(tree: ast.Module, packs: frozenset[str], source_map: SourceMap) -> Iterator[Edit]:
+    """Yield edits of statements. They preserve the number of lines, so that line numbers do not change."""
     for statement in _top_level_statements(tree):
-        new = _replacement(statement, tree, packs, source_map)
-        if new is not None:
-            start, end = source_map.span(statement)
-            missing = source_map.text[start:end].count(b"\n") - new.count(b"\n")
-            edits.append((start, end, new + b"\n" * missing))
-    return apply_edits(source_map.text, edits)
+        if isinstance(statement, ast.Return):
+            yield from _rewrite_return(statement, tree, source_map)
+        elif new := _rewrite_import(statement, packs):
+            yield source_map.replace(*source_map.span(statement), new.encode())
 
 
-def _replacement(
-    statement: ast.stmt, tree: ast.Module, packs: frozenset[str], source_map: SourceMap
-) -> bytes | None:
-    if isinstance(statement, ast.Return):
-        return _return_value(statement, tree, source_map)
+def _rewrite_import(statement: ast.stmt, packs: frozenset[str]) -> str:
+    """Return a statement that replaces the import of a pack, or an empty string."""
     if isinstance(statement, ast.Import) and packs & {alias.name for alias in statement.names}:
-        return "; ".join(_rewrite_import(alias, packs) for alias in statement.names).encode()
+        return "; ".join(_rewrite_alias(alias, packs) for alias in statement.names)
     if isinstance(statement, ast.ImportFrom) and statement.module in packs:
-        assignments = (
-            f"{alias.asname or alias.name} = {statement.module}.{alias.name}" for alias in statement.names
-        )
-        return "; ".join(assignments).encode()
-    return None
+        module = statement.module
+        return "; ".join(f"{alias.asname or alias.name} = {module}.{alias.name}" for alias in statement.names)
+    return ""
 
 
-def _rewrite_import(alias: ast.alias, packs: frozenset[str]) -> str:
+def _rewrite_alias(alias: ast.alias, packs: frozenset[str]) -> str:
     if alias.name not in packs:
         return f"import {alias.name}" + (f" as {alias.asname}" if alias.asname else "")
     return f"{alias.asname} = {alias.name}" if alias.asname else "pass"
 
 
-def _return_value(statement: ast.Return, tree: ast.Module, source_map: SourceMap) -> bytes:
+def _rewrite_return(statement: ast.Return, tree: ast.Module, source_map: SourceMap) -> Iterator[Edit]:
     if statement is not tree.body[-1]:
         message = "return is allowed only as the last statement; use a function, or if and else"
         raise InvalidProgram(f"line {statement.lineno}: {message}")
+    start, end = source_map.span(statement)
     if statement.value is None:
-        return b"None"
-    start, end = source_map.span(statement.value)
-    return b"(" + source_map.text[start:end] + b")"
+        yield start, end, b"None"
+        return
+    value_start, value_end = source_map.span(statement.value)
+    yield source_map.replace(start, value_start, b"(")
+    yield source_map.replace(value_end, end, b")")
 
 
 def _top_level_statements(tree: ast.AST) -> Iterator[ast.stmt]:
@@ -158,9 +161,8 @@ def _top_level_statements(tree: ast.AST) -> Iterator[ast.stmt]:
             yield from _top_level_statements(node)
 
 
-def _find_awaited_calls(tree: ast.Module) -> Iterator[ast.Call]:
+def _find_awaited_calls(nodes: Sequence[ast.AST]) -> Iterator[ast.Call]:
     """Yield calls that are awaited, passed to a task function, or assigned to a name that is."""
-    nodes = list(ast.walk(tree))
     awaited: list[ast.expr] = [node.value for node in nodes if isinstance(node, ast.Await)]
     for call in nodes:
         if isinstance(call, ast.Call) and _function_name(call) in TASK_FUNCTIONS:

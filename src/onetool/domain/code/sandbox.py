@@ -1,6 +1,6 @@
 """The input and the output of a sandbox."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -12,14 +12,31 @@ IMPORTABLE_MODULES = (
     *("functools", "hashlib", "itertools", "json", "math", "random", "re"),
 )
 """Modules of the standard library that are useful in the sandbox."""
+UNAVAILABLE = (
+    "Not available: class inheritance, yield, del, property, async with, files, network, modules other than "
+    f"{', '.join(IMPORTABLE_MODULES)}."
+)
+
+
+class ToolFunction(NamedTuple):
+    """A tool as a function that code calls with keyword arguments."""
+
+    required: Collection[str]
+    optional: Collection[str]
+    accepts_more: bool
+    """Whether it also accepts parameters of other names."""
+    signature: Callable[[], str]
+    """Returns the signature, such as `pack.func(required: str, optional: int = 5) -> str`."""
 
 
 class CallOutcome(NamedTuple):
     """The return value or the exception of a tool call made by sandboxed code."""
 
     value: Any = None
+    """JSON, or `Media` anywhere in it."""
     exception: str = ""
     message: str = ""
+    has_media: bool = False
 
 
 class SandboxHost(Protocol):
@@ -60,8 +77,10 @@ class SandboxJob:
     """A program to run, the packs that it uses, and the host that runs its calls."""
 
     program: Program
-    modules: Mapping[str, str]
-    """Stub file of each pack that the program uses, by pack name."""
+    modules: Mapping[str, Collection[str]]
+    """Names of the functions of each pack that the program uses, by pack name."""
+    tools: Mapping[str, ToolFunction] = field(default_factory=dict)
+    """Tools that the program may call, by `pack.func`."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """Aliases that the program uses, each with its `pack.func`."""
     known_names: Mapping[str, str] = field(default_factory=dict)

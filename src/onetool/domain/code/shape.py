@@ -1,11 +1,13 @@
 """The shape of a value in a few words, for error messages."""
 
+import json
 from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any
 
 MAX_KEYS = 12
 MAX_NAME_LENGTH = 40
+MAX_PARSED_LENGTH = 100_000
 
 
 def describe_shape(value: Any) -> str:
@@ -15,12 +17,24 @@ def describe_shape(value: Any) -> str:
     'list of 1 dict with keys path, size'
     """
     if isinstance(value, str):
-        return f"str of {_count(len(value), 'character')}"
+        hint = "; it is JSON: use json.loads" if _is_json_object(value) else ""
+        return f"str of {_count(len(value), 'character')}{hint}"
     if isinstance(value, Mapping):
         return f"dict with keys {_list(value)}" if value else "empty dict"
     if isinstance(value, list | tuple | set | frozenset):
         return _describe_items(value)
     return "None" if value is None else type(value).__name__
+
+
+def _is_json_object(text: str) -> bool:
+    """Return whether a text is an object or an array in JSON."""
+    if not text.lstrip().startswith(("{", "[")) or len(text) > MAX_PARSED_LENGTH:
+        return False
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _describe_items(value: "list[Any] | tuple[Any, ...] | set[Any] | frozenset[Any]") -> str:

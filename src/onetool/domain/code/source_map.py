@@ -24,6 +24,11 @@ class SourceMap:
         start = self._starts[node.lineno - 1] + node.col_offset
         return start, self._starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
 
+    def replace(self, start: int, end: int, new: bytes) -> Edit:
+        """Return an edit that preserves the number of lines."""
+        missing = self.text[start:end].count(b"\n") - new.count(b"\n")
+        return start, end, new + b"\n" * missing
+
 
 def apply_edits(text: bytes, edits: Iterable[Edit]) -> str:
     """Return the text after edits that do not overlap."""

@@ -5,31 +5,35 @@ In the sandbox the results of tools are plain dicts and lists, so their own `__s
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
-from .source_map import Edit, SourceMap, apply_edits
+from .source_map import Edit, SourceMap
 
 STR_FUNCTION = "onetool_str"
 STR_CONVERSIONS = (-1, ord("s"))
 
 
-def replace_str_calls(source: str, tree: ast.Module) -> str:
-    """Return the source, with the same lines, in which `STR_FUNCTION` converts values to strings."""
-    source_map = SourceMap(source)
-    is_renamed = _assigns_str(tree)
-    edits = [edit for node in _outermost(tree) if (edit := _edit(node, source_map, is_renamed))]
-    return apply_edits(source_map.text, edits)
+def replace_str_calls(tree: ast.Module, nodes: Sequence[ast.AST], source_map: SourceMap) -> Iterator[Edit]:
+    """Yield edits, which preserve the lines, so that `STR_FUNCTION` converts values to strings."""
+    if any(isinstance(node, ast.JoinedStr) or _is_str_call(node) for node in nodes):
+        is_renamed = _assigns_str(nodes)
+        for node in _outermost(tree):
+            if edit := _edit(node, source_map, is_renamed):
+                yield edit
 
 
-def _outermost(node: ast.AST) -> Iterator[ast.JoinedStr | ast.Call]:
+def _outermost(tree: ast.Module) -> Iterator[ast.JoinedStr | ast.Call]:
     """Yield f-strings and calls of `str`, but nothing inside of f-strings: those nodes have no position."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.JoinedStr):
-            yield child
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.JoinedStr):
+            yield node
             continue
-        if isinstance(child, ast.Call) and _is_str_call(child):
-            yield child
-        yield from _outermost(child)
+        if _is_str_call(node):
+            yield node
+        todo += ast.iter_child_nodes(node)
 
 
 def _edit(node: ast.JoinedStr | ast.Call, source_map: SourceMap, is_renamed: bool) -> Edit | None:
@@ -73,14 +77,15 @@ class _StrConverter(ast.NodeTransformer):
         return node
 
 
-def _is_str_call(node: ast.Call) -> bool:
-    is_str = isinstance(node.func, ast.Name) and node.func.id == "str"
-    return is_str and len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
+def _is_str_call(node: ast.AST) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "str":
+        return False
+    return len(node.args) == 1 and not node.keywords and not isinstance(node.args[0], ast.Starred)
 
 
-def _assigns_str(tree: ast.Module) -> bool:
+def _assigns_str(nodes: Sequence[ast.AST]) -> bool:
     """Whether the code gives the name `str` another meaning."""
-    for node in ast.walk(tree):
+    for node in nodes:
         names = (getattr(node, "name", ""), getattr(node, "arg", ""), getattr(node, "asname", ""))
         is_target = isinstance(node, ast.Name) and node.id == "str" and not isinstance(node.ctx, ast.Load)
         if is_target or ("str" in names and not isinstance(node, ast.keyword)):

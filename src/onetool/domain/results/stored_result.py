@@ -1,6 +1,8 @@
 """Large results that are stored: handle, preview, and selection by JSON path."""
 
 import json
+from collections.abc import Iterable
+from hashlib import sha256
 from secrets import token_hex
 from typing import Any, NamedTuple
 
@@ -15,8 +17,14 @@ PREVIEW_CHARS = 40_000
 """Characters of the text that are searched for the lines of the preview."""
 
 
+MAX_MEDIA_BYTES = 2**30
+"""Total size of stored media. The oldest are deleted first."""
+MIN_MEDIA_AGE_S = 600.0
+"""Media that are younger are not deleted, also over that size."""
+
+
 class StoredResult(NamedTuple):
-    """Metadata of a stored text; outlives the text to tell expired handles from unknown ones."""
+    """Metadata of a stored text or of media; outlives them to tell expired handles from unknown ones."""
 
     handle: str
     tool: str
@@ -24,6 +32,10 @@ class StoredResult(NamedTuple):
     size_bytes: int
     created_at: float
     expires_at: float
+    mime_type: str = ""
+    """Type of media; empty for a text."""
+    digest: str = ""
+    """SHA-256 of media, as hexadecimal digits."""
 
 
 class ModelText(NamedTuple):
@@ -37,6 +49,29 @@ def create_stored_result(text: str, tool: str, now: float, ttl_s: float) -> Stor
     """Return the metadata of a new text, with a new handle."""
     size = len(text.encode("utf-8", "surrogatepass"))
     return StoredResult(token_hex(6), tool, len(split_lines(text)), size, now, now + ttl_s)
+
+
+def create_stored_media(
+    handle: str, data: bytes, mime_type: str, tool: str, lifetime: tuple[float, float]
+) -> StoredResult:
+    """Return the metadata of media. `lifetime`: when they are created and when they expire."""
+    digest = sha256(data).hexdigest()
+    return StoredResult(handle, tool, 0, len(data), *lifetime, mime_type=mime_type, digest=digest)
+
+
+def oldest_media(stored: Iterable[tuple[float, int, str]], now: float) -> list[str]:
+    """Return the handles of the media to delete so that the others fit into MAX_MEDIA_BYTES.
+
+    stored: creation time, size in bytes and handle of all media.
+    """
+    by_age = sorted(stored)
+    excess, deleted = sum(size for _, size, _ in by_age) - MAX_MEDIA_BYTES, list[str]()
+    for created_at, size, handle in by_age:
+        if excess <= 0 or created_at > now - MIN_MEDIA_AGE_S:
+            break
+        excess -= size
+        deleted.append(handle)
+    return deleted
 
 
 def split_lines(text: str) -> list[str]:
@@ -55,6 +90,16 @@ def preview(stored: StoredResult, text: str) -> str:
         f"{stored.size_bytes} bytes in {stored.total_lines} lines are stored as {stored.handle!r}.\n"
         f"Read them with ot.result(handle={stored.handle!r}, offset=1, limit=100), "
         f"or pass search='pattern' to get matching lines.\n\n" + "\n".join(first_lines)
+    )
+
+
+def cut_unstored(text: str, max_bytes: int, reason: str) -> str:
+    """Return the beginning of a text that could not be stored, and why the rest is missing."""
+    data = text.encode("utf-8", "replace")
+    shown = data[:max_bytes].decode("utf-8", "ignore")
+    return (
+        f"The first {max_bytes} of {len(data)} bytes. The rest could not be stored and is lost: {reason}. "
+        f"Do not repeat a call that changed something; request less where that is possible.\n\n{shown}"
     )
 
 

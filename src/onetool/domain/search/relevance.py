@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 MIN_SCORE_SHARE = 0.3
 """Score of a close match by words, as a share of the best one. The figures are measured: see decision 10."""
-MIN_SIMILARITY, MIN_SIMILARITY_SHARE = 0.25, 0.5
+MIN_SIMILARITY, MIN_SIMILARITY_SHARE = 0.2, 0.5
 """Similarity of a close match by meaning, and its share of the best one."""
-MIN_BEST_FIT, MIN_BEST_SIMILARITY = 0.12, 0.3
+MIN_BEST_FIT, MIN_BEST_SIMILARITY = 0.15, 0.35
 """Share of the ideal score, or similarity, below which not even the best match is close."""
 MAX_NEAREST = 5
 """Matches that are named if none is close."""

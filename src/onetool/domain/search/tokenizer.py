@@ -1,6 +1,7 @@
 """Tokenization and stemming of names, descriptions and queries."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 MAX_WORD_LENGTH = 40
@@ -31,6 +32,47 @@ SYNONYMOUS_VERBS = (
     "stop cancel abort kill",
 )
 """Groups of verbs that tool names use interchangeably."""
+SYNONYMOUS_NOUNS = (
+    "file document",
+    "folder directory",
+    "image picture photo photograph bitmap",
+    "website webpage site page url",
+    "spreadsheet excel xlsx workbook worksheet sheet",
+    "presentation slide deck powerpoint pptx ppt",
+    "word docx",
+    "mail email message",
+    "chart graph plot diagram visualize",
+    "price cost worth quote",
+    "stock share ticker equity",
+    "repository repo",
+    "package library module",
+    "forecast weather",
+    "trending hot popular top",
+    "symbol icon",
+    "route direction drive navigation",
+    "news headline",
+    "video clip youtube",
+    "song music audio sound track",
+    "task todo job",
+    "note memo",
+    "person people user",
+    "program process",
+    "version release",
+    "summary overview abstract",
+    "wikipedia encyclopedia",
+    "database sql",
+    "password secret",
+    "currency money",
+    "shell terminal console command",
+    "paper article study publication",
+    "comment reply thread discussion",
+    "place location",
+    "history past",
+    "issue bug problem",
+    "license licence",
+    "web internet online",
+)
+"""Groups of other words that people and tools use for the same thing."""
 STOP_WORD_LIST = (
     "a about an and any are as at be been but by can could do does for from give given had has have "
     "how i if in into is it its just let like me my need of off on onto or our out over please should so "
@@ -65,6 +107,8 @@ def join_pair(pair: tuple[str, str]) -> str:
 
 def stem(word: str) -> str:
     """Remove inflectional suffixes. The result is an index key and may not be a word."""
+    if word in SINGULAR_WORDS:
+        return word
     for suffix, replacement in SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= MIN_STEM_LENGTH:
             word = _remove_doubled_consonant(word.removesuffix(suffix)) + replacement
@@ -76,6 +120,8 @@ def _remove_doubled_consonant(word: str) -> str:
     return word[:-1] if word[-1] == word[-2] and word[-1] not in "aeiouls" else word
 
 
+SINGULAR_WORDS = frozenset({"news"})
+"""Words that end like a plural of another word."""
 SUFFIXES = (
     ("ies", "y"),
     ("sses", "ss"),
@@ -87,5 +133,13 @@ SUFFIXES = (
     ("us", "us"),
     ("s", ""),
 )
-VERB_GROUPS = {stem(verb): f"={row.split()[0]}" for row in SYNONYMOUS_VERBS for verb in row.split()}
+
+
+def _groups(rows: Sequence[str]) -> dict[str, str]:
+    return {stem(word): f"={row.split()[0]}" for row in rows for word in row.split()}
+
+
+VERB_GROUPS = _groups(SYNONYMOUS_VERBS)
 """Stem of each verb and the token of its group; the `=` keeps it apart from tokens of texts."""
+SYNONYM_GROUPS = _groups(SYNONYMOUS_NOUNS) | VERB_GROUPS
+"""The same for all synonyms."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import pairwise
 
-from .tokenizer import VERB_GROUPS, join_pair, tokenize
+from .tokenizer import SYNONYM_GROUPS, join_pair, tokenize
 
 FIELD_WEIGHTS = (3.0, 1.5, 0.4, 0.4, 1.0)
 """Weight of a term in the name, the first sentence, the rest of the description, the parameters, the tags."""
@@ -16,8 +16,8 @@ LENGTH_NORMALIZATION = (0.3, 0.5, 0.5, 0.5, 0.0)
 """The parameter b of BM25F by field: 0 ignores the length of a field, 1 normalizes by it fully."""
 TERM_SATURATION = 1.2
 """The parameter k1 of BM25F."""
-SYNONYM_WEIGHT = 0.35
-"""Weight of a verb of the same group as a query term."""
+SYNONYM_WEIGHT = 0.5
+"""Weight of a word of the same group as a query term."""
 FUZZY_WEIGHT = 0.6
 """Weight of an indexed term that resembles an unknown query term."""
 BIGRAM_WEIGHT = 0.3
@@ -101,7 +101,7 @@ class ToolIndex:
     def _expand(self, query: str) -> dict[str, float]:
         """Return the terms to look up with their weights: query terms, synonyms, bigrams, corrected typos."""
         query_terms = list(dict.fromkeys(tokenize(query)))
-        terms = {VERB_GROUPS[term]: SYNONYM_WEIGHT for term in query_terms if term in VERB_GROUPS}
+        terms = {SYNONYM_GROUPS[term]: SYNONYM_WEIGHT for term in query_terms if term in SYNONYM_GROUPS}
         terms |= dict.fromkeys(map(join_pair, pairwise(query_terms)), BIGRAM_WEIGHT)
         unknown = [
             term for term in query_terms if term not in self._postings and len(term) >= MIN_FUZZY_LENGTH
@@ -159,21 +159,21 @@ def _weighted_frequencies(fields: Sequence[list[str]], mean_lengths: Sequence[fl
         normalized = weight / (1 - b + b * len(terms) / mean_length) if terms else 0.0
         for term in terms:
             frequencies[term] += normalized
-            if term in VERB_GROUPS:
-                frequencies[VERB_GROUPS[term]] += normalized
+            if term in SYNONYM_GROUPS:
+                frequencies[SYNONYM_GROUPS[term]] += normalized
     for pair in pairwise(fields[0]):
         frequencies[join_pair(pair)] += FIELD_WEIGHTS[0]
     return frequencies
 
 
 def _build_name_shares(tools: Sequence[list[list[str]]]) -> Postings:
-    """Return which share of each tool's name a term is; a verb shares its part equally with its group."""
+    """Return which share of each tool's name a term is; a synonym shares its part equally with its group."""
     shares: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for tool, (name, *_) in enumerate(tools):
         for term in dict.fromkeys(name):
             share = 1 / len(name)
-            if term in VERB_GROUPS:
+            if term in SYNONYM_GROUPS:
                 share /= 2
-                shares[VERB_GROUPS[term]][tool] = share
+                shares[SYNONYM_GROUPS[term]][tool] = share
             shares[term][tool] = share
     return shares

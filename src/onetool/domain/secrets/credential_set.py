@@ -52,6 +52,8 @@ class CredentialSet:
     @property
     def redactor(self) -> Redactor:
         """A redactor of all values so far."""
+        if self._base is not None and not self._kept and not self._recent:
+            return self._base.redactor
         with self._lock:
             if "kept" not in self._redactors:
                 self._redactors["kept"] = Redactor(self._kept)

@@ -35,6 +35,8 @@ class Redactor:
         )
         self.forms: tuple[list[str], ...] = (sorted(forms),) if forms else ()
         """The encoded secrets, as sorted lists."""
+        self.max_length = len(longest_first[0]) if forms else 0
+        """Length of the longest encoded secret."""
 
     def __bool__(self) -> bool:
         return bool(self._patterns)
@@ -48,6 +50,7 @@ class Redactor:
             return self or other
         redactor = Redactor()
         redactor._patterns, redactor.forms = self._patterns + other._patterns, self.forms + other.forms
+        redactor.max_length = max(self.max_length, other.max_length)
         return redactor
 
     def contains_secret(self, text: str) -> bool:

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from onetool.domain.secrets.detection import USERINFO, is_probably_secret, secret_arguments, secret_name_in
-
-from .manifest import safe_name
+from onetool.domain.text.identifiers import safe_name
 
 CLIENTS = (
     *("claude-desktop", "cursor", "vscode", "codex"),
@@ -15,7 +14,7 @@ CLIENTS = (
 )
 """MCP clients whose settings can be imported."""
 URL_KEYS, HEADER_KEYS = ("url", "serverUrl", "httpUrl"), ("headers", "http_headers")
-COMMAND_KEYS = ("command", "args", "env")
+COMMAND_KEYS = ("command", "args", "env", "cwd")
 INCLUDE_KEYS, EXCLUDE_KEYS = ("enabled_tools", "enabledTools"), ("disabled_tools", "disabledTools")
 METADATA_KEYS = ("type", "enabled", "disabled", "description", "name", "icon", "gallery", "version")
 TIMEOUT_KEYS = ("timeout", "startup_timeout_sec", "startup_timeout_ms", "tool_timeout_sec")
@@ -73,6 +72,20 @@ def import_server(
     )
 
 
+def move_secrets_out(
+    name: str, server: Mapping[str, Any], taken: Collection[str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings of a server with probable secrets in `env` and `headers` replaced, and the secrets.
+
+    Values that refer to secrets, `${NAME}`, are unchanged. New names of secrets are not in `taken`.
+    """
+    collector, moved = _SecretCollector(name, taken), dict(server)
+    for key in ("env", "headers"):
+        if isinstance(values := server.get(key), Mapping):
+            moved[key] = {field: collector.replace(field, value) for field, value in values.items()}
+    return moved, collector.secrets
+
+
 def import_warnings(server: Mapping[str, Any]) -> Iterator[str]:
     """Yield a warning for each probable secret that cannot be moved out of an entry, without its value."""
     for name in secret_arguments(server.get("args", ())):
@@ -111,6 +124,7 @@ def _stdio_server(config: Mapping[str, Any], collector: "_SecretCollector") -> d
         "command": _text(config["command"], "command"),
         "args": _texts(config.get("args", []), "args"),
         "env": collector.extract(config.get("env", {}), "env"),
+        "cwd": _text(config.get("cwd", ""), "cwd"),
     }
 
 
@@ -133,10 +147,11 @@ class _SecretCollector:
         """Return the values of an object with secrets replaced by `${NAME}`."""
         if not isinstance(values, Mapping):
             raise UnsupportedServer(f"its {key} is not an object")
-        return {str(name): self._replace(str(name), _text(value, key)) for name, value in values.items()}
+        return {str(name): self.replace(str(name), _text(value, key)) for name, value in values.items()}
 
-    def _replace(self, name: str, value: str) -> str:
-        if not is_probably_secret(name, value):
+    def replace(self, name: str, value: Any) -> Any:
+        """Return a reference instead of a probable secret, and any other value unchanged."""
+        if not isinstance(value, str) or "${" in value or not is_probably_secret(name, value):
             return value
         secret = _unused_name(re.sub(r"\W", "_", f"{self._server}_{name}").upper(), self._taken)
         self._taken.add(secret)

@@ -1,79 +1,30 @@
 """The tools that an MCP server lists: Python names, pinned definitions and changes."""
 
 import json
-import keyword
-import re
-import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import unified_diff
-from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
-from onetool.domain.tools.tool import JsonSchema
+from onetool.domain.text.identifiers import safe_name
+from onetool.domain.text.strings import pluralize
 
-ServerState = Literal["configured", "idle", "connected", "failed"]
+from .instructions import ServerInstructions
+from .pinned_list import PinnedList
+from .prompt_texts import PromptText, PromptTexts
+from .server_item import KEYS, ItemKind, ServerItem
+from .server_tool import ServerTool
+from .tool_names import assign_in_order, assign_names
+
 MAX_TOOLS = 10_000
 """Maximum number of listed tools, and of removed tools that stay pinned."""
-MAX_NAME_LENGTH = 128
-"""Maximum length in MCP; longer names are truncated in Python names."""
+SCHEMA_VERSION = 2
+"""Version 1 stored five fields of each definition."""
 CHANGED = "changed since you approved it"
 NEW = "new since the server was first used"
 NAME_CONFLICT = "its name conflicts with a known tool"
 INSTRUCTIONS = "its description contains instructions for the model"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerTool:
-    """A tool as defined by the server."""
-
-    name: str
-    description: str = ""
-    input_schema: JsonSchema
-    output_schema: JsonSchema | None = None
-    annotations: Mapping[str, Any] = field(default_factory=dict)
-    pin: str = field(init=False, repr=False)
-    """Hash of everything that a model or a user can read."""
-
-    def __post_init__(self) -> None:
-        canonical = json.dumps(self.to_json(), sort_keys=True)
-        object.__setattr__(self, "pin", sha256(canonical.encode()).hexdigest())
-
-    @property
-    def claims_read_only(self) -> bool:
-        """Whether the server declares the tool as read-only. Nothing proves that it is."""
-        hints = self.annotations
-        return hints.get("readOnlyHint") is True and hints.get("destructiveHint") is not True
-
-    def texts(self) -> Iterator[str]:
-        """Yield every string that a model may read."""
-        yield from _strings([self.description, self.input_schema, self.output_schema, self.annotations])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON form that is stored and hashed."""
-        return {
-            "name": self.name,
-            "description": self.description,
-            "inputSchema": self.input_schema,
-            "outputSchema": self.output_schema,
-            "annotations": self.annotations,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "ServerTool":
-        """Read the output of `to_json`.
-
-        Raises:
-            KeyError: A field is missing.
-            TypeError: A field has the wrong type.
-        """
-        return cls(
-            name=data["name"],
-            description=data["description"],
-            input_schema=dict(data["inputSchema"]),
-            output_schema=data["outputSchema"],
-            annotations=dict(data["annotations"]),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,53 +39,101 @@ class ServerManifest:
     """Pinned definitions that differ from the current listing."""
     approved: frozenset[str] = frozenset()
     """Hashes that the user has approved."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The Python name of each listed or pinned tool."""
+    instructions: ServerInstructions | None = None
+    """None if no handshake was recorded, as in earlier versions."""
+    capabilities: Mapping[str, Any] = field(default_factory=dict)
+    """What the server declared in its last handshake."""
+    items: Mapping[ItemKind, PinnedList] = field(default_factory=dict)
+    """Resources, templates and prompts; none before they were first listed."""
+    prompt_texts: PromptTexts = field(default_factory=PromptTexts)
 
     def find(self, name: str) -> ServerTool | None:
         """Return the tool with this name on the server, or None."""
         return next((tool for tool in self.tools if tool.name == name), None)
 
+    def reviewable(self) -> Iterator[tuple[str, str]]:
+        """Yield the name in a review and the hash of everything that a user may have to approve."""
+        yield from ((tool.name, tool.pin) for tool in self.tools)
+        for listed in self.items.values():
+            yield from ((item.label, item.pin) for item in listed.items)
+        yield from ((text.label, text.pin) for text in self.prompt_texts.refused)
+
+    def is_approved(self, tool: ServerTool) -> bool:
+        """Whether the user has approved this definition, now or in an earlier version."""
+        return tool.pin in self.approved or tool.old_pin in self.approved
+
     def to_json(self) -> dict[str, Any]:
         """Return the JSON form that is stored."""
         return {
-            "schemaVersion": 1,
+            "schemaVersion": SCHEMA_VERSION,
             "listedAt": self.listed_at,
-            "tools": [tool.to_json() for tool in self.tools],
+            "tools": [tool.definition for tool in self.tools],
             "pins": dict(self.pins),
-            "previous": [tool.to_json() for tool in self.previous.values()],
+            "previous": [tool.definition for tool in self.previous.values()],
             "approved": sorted(self.approved),
+            "names": dict(self.names),
+            "instructions": self.instructions.to_json() if self.instructions else None,
+            "capabilities": dict(self.capabilities),
+            "items": {kind: listed.to_json() for kind, listed in self.items.items()},
+            "promptTexts": self.prompt_texts.to_json(),
         }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "ServerManifest":
-        """Read the output of `to_json`.
+        """Read the output of `to_json`, also of earlier versions.
 
         Raises:
             KeyError: A field is missing.
             TypeError: A field has the wrong type.
         """
-        replaced = [ServerTool.from_json(tool) for tool in data["previous"]]
+        is_old = data["schemaVersion"] < SCHEMA_VERSION
+        read = ServerTool.from_old_json if is_old else _read_tool
+        replaced, received = [read(tool) for tool in data["previous"]], data.get("instructions")
         return cls(
             listed_at=data["listedAt"],
-            tools=tuple(ServerTool.from_json(tool) for tool in data["tools"]),
+            tools=tuple(read(tool) for tool in data["tools"]),
             pins=dict(data["pins"]),
             previous={tool.name: tool for tool in replaced},
             approved=frozenset(data["approved"]),
+            instructions=ServerInstructions.from_json(received) if received else None,
+            names=_old_names(data) if is_old else assign_names(data["names"], _listed_names(data)),
+            capabilities=data.get("capabilities", {}),
+            items=_read_items(data.get("items", {})),
+            prompt_texts=PromptTexts.from_json(data["promptTexts"])
+            if "promptTexts" in data
+            else PromptTexts(),
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedTool:
-    """A tool that is disabled until the user approves it: old and new definition, and the reason."""
+    """A tool, or another item of a server, that is disabled until the user approves it."""
 
     name: str
+    """The name of a tool; the label of a resource, a template, a prompt or the text of a prompt."""
     reason: str
-    old: ServerTool | None
-    new: ServerTool
+    old: ServerTool | ServerItem | None
+    new: ServerTool | ServerItem | PromptText
+
+    @property
+    def kind(self) -> str:
+        """What it is: tool, resource, template, prompt or prompt text."""
+        if isinstance(self.new, ServerItem):
+            return self.new.kind
+        return "tool" if isinstance(self.new, ServerTool) else "prompt text"
 
     def difference(self) -> str:
         """Return a line diff from the old to the new definition; all lines are new if there is no old one."""
         old, new = (_json_lines(tool) if tool else [] for tool in (self.old, self.new))
         return "\n".join(list(unified_diff(old, new, lineterm="", n=1))[2:])
+
+
+def count_kinds(quarantined: Iterable[QuarantinedTool]) -> list[str]:
+    """Return how many there are of each kind, such as `["2 tools", "1 prompt"]`."""
+    counts = Counter(tool.kind for tool in quarantined)
+    return [pluralize(count, kind) for kind, count in counts.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +143,10 @@ class ToolAccess:
     tool: ServerTool
     read_only: bool
     reason: str
+    function: str = ""
+    """The name of its function in the pack of the server."""
+    problem: str = ""
+    """Why its settings disable it; empty if they do not."""
 
     @property
     def is_claim_unaccepted(self) -> bool:
@@ -157,7 +160,7 @@ def tool_access(manifest: ServerManifest, tool: ServerTool, trust_annotations: b
         return ToolAccess(tool=tool, read_only=False, reason="the server does not declare it as read-only")
     if trust_annotations:
         return ToolAccess(tool=tool, read_only=True, reason="the settings trust the server's annotations")
-    if tool.pin in manifest.approved:
+    if manifest.is_approved(tool):
         return ToolAccess(tool=tool, read_only=True, reason="you approved this definition")
     reason = "the server declares it as read-only, which you have not approved"
     return ToolAccess(tool=tool, read_only=False, reason=reason)
@@ -175,13 +178,16 @@ def merge(
         listed.setdefault(tool.name, tool)
     if old is None or not old.pins:
         pins = {name: tool.pin for name, tool in listed.items()}
-        approved = old.approved if old else frozenset()
-        return ServerManifest(listed_at=now, tools=tuple(listed.values()), pins=pins, approved=approved)
+        first = old or ServerManifest(listed_at=now, tools=(), pins={})
+        names = assign_names({}, listed)
+        return replace(first, listed_at=now, tools=tuple(listed.values()), pins=pins, names=names)
+    old = _carry_over(old, listed)
     pins = _prune_pins(_pin_new_tools(old.pins, listed) if allow_new else dict(old.pins), listed)
     pinned = dict(old.previous) | {
-        tool.name: tool for tool in old.tools if old.pins.get(tool.name) == tool.pin
+        tool.name: tool for tool in old.tools if tool.has_pin(old.pins.get(tool.name, ""))
     }
-    return ServerManifest(
+    return replace(
+        old,
         listed_at=now,
         tools=tuple(listed.values()),
         pins=pins,
@@ -190,8 +196,33 @@ def merge(
             for name, tool in pinned.items()
             if name in pins and (name not in listed or listed[name].pin != pins[name])
         },
-        approved=old.approved,
+        names=assign_names({name: old.names[name] for name in pins if name in old.names}, listed),
     )
+
+
+def merge_items(
+    manifest: ServerManifest, listed: Mapping[ItemKind, Sequence[ServerItem]], *, allow_new: bool = False
+) -> ServerManifest:
+    """Apply a new listing of resources, templates or prompts. Kinds that are not in it stay."""
+    merged = {
+        kind: manifest.items.get(kind, PinnedList(kind=kind)).merge(items, allow_new=allow_new)
+        for kind, items in listed.items()
+    }
+    return replace(manifest, items={**manifest.items, **merged})
+
+
+def receive_instructions(manifest: ServerManifest, text: str) -> ServerManifest:
+    """Record the instructions of a handshake. Those of the first one are accepted."""
+    old = manifest.instructions or ServerInstructions(received=text, accepted=text)
+    return replace(manifest, instructions=old.receive(text))
+
+
+def refuse_prompt_text(
+    manifest: ServerManifest | None, prompt: str, text: str, reason: str
+) -> ServerManifest:
+    """Record the text of a prompt that needs an approval."""
+    manifest = manifest or ServerManifest(listed_at=0.0, tools=(), pins={})
+    return replace(manifest, prompt_texts=manifest.prompt_texts.refuse(prompt, text, reason))
 
 
 def new_tool_names(old: ServerManifest | None, new: ServerManifest) -> list[str]:
@@ -203,55 +234,60 @@ def quarantine_reason(
     manifest: ServerManifest, tool: ServerTool, findings: Iterable[str] = (), *, allow_new: bool = False
 ) -> str:
     """Return why a tool is quarantined, or an empty string if it is not."""
-    pin = tool.pin
     if tool.name not in manifest.pins:
         return NAME_CONFLICT if allow_new else NEW
-    if manifest.pins[tool.name] != pin:
+    if not tool.has_pin(manifest.pins[tool.name]):
         return CHANGED
-    reasons = "" if pin in manifest.approved else "; ".join(findings)
+    found = list(findings)
+    reasons = "" if found and manifest.is_approved(tool) else "; ".join(found)
     return f"{INSTRUCTIONS}: {reasons}" if reasons else ""
 
 
 def approve(manifest: ServerManifest, names: Collection[str]) -> ServerManifest:
-    """Pin the current definitions of these tools."""
+    """Pin the current definitions with these names in a review."""
     chosen = {tool.name: tool.pin for tool in manifest.tools if tool.name in names}
+    pins = {pin for name, pin in manifest.reviewable() if name in names}
     return replace(
         manifest,
         pins=dict(manifest.pins) | chosen,
         previous={name: tool for name, tool in manifest.previous.items() if name not in chosen},
         approved=manifest.approved | frozenset(chosen.values()),
+        items={kind: listed.approve(pins) for kind, listed in manifest.items.items()},
+        prompt_texts=manifest.prompt_texts.approve(pins),
     )
 
 
-def python_names(manifest: ServerManifest) -> dict[str, str]:
-    """Return a unique Python name for each listed tool; the first one seen gets the plain name."""
-    listed = [tool.name for tool in manifest.tools]
-    present = set(listed)
-    names: dict[str, str] = {}
-    taken: set[str] = set()
-    for name in dict.fromkeys([name for name in manifest.pins if name in present] + listed):
-        plain = unique = safe_name(name)
-        digest, length = sha256(name.encode("utf-8", "surrogatepass")).hexdigest(), 6
-        while unique in taken:
-            unique, length = f"{plain}_{digest[:length]}", length + 2
-        names[name] = unique
-        taken.add(unique)
-    return names
+def _json_lines(tool: ServerTool | ServerItem | PromptText) -> list[str]:
+    return json.dumps(tool.definition, indent=2, ensure_ascii=False).splitlines()
 
 
-def safe_name(name: str) -> str:
-    """Return a valid Python identifier for a name; never a keyword or a dunder name."""
-    text = re.sub(r"\W", "_", unicodedata.normalize("NFKC", name[:MAX_NAME_LENGTH]))
-    if text.startswith("__"):
-        text = text.strip("_")
-    if text.isidentifier() and not keyword.iskeyword(text):
-        return text
-    text = f"_{text}"
-    return text if text.isidentifier() else re.sub(r"[^A-Za-z0-9_]", "_", text)
+def _read_items(data: Mapping[ItemKind, Any]) -> dict[ItemKind, PinnedList]:
+    return {kind: PinnedList.from_json(kind, listed) for kind, listed in data.items() if kind in KEYS}
 
 
-def _json_lines(tool: ServerTool) -> list[str]:
-    return json.dumps(tool.to_json(), indent=2, ensure_ascii=False).splitlines()
+def _old_names(data: Mapping[str, Any]) -> dict[str, str]:
+    listed = dict.fromkeys(_listed_names(data))
+    return assign_in_order([*(name for name in data["pins"] if name in listed), *listed])
+
+
+def _listed_names(data: Mapping[str, Any]) -> list[str]:
+    return [tool["name"] for tool in data["tools"]]
+
+
+def _read_tool(definition: Mapping[str, Any]) -> ServerTool:
+    return ServerTool(definition=definition)
+
+
+def _carry_over(old: ServerManifest, listed: Mapping[str, ServerTool]) -> ServerManifest:
+    """Replace hashes of earlier versions by those of the listed definitions, if what they cover is equal."""
+    carried = {
+        name: listed[name].pin
+        for name, pin in old.pins.items()
+        if name in listed and pin != listed[name].pin and listed[name].has_pin(pin)
+    }
+    approved = {carried[name] for name in carried if old.pins[name] in old.approved}
+    replaced = {old.pins[name] for name in carried}
+    return replace(old, pins={**old.pins, **carried}, approved=frozenset(old.approved - replaced | approved))
 
 
 def _pin_new_tools(pins: Mapping[str, str], listed: Mapping[str, ServerTool]) -> dict[str, str]:
@@ -268,13 +304,3 @@ def _prune_pins(pins: dict[str, str], listed: Mapping[str, ServerTool]) -> dict[
     removed = [name for name in pins if name not in listed]
     dropped = set(removed[: max(len(removed) - MAX_TOOLS, 0)])
     return {name: pin for name, pin in pins.items() if name not in dropped}
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        yield from _strings([*value.keys(), *value.values()])
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item)

@@ -28,10 +28,16 @@ def encode(value: Any) -> bytes:
     Raises:
         ValueError: The value is nested too deeply or contains itself.
     """
+    plain = encode_plain(value)
+    return json.dumps(jsonable(value), separators=(",", ":")).encode() if plain is None else plain
+
+
+def encode_plain(value: Any) -> bytes | None:
+    """Serialize plain JSON; None if there are large integers, lone surrogates, sets or other objects."""
     try:
         return orjson.dumps(value)
-    except TypeError:  # not plain JSON: large integers, lone surrogates, sets, other objects
-        return json.dumps(jsonable(value), separators=(",", ":")).encode()
+    except TypeError:
+        return None
 
 
 def describe_invalid_json(text: str, error: Exception) -> str:
@@ -58,6 +64,21 @@ def is_small(value: Any) -> bool:
             parts += len(item)
             pending += () if parts > MAX_SMALL_PARTS else item.values() if isinstance(item, dict) else item
         if parts > MAX_SMALL_PARTS:
+            return False
+    return True
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than this many levels.
+
+    >>> is_deeper([[]], 2), is_deeper([{"a": []}], 2)
+    (False, True)
+    """
+    containers = [value] if isinstance(value, dict | list) else []
+    for _ in range(levels):
+        children = [item.values() if isinstance(item, dict) else item for item in containers]
+        containers = [child for items in children for child in items if isinstance(child, dict | list)]
+        if not containers:
             return False
     return True
 
@@ -119,8 +140,13 @@ def pretty(value: Any) -> str:
         return json.dumps(jsonable(value), indent=2)
 
 
-def jsonable(value: Any, depth: int = 0) -> Any:
+def jsonable(value: Any, depth: int = 0, keep: type | tuple[type, ...] = ()) -> Any:
     """Convert a value to JSON types; other types become a list, a dict or a string.
+
+    Args:
+        value: The value.
+        depth: How deep the value is in another one.
+        keep: Types whose instances are left unchanged.
 
     Raises:
         ValueError: The value is nested too deeply or contains itself.
@@ -131,18 +157,18 @@ def jsonable(value: Any, depth: int = 0) -> Any:
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    return _container(value, depth + 1)
+    return value if isinstance(value, keep) else _container(value, depth + 1, keep)
 
 
-def _container(value: Any, depth: int) -> Any:
+def _container(value: Any, depth: int, keep: type | tuple[type, ...]) -> Any:
     if isinstance(value, Mapping):
-        return {_key(key): jsonable(item, depth) for key, item in value.items()}
+        return {_key(key): jsonable(item, depth, keep) for key, item in value.items()}
     if isinstance(value, list | tuple | Set):
-        return [jsonable(item, depth) for item in value]
+        return [jsonable(item, depth, keep) for item in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name), depth) for field in fields(value)}
+        return {field.name: jsonable(getattr(value, field.name), depth, keep) for field in fields(value)}
     if hasattr(value, "model_dump"):  # a pydantic model
-        return jsonable(value.model_dump(), depth)
+        return jsonable(value.model_dump(), depth, keep)
     return _scalar(value, depth)
 
 

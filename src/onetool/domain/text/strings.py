@@ -1,6 +1,7 @@
 """String helpers: truncation, plurals, terminal-safe text, camel case."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 ELLIPSIS = " ..."
@@ -42,6 +43,15 @@ def pluralize(count: int, noun: str) -> str:
     '2 files'
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Join words with commas and `and`.
+
+    >>> join_words(["a tool", "a prompt", "a text"])
+    'a tool, a prompt and a text'
+    """
+    return " and ".join([", ".join(words[:-1]), *words[-1:]] if len(words) > 1 else words)
 
 
 def printable(text: str) -> str:

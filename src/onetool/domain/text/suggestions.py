@@ -7,7 +7,9 @@ MAX_SCORE_GAP = 10.0
 """Points by which a suggestion may score below the best one."""
 
 
-def closest_names(name: str, known: Iterable[str], *, limit: int = 3) -> list[str]:
+def closest_names(
+    name: str, known: Iterable[str], *, limit: int = 3, min_similarity: float = MIN_SIMILARITY
+) -> list[str]:
     """Return the known names most similar to `name`, best first."""
     from rapidfuzz import fuzz, process, utils
 
@@ -17,12 +19,12 @@ def closest_names(name: str, known: Iterable[str], *, limit: int = 3) -> list[st
         scorer=fuzz.ratio,
         processor=utils.default_process,
         limit=limit,
-        score_cutoff=MIN_SIMILARITY,
+        score_cutoff=min_similarity,
     )
     return [match for match, score, _index in matches if score >= matches[0][1] - MAX_SCORE_GAP]
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], *, min_similarity: float = MIN_SIMILARITY) -> str:
     """Return " Did you mean ...?" with the closest names, or an empty string."""
-    names = closest_names(name, known)
+    names = closest_names(name, known, min_similarity=min_similarity)
     return f" Did you mean {' or '.join(names)}?" if names else ""

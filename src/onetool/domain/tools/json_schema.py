@@ -68,15 +68,18 @@ def resolve_ref(root: Mapping[str, Any], reference: str) -> Any:
     return node
 
 
-def describe_problems(validator: "Validator", schema: Mapping[str, Any], value: Any) -> str:
-    """Return the first few problems of a value in one line; an empty string if it is valid."""
+def describe_problems(
+    validator: "Validator", schema: Mapping[str, Any], value: Any, *, is_complete: bool = True
+) -> str:
+    """Return the first few problems of a value in one line; an empty string if it is valid.
+
+    is_complete: whether the value has all its members; otherwise, only problems of its members count.
+    """
     try:
         if validator.is_valid(value):
             return ""
-        messages = [
-            _format_error(error, schema, value)
-            for error in islice(validator.iter_errors(value), MAX_PROBLEMS)
-        ]
+        errors = (error for error in validator.iter_errors(value) if is_complete or error.instance_path)
+        messages = [_format_error(error, schema, value) for error in islice(errors, MAX_PROBLEMS)]
     except ValueError as error:  # not a JSON value: a non-string key, an object, or too deep
         return truncate_middle(str(error), MAX_MESSAGE_LENGTH)
     return "; ".join(messages)

@@ -1,16 +1,18 @@
-"""Python signatures and stub files derived from the schemas of tools."""
+"""Python signatures derived from the schemas of tools."""
 
 import keyword
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from onetool.domain.code.sandbox import ToolFunction
+from onetool.domain.text.identifiers import is_parameter_name
 from onetool.domain.text.strings import printable, truncate_middle
 
+from .parameter_names import python_parameters
 from .schema_types import ANY, MAX_DEPTH, name_text, properties_of, required_names, type_text, value_text
 from .tool import JsonSchema, ToolSpec
 
-STUB_TYPES = {"list": "list[Any]", "dict": "dict[str, Any]"}
-"""Types in stub files, where type checkers require type arguments."""
 PLACEHOLDER = "'...'"
 MAX_PARAMETERS = 100
 MAX_DESCRIPTION_LENGTH = 1_000
@@ -32,8 +34,9 @@ def signature(
     schema, max_depth = spec.input_schema, 1 if is_brief else MAX_DEPTH
     properties, required = properties_of(schema), required_names(schema)
     names = [name for name in properties if name in required] if required_only else list(properties)
+    labels = _labels(schema)
     parameters = [
-        f"{name_text(name)}: {type_text(properties[name], schema, max_depth=max_depth)}"
+        f"{labels[name]}: {type_text(properties[name], schema, max_depth=max_depth)}"
         f"{'' if name in required else _default(properties[name], schema, has_placeholders)}"
         for name in names[:MAX_PARAMETERS]
     ]
@@ -52,25 +55,23 @@ def result_type(spec: ToolSpec, max_depth: int = MAX_DEPTH) -> str:
 
 def arguments(schema: JsonSchema) -> list[tuple[str, str, str]]:
     """Return name, type and description of each parameter, in the order of the signature."""
-    properties = list(properties_of(schema).items())[:MAX_PARAMETERS]
-    return [(name_text(name), type_text(field, schema), _description(field)) for name, field in properties]
+    properties, labels = list(properties_of(schema).items())[:MAX_PARAMETERS], _labels(schema)
+    return [(labels[name], type_text(field, schema), _description(field)) for name, field in properties]
 
 
-def pack_stubs(specs: Iterable[ToolSpec]) -> str:
-    """Return a stub file with these tools as functions, for type-checking code that calls them.
-
-    Every function returns `Any`, because each call may be awaited. A comment has the signature to show.
-    """
-    return "from typing import Any\n" + "".join(map(_stub, specs))
-
-
-def stub_parameters(schema: JsonSchema) -> str:
-    """Return the keyword-only parameters of a stub; required ones have no default."""
+def tool_function(spec: ToolSpec) -> ToolFunction:
+    """Return a tool as code calls it: parameters whose names Python cannot write have another one."""
+    schema = spec.input_schema
     properties, required = properties_of(schema), required_names(schema)
-    names = [name for name in properties if _is_parameter_name(name)]
-    parameters = [f"{name}: {_stub_type(properties[name], schema, name in required)}" for name in names]
-    has_extra = schema.get("additionalProperties", True) is not False or len(names) < len(properties)
-    return ", ".join([*(["*"] if parameters else []), *parameters, *(["**more: Any"] if has_extra else [])])
+    names = {name: name for name in properties if is_parameter_name(name)}
+    accepts_more = schema.get("additionalProperties", True) is not False or len(names) < len(properties)
+    names |= python_parameters(schema)
+    return ToolFunction(
+        required=[shown for name, shown in names.items() if name in required],
+        optional=[shown for name, shown in names.items() if name not in required],
+        accepts_more=accepts_more,
+        signature=partial(signature, spec),
+    )
 
 
 def omit_nulls(schema: JsonSchema, args: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,26 +95,9 @@ def omit_nulls(schema: JsonSchema, args: Mapping[str, Any]) -> dict[str, Any]:
 def _default(field: Any, root: JsonSchema, has_placeholders: bool) -> str:
     if _has_default(field):
         return f" = {value_text(field['default'])}"
-    return f" = {PLACEHOLDER}" if has_placeholders else _null_default(field, root)
-
-
-def _null_default(field: Any, root: JsonSchema) -> str:
+    if has_placeholders:
+        return f" = {PLACEHOLDER}"
     return " = None" if _has_null_type(field, root) else " | None = None"
-
-
-def _stub(spec: ToolSpec) -> str:
-    function = spec.qualified_name.partition(".")[2]
-    shown = signature(spec).removeprefix(spec.qualified_name)
-    return f"def {function}({stub_parameters(spec.input_schema)}) -> Any: ...  # {shown}\n"
-
-
-def _stub_type(field: Any, root: JsonSchema, is_required: bool) -> str:
-    """Return the type of a parameter and, if it is optional, its default."""
-    kinds = type_text(field, root, max_depth=1).split(" | ")
-    kind = " | ".join(STUB_TYPES.get(kind, kind) for kind in kinds)
-    if is_required:
-        return kind
-    return f"{kind} = ..." if _has_default(field) else f"{kind}{_null_default(field, root)}"
 
 
 def _accepts_null(field: Any, root: JsonSchema) -> bool:
@@ -137,5 +121,11 @@ def _description(field: Any) -> str:
     return printable(truncate_middle(words, MAX_DESCRIPTION_LENGTH))
 
 
-def _is_parameter_name(name: str) -> bool:
-    return name.isidentifier() and not keyword.iskeyword(name)
+def _labels(schema: JsonSchema) -> dict[str, str]:
+    """Return how each parameter is shown: as code can pass it, or quoted."""
+    names = python_parameters(schema)
+    return {name: names.get(name) or _quoted(name) for name in properties_of(schema)}
+
+
+def _quoted(name: str) -> str:
+    return repr(name) if keyword.iskeyword(name) else name_text(name)

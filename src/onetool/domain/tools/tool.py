@@ -3,13 +3,14 @@
 import math
 import re
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.text.strings import to_camel_case
 
+from .preset_args import PresetArgs
 from .requirement import Requirement
 
 JsonSchema = Mapping[str, Any]
@@ -40,6 +41,8 @@ class ToolSpec:
     name: str
     description: str
     input_schema: JsonSchema
+    title: str = ""
+    """A name for people; empty if it has none."""
     id: str = ""
     """Id of a stored version; empty for tools that are not stored."""
     output_schema: JsonSchema | None = None
@@ -52,8 +55,15 @@ class ToolSpec:
     enabled: bool = True
     disabled_reason: str = ""
     timeout: float | None = None
+    """Time limit of a call in seconds; None if none was set."""
+    default_timeout: float | None = None
+    """Time limit in place of `execution.timeout_s`, which jobs may exceed."""
     cacheable: bool = False
     read_only: bool = True
+    app_only: bool = False
+    """Only the app of its MCP server calls it: models do not see it."""
+    has_app: bool = False
+    """Its MCP server has an app that shows the results."""
     parallel: bool = False
     max_concurrent: int | None = None
     max_calls_per_minute: int | None = None
@@ -69,6 +79,11 @@ class ToolSpec:
     def __post_init__(self) -> None:
         if not self.handler:
             object.__setattr__(self, "handler", self.name)
+
+    @property
+    def versioned_name(self) -> str:
+        """The name as `name@version` if the tool is stored in versions; otherwise the name."""
+        return self.name if self.version == CURRENT else f"{self.name}@{self.version}"
 
     @property
     def qualified_name(self) -> str:
@@ -113,6 +128,12 @@ class Tool:
 
     spec: ToolSpec
     runner: Runner | None = None
+    preset: PresetArgs | None = field(default=None, repr=False)
+    """Arguments that the settings add to every call."""
+    definition: Mapping[str, Any] | None = field(default=None, repr=False)
+    """The definition that an MCP server sent, with the changes of the settings; None for other tools."""
+    endpoint: str = field(default="", repr=False)
+    """A digest of the URL of its server, whose tasks any process can wait for; empty for other tools."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 
-from .events import HOUR, ToolUsage, UsageSummary
+from .summary import HOUR, ToolUsage, UsageSummary
 
 REPORT_MARKER = "<!-- OneTool usage report -->"
 """Identifies a report; only files that contain it are overwritten."""

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +9,16 @@ import click
 from onetool.conversation.conversation import AskRequest, ignore_event
 from onetool.conversation.lifespan import open_conversation
 from onetool.conversation.result import AskResult
-from onetool.domain.calls.caller import ApprovalHandler, always_approve, never_approve
+from onetool.domain.calls.caller import Caller, ask_user
+from onetool.domain.calls.effect import Effect
 from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
 from onetool.runtime.runtime import Runtime
 
 from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import session_names
+from .question_prompt import asked_on_terminal
+from .start_progress import StartProgress
 from .tools import allow_option
 
 if TYPE_CHECKING:
@@ -96,12 +98,17 @@ def ask(words: tuple[str, ...], as_json: bool, verbose: bool, **options: Any) ->
     if not text.strip():
         raise click.UsageError("The question is empty.")
     is_json = use_json(as_json)
-    view = None if is_json else _create_view(verbose)
+    progress = StartProgress()
+    view = None if is_json else _create_view(verbose, progress)
 
     async def run(runtime: Runtime) -> AskResult:
-        return await _ask(runtime, text, options, view)
+        default_effect = Effect.ALLOW if options["yes"] else Effect.ASK
+        caller = Caller(interface="ask", default_effect=default_effect, approve=ask_user)
+        quiet = (view or progress).paused
+        async with asked_on_terminal(runtime, caller, "ask", {"text": text}, quiet) as caller:
+            return await _ask(runtime, text, options, view, caller)
 
-    result = with_runtime(run)
+    result = with_runtime(run, progress=progress)
     if is_json:
         print_json(result.to_json())
     elif result.failure is None:
@@ -114,14 +121,23 @@ def ask(words: tuple[str, ...], as_json: bool, verbose: bool, **options: Any) ->
         raise SystemExit(1)
 
 
-async def _ask(runtime: Runtime, text: str, options: Mapping[str, Any], view: "AskView | None") -> AskResult:
+async def _ask(
+    runtime: Runtime,
+    text: str,
+    options: Mapping[str, Any],
+    view: "AskView | None",
+    caller: Caller,
+) -> AskResult:
     await _warn_about_unknown_tools(runtime, options["allow"])
     request = AskRequest(
         text=text,
         with_tools=options["with_tools"] == "true",
         allowed=options["allow"],
         choice=options["toolset"],
-        approve=always_approve if options["yes"] else _approval_handler(runtime, view),
+        default_effect=caller.default_effect,
+        approve=caller.approve,
+        asker=caller.asker,
+        on_step=caller.on_step,
         on_event=view.on_event if view else ignore_event,
     )
     try:
@@ -160,19 +176,10 @@ async def _warn_about_unknown_tools(runtime: Runtime, allowed: frozenset[str] | 
             click.echo(f"Warning: --tool-allow lists unknown tool {name!r}.", err=True)
 
 
-def _approval_handler(runtime: Runtime, view: "AskView | None") -> ApprovalHandler:
-    """Return a handler that asks on the terminal, or that denies if there is none."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return never_approve
-    from .approval_prompt import ApprovalPrompt
-
-    return ApprovalPrompt(runtime.threads, view.paused if view else nullcontext).confirm
-
-
-def _create_view(verbose: bool) -> "AskView":
+def _create_view(verbose: bool, progress: StartProgress) -> "AskView":
     from .ask_view import AskView
 
-    return AskView(verbose)
+    return AskView(verbose, progress)
 
 
 def _print_summary(result: AskResult) -> None:

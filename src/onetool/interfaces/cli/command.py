@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -15,9 +16,12 @@ from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.json_text import jsonable, pretty
 from onetool.domain.text.strings import pluralize, printable
+from onetool.interfaces.background.attach_server import attach_server
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.paths import Paths, find_paths
+
+from .start_progress import StartProgress
 
 T = TypeVar("T")
 _stdout: TextIO | None = None
@@ -108,10 +112,18 @@ def load_current_configuration() -> Configuration:
     return configuration
 
 
-def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]], *, log_level: str | None = None) -> T:
+def with_runtime(
+    action: Callable[[Runtime], Coroutine[Any, Any, T]],
+    *,
+    log_level: str | None = None,
+    waits_for_servers: bool = True,
+    progress: StartProgress | None = None,
+) -> T:
     """Open a runtime, run an action with it and close it.
 
     log_level: minimum level of messages on stderr, unless the user passed --log-level.
+    waits_for_servers: whether listings wait until servers have started, with their progress on a terminal.
+    progress: shows servers that are starting; for an action that pauses it while it prints.
     """
     configuration = load_current_configuration()
     _reserve_stdout()
@@ -126,9 +138,19 @@ def with_runtime(action: Callable[[Runtime], Coroutine[Any, Any, T]], *, log_lev
 
     async def run() -> T:
         global _credentials
-        async with open_runtime(load, log_level=level, owns_process=True) as runtime:
+        async with open_runtime(
+            load,
+            log_level=level,
+            owns_process=True,
+            waits_for_servers=waits_for_servers,
+            asks_users=not waits_for_servers or (sys.stdin.isatty() and sys.stderr.isatty()),
+            attach=partial(attach_server, configuration.paths),
+        ) as runtime:
             _credentials = runtime.state.credentials  # with tokens that are issued later
-            return await action(runtime)
+            if not waits_for_servers:
+                return await action(runtime)
+            async with (progress or StartProgress()).show(runtime):
+                return await action(runtime)
 
     return asyncio.run(run())
 

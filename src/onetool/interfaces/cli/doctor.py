@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from onetool.domain.calls.caller import Caller, always_approve
-from onetool.runtime.health import check_health
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
+from onetool.runtime.health import UNTIL_STARTED_S, check_health
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import SETTINGS_FILE
 from onetool.settings.provider_status import provider_statuses
@@ -50,9 +51,9 @@ def doctor(as_json: bool) -> None:
 
 
 async def _check(runtime: Runtime) -> list[DoctorFinding]:
-    caller = Caller(interface="cli", approve=always_approve)
+    caller = Caller(interface="cli", default_effect=Effect.ALLOW)
     health, code, needs, restrictions = await asyncio.gather(
-        check_health(runtime.state, runtime.threads),
+        check_health(runtime.state, runtime.threads, timeout_s=UNTIL_STARTED_S),
         runtime.run("1 + 1", caller),
         runtime.call_tool("ot.check", {}, caller, "cli"),
         runtime.state.code_runner.restrictions(),
@@ -75,9 +76,15 @@ async def _check(runtime: Runtime) -> list[DoctorFinding]:
         *_missing_requirements(needs.data if needs.ok else ()),
         _check_keys(runtime),
     ]
-    servers = [name for name, is_healthy in health.servers.items() if is_healthy]
+    servers = [name for name, server in health.servers.items() if server.state == "connected"]
     if servers:
         findings.append(DoctorFinding("servers", "ok", f"{', '.join(servers)} responding"))
+    findings += [
+        DoctorFinding("servers", "hint", warning)
+        for server in health.servers.values()
+        for warning in server.warnings
+    ]
+    findings += _check_unrestricted(await runtime.state.servers.describe())
     if runtime.state.search.problem:
         findings.append(DoctorFinding("search", "hint", runtime.state.search.problem))
     return findings
@@ -97,6 +104,15 @@ def _check_sandbox(restrictions: Mapping[str, bool]) -> DoctorFinding:
             "Use Linux 5.13 or newer with Landlock, seccomp and user namespaces.",
         )
     return DoctorFinding("sandbox", "ok", f"restricted: {active}")
+
+
+def _check_unrestricted(servers: Sequence[Mapping[str, Any]]) -> list[DoctorFinding]:
+    """Report servers whose programs run without restrictions."""
+    names = [server["name"] for server in servers if server["sandbox"].startswith("none")]
+    if not names:
+        return []
+    fix = "Install bubblewrap, or remove `sandbox: false`."
+    return [DoctorFinding("servers", "hint", f"{', '.join(names)} without a sandbox", fix)]
 
 
 def _missing_requirements(needs: Sequence[Any]) -> list[DoctorFinding]:

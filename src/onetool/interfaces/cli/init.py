@@ -71,7 +71,7 @@ def init(yes: bool) -> None:
     """Create the settings files. Existing files are not changed.
 
     In a terminal, it offers to import servers from MCP clients and lets you choose which tools require
-    approval, also for calls from MCP clients.
+    approval, also for calls from MCP clients, and whether OneTool runs in the background.
 
     \b
     Examples:
@@ -96,10 +96,13 @@ def init(yes: bool) -> None:
         click.echo(f"{'wrote' if is_new else 'exists':<6} {file}")
     settings = load_current_configuration().settings
     if is_interactive:
+        from .background import offer_background
         from .init_prompts import prompt_for_approval, prompt_for_servers
 
         prompt_for_servers(settings)
         prompt_for_approval(settings)
-        settings = load_current_configuration().settings
+        before, settings = settings, load_current_configuration().settings
+        if settings.servers.keys() - before.servers.keys():
+            offer_background()
     choose_mcp_policy(settings, is_interactive=is_interactive)
     click.echo('\nTry it:  onetool tools invoke hello.greet --args \'{"name": "Ada"}\'', file=stdout())

@@ -8,12 +8,12 @@ import click
 from onetool.domain.secrets.detection import redact_server
 from onetool.domain.servers.client_config import UnsupportedServer, import_server
 from onetool.domain.text.strings import truncate_middle
+from onetool.interfaces.mcp_clients import NAME, McpClient, UnreadableClientConfig, known_clients
 from onetool.settings.schema import Settings
 from onetool.settings.yaml_editor import add_entries
 
 from .command import stdout
 from .config_files import edit_settings
-from .mcp_clients import NAME, McpClient, UnreadableClientConfig, known_clients
 from .servers_config import import_into_settings
 
 MAX_SHOWN_LENGTH = 60

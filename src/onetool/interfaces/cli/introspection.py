@@ -5,9 +5,10 @@ from typing import Any
 
 import click
 
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.effect import Effect
 from onetool.domain.text.json_text import pretty
-from onetool.domain.usage.events import PERIODS
+from onetool.domain.usage.summary import PERIODS
 
 from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import pack_names, tool_names
@@ -114,7 +115,7 @@ def show_help(query: tuple[str, ...], info: str) -> None:
 
 def _call(name: str, **args: Any) -> Any:
     """Call a tool and exit if it fails."""
-    caller = Caller(interface="cli", approve=always_approve)
+    caller = Caller(interface="cli", default_effect=Effect.ALLOW)
     result = with_runtime(lambda runtime: runtime.call_tool(name, args, caller, "cli"))
     if result.error is not None:
         message = result.error.message.removeprefix("Error: ").removeprefix("ValueError: ")

@@ -1,29 +1,42 @@
-"""`onetool mcp`: the MCP interface over stdin and stdout."""
+"""`onetool mcp`: the MCP interface over stdin and stdout.
 
-import asyncio
-import difflib
-import json
-import shutil
-import signal
-from collections.abc import Collection, Mapping
-from contextlib import suppress
-from typing import Any
+It imports as little as possible: with OneTool in the background, the process only copies bytes.
+"""
+
+import os
+from pathlib import Path
 
 import click
 
-from onetool.domain.secrets.detection import is_probably_secret, secret_arguments
-from onetool.domain.servers.client_config import CLIENTS, HEADER_KEYS, URL_KEYS
-from onetool.runtime.runtime import Runtime
-
-from .command import confirm, has_terminal, load_current_configuration, stdout, with_runtime
+from onetool.interfaces.background.address import NOT_RUNNING, NotReachable, socket_path
+from onetool.interfaces.background.attach import request, serve_stdio
+from onetool.settings.paths import find_paths
 
 EXPOSE = ("run", "search", "all")
 
 
-@click.group(invoke_without_command=True)
+class _McpGroup(click.Group):
+    """A group that imports its command only when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the name of the command."""
+        return ["install"]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import and return the command."""
+        if name != "install":
+            return None
+        from .mcp_install import install
+
+        return install
+
+
+@click.group(cls=_McpGroup, invoke_without_command=True)
 @click.option("--expose", type=click.Choice(EXPOSE), help="Tools to expose.  [default: the expose setting]")
+@click.option("--only", metavar="NAME", help="Pass on one MCP server as it is, under its own names.")
+@click.option("--profile", metavar="NAME", help="Restrict the client to the tools of a profile.")
 @click.pass_context
-def mcp(context: click.Context, expose: str | None) -> None:
+def mcp(context: click.Context, expose: str | None, only: str | None, profile: str | None) -> None:
     """Serve tools to an MCP client over stdio.
 
     \b
@@ -39,16 +52,58 @@ def mcp(context: click.Context, expose: str | None) -> None:
     \b
     Configuration for any other client:
       {"mcpServers": {"onetool": {"command": "onetool", "args": ["mcp"]}}}
+
+    \b
+    A server of yours behind OneTool, in place of its own entry in a client:
+      {"mcpServers": {"github": {"command": "onetool", "args": ["mcp", "--only", "github"]}}}
     """
     if context.invoked_subcommand is not None:
         return
+    try:
+        paths = find_paths(os.environ, Path.cwd())
+        connection, _ = request(
+            socket_path(paths.state),
+            attach="mcp",
+            cwd=str(paths.cwd),
+            expose=expose,
+            only=only,
+            profile=profile,
+            pid=os.getpid(),
+        )
+    except (NotReachable, FileNotFoundError) as error:
+        if str(error) != NOT_RUNNING:
+            reason = str(error).rstrip(".")
+            click.echo(f"OneTool in the background is not used: {reason}.", err=True)
+        _serve_here(expose, only, profile)
+    else:
+        serve_stdio(connection)
+
+
+def _serve_here(expose: str | None, only: str | None, profile: str | None) -> None:
+    """Serve the client from this process."""
+    import asyncio
+    import signal
+    from contextlib import suppress
+
+    from onetool.runtime.runtime import Runtime
+
+    from .command import stdout, with_runtime
 
     async def serve(runtime: Runtime) -> None:
-        from onetool.interfaces.mcp.server import create_server
+        from onetool.interfaces.mcp.mcp_endpoint import (
+            McpEndpoint,
+            UnknownEndpoint,
+            check_endpoint,
+            create_endpoint,
+        )
         from onetool.interfaces.mcp.transports import serve_stdio
 
-        server = create_server(runtime, expose or runtime.state.configuration.settings.expose)
-        serving = asyncio.ensure_future(serve_stdio(server, stdout()))
+        endpoint = McpEndpoint(expose, only, profile)
+        try:
+            check_endpoint(runtime, endpoint)
+        except UnknownEndpoint as error:
+            raise click.ClickException(str(error)) from None
+        serving = asyncio.ensure_future(serve_stdio(create_endpoint(runtime, endpoint), stdout()))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             with suppress(NotImplementedError):  # event loops on Windows have no signal handlers
@@ -56,64 +111,4 @@ def mcp(context: click.Context, expose: str | None) -> None:
         with suppress(asyncio.CancelledError):
             await serving
 
-    with_runtime(serve)
-
-
-@mcp.command()
-@click.argument("client", type=click.Choice(CLIENTS))
-@click.option("--yes", is_flag=True, help="Skip confirmation.")
-def install(client: str, yes: bool) -> None:
-    """Add OneTool to an MCP client's settings. Shows the change first and creates a backup.
-
-    In a terminal, it also asks once how calls from MCP clients are approved.
-
-    \b
-    Examples:
-      onetool mcp install claude-desktop
-      onetool mcp install cursor --yes
-    """
-    from .approval_policy import choose_mcp_policy
-    from .mcp_clients import UnreadableClientConfig, known_clients
-
-    target = known_clients()[client]
-    try:
-        before, after = target.text(), target.with_server(shutil.which("onetool") or "onetool", ["mcp"])
-    except UnreadableClientConfig as error:
-        click.echo(f"Error: {error}. The file is unchanged.", err=True)
-        raise SystemExit(1) from None
-    if before == after:
-        click.echo(f"{target.file} already contains OneTool.")
-        return
-    secrets = _possible_secrets(target.servers())
-    old, new = (_mask_values(secrets, text) for text in (before, after))
-    click.echo("".join(_diff(old, new, str(target.file))), nl=False)
-    if not yes:
-        confirm("Write this change?")
-    backup = target.write(after)
-    click.echo(f"Wrote {target.file}." + (f" Backup: {backup}" if backup else ""))
-    choose_mcp_policy(load_current_configuration().settings, is_interactive=not yes and has_terminal())
-    click.echo(f"Restart {target.title} to apply the change.")
-
-
-def _possible_secrets(servers: Mapping[str, Any]) -> set[str]:
-    """Return the values in a client's file that may be secrets: env, headers, URLs, arguments."""
-    entries = [entry for entry in servers.values() if isinstance(entry, dict)]
-    maps = [entry.get(key) or {} for entry in entries for key in ("env", *HEADER_KEYS)]
-    values = {str(value) for map_ in maps if isinstance(map_, dict) for value in map_.values()}
-    arguments = [list(map(str, entry["args"])) for entry in entries if isinstance(entry.get("args"), list)]
-    urls = {str(entry[key]) for entry in entries for key in URL_KEYS if key in entry}
-    secret_urls = {url for url in urls if is_probably_secret("", url)}
-    return values.union(secret_urls, *(args for args in arguments if any(secret_arguments(args)))) - {""}
-
-
-def _mask_values(values: Collection[str], text: str) -> str:
-    for value in values:
-        for literal in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
-            text = text.replace(literal, '"***"')
-    return text
-
-
-def _diff(before: str, after: str, name: str) -> list[str]:
-    return list(
-        difflib.unified_diff(before.splitlines(True), after.splitlines(True), name, f"{name} (new)", n=0)
-    )
+    with_runtime(serve, waits_for_servers=False)

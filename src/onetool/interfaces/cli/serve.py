@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,16 @@ MIN_TOKEN_LENGTH = 20
     metavar="NAME",
     help="Additional host name that clients may use in requests. Repeatable.",
 )
+@click.option(
+    "--edit-servers/--no-edit-servers",
+    default=None,
+    help="Let clients with the token add and change MCP servers, which run as you. "
+    "Default: only if it listens on this machine's own address.",
+)
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
-def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) -> None:
+def serve(
+    host: str, port: int, hosts: tuple[str, ...], edit_servers: bool | None, reap_interval: float
+) -> None:
     """Serve the REST API and the web UI. Listens on 127.0.0.1 by default.
 
     Set ONETOOL_TOKEN to choose the token. Otherwise, a token is generated the first time the server runs,
@@ -53,25 +62,36 @@ def serve(host: str, port: int, hosts: tuple[str, ...], reap_interval: float) ->
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
     sock = _bind(host, port)  # first, because a new token is shown only once
-    token, token_location = _load_token(current_paths())
+    token, token_location = load_token(current_paths())
     names = (*hosts, *host_header(host))
+    if edit_servers is None:
+        edit_servers = ip_address(sock.getsockname()[0]).is_loopback
 
     async def run(runtime: Runtime) -> None:
         from onetool.interfaces.mcp.server import create_server
-        from onetool.interfaces.mcp.transports import http_app
+        from onetool.interfaces.mcp.transports import ONLY_PATH, PROFILE_PATH, NamedApps, http_app
         from onetool.interfaces.rest.app import create_app
         from onetool.interfaces.web.static import StaticApp
 
         server = create_server(runtime, runtime.state.configuration.settings.expose)
         reaper = asyncio.get_running_loop().create_task(_reap(runtime, reap_interval))
+        named = NamedApps(runtime)
         try:
             async with http_app(server) as mcp:
-                app = create_app(runtime, token=token, hosts=names, mounts={"/mcp": mcp}, web_ui=StaticApp())
+                app = create_app(
+                    runtime,
+                    token=token,
+                    hosts=names,
+                    mounts={"/mcp": mcp, ONLY_PATH: named, PROFILE_PATH: named},
+                    web_ui=StaticApp(),
+                    edit_servers=edit_servers,
+                )
                 await _serve(app, sock, token_location)
         finally:
             reaper.cancel()
+            await named.close()
 
-    with_runtime(run)
+    with_runtime(run, waits_for_servers=False)
 
 
 async def _serve(app: Any, sock: socket.socket, token_location: str) -> None:
@@ -130,7 +150,7 @@ async def _reap(runtime: Runtime, interval: float) -> None:
             click.echo(f"Cannot remove deleted bundles: {error}", err=True)
 
 
-def _load_token(paths: Paths) -> tuple[str, str]:
+def load_token(paths: Paths) -> tuple[str, str]:
     """Return the token and a phrase with its location. Generates a token on the first start."""
     configured = os.environ.get("ONETOOL_TOKEN", "").strip()
     if configured:

@@ -8,16 +8,13 @@ from typing import Any
 import click
 
 from onetool.domain.errors import LoginFailed
-from onetool.domain.servers.manifest import QuarantinedTool
-from onetool.domain.text.strings import pluralize
-from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.servers.instructions import InstructionsReview
+from onetool.domain.text.strings import join_words, pluralize
+from onetool.runtime.health import UNTIL_STARTED_S
 from onetool.runtime.runtime import Runtime
-from onetool.settings.schema import ServerSettings
 
 from .command import (
-    confirm,
     json_option,
-    load_current_configuration,
     mask,
     print_json,
     stdout,
@@ -25,7 +22,14 @@ from .command import (
     with_runtime,
 )
 from .completion import server_names
+from .server_selection import select_servers
+from .servers_approve import approve
 from .servers_config import add, import_servers, remove
+from .servers_logs import logs
+from .servers_registry import install, search
+from .servers_update import update
+
+OFFERED = ("tools", "resources", "templates", "prompts")
 
 
 @click.group()
@@ -44,6 +48,10 @@ def servers() -> None:
 servers.add_command(add)
 servers.add_command(remove)
 servers.add_command(import_servers)
+servers.add_command(logs)
+servers.add_command(approve)
+for registry_command in (search, install, update):
+    servers.add_command(registry_command)
 
 
 @servers.command("list")
@@ -74,11 +82,12 @@ def list_servers(as_json: bool) -> None:
             server["state"],
             _format_count(server["tools"]),
             _format_count(server["quarantined"]),
+            server["sandbox"].partition(":")[0] or "-",
             server["endpoint"],
         )
         for server in descriptions
     ]
-    table(("SERVER", "STATE", "TOOLS", "QUARANTINED", "ENDPOINT"), rows)
+    table(("SERVER", "STATE", "TOOLS", "QUARANTINED", "SANDBOX", "ENDPOINT"), rows)
 
 
 @servers.command()
@@ -92,34 +101,21 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
       onetool servers test
       onetool servers test github
     """
-    selected = _select(names)
+    selected = select_servers(names)
     if not selected:
         click.echo("No servers to test. Add one: onetool servers import claude-desktop", err=True)
         return
     click.echo(f"Testing {pluralize(len(selected), 'server')} ...", err=True)
 
     async def probe(runtime: Runtime) -> list[dict[str, Any]]:
-        return list(await asyncio.gather(*(runtime.state.servers.probe(name) for name in selected)))
+        probes = (runtime.state.servers.probe(name, UNTIL_STARTED_S) for name in selected)
+        return list(await asyncio.gather(*probes))
 
     results = with_runtime(probe)
     if use_json(as_json):
         print_json(results)
     else:
-        from .tables import table
-
-        rows = [
-            (
-                result["name"],
-                "ok" if result["ok"] else "failed",
-                _format_count(result["tools"]),
-                f"{result['seconds']:.1f} s",
-            )
-            for result in results
-        ]
-        table(("SERVER", "STATUS", "TOOLS", "TIME"), rows)
-        for result in results:
-            if result["reason"]:
-                click.echo(mask(f"{result['name']}: {result['reason']}"), file=stdout())
+        _print_probes(results)
     if not all(result["ok"] for result in results):
         raise SystemExit(1)
 
@@ -128,29 +124,46 @@ def test(names: tuple[str, ...], as_json: bool) -> None:
 @click.argument("name", shell_complete=server_names)
 @json_option
 def tools(name: str, as_json: bool) -> None:
-    """List the tools of a server: whether each is treated as read-only, and why.
+    """List the tools of a server: whether each is treated as read-only, and why. Show its instructions.
+
+    A tool is listed with the name of its function, and its name on the server in parentheses if that differs.
 
     \b
     Example:
       onetool servers tools github
     """
-    _select([name])
+    select_servers([name])
 
-    async def list_access(runtime: Runtime) -> list[dict[str, Any]]:
+    async def list_access(
+        runtime: Runtime,
+    ) -> tuple[list[dict[str, Any]], Sequence[str], InstructionsReview, dict[str, int]]:
         server = runtime.state.servers[name]
         await server.count()  # starts a server whose tools are unknown
         quarantined = {tool.name: tool.reason for tool in await server.quarantined()}
-        return [
+        rows = [
             {
-                "name": access.tool.name,
+                "name": access.function,
+                "original": access.tool.name,
                 "access": "read-only" if access.read_only else "changes",
                 "reason": access.reason,
                 "quarantined": quarantined.get(access.tool.name, ""),
+                "problem": access.problem,
             }
             for access in await server.access()
         ]
+        counts = await runtime.state.servers.count_contents(name)
+        return rows, server.status().warnings, await server.instructions(), counts
 
-    rows = with_runtime(list_access)
+    rows, warnings, instructions, counts = with_runtime(list_access)
+    for warning in warnings:
+        click.echo(mask(f"Warning: {warning}"), err=True)
+    if instructions.text:
+        click.echo(mask(f"Instructions:\n{instructions.text}\n"), err=True)
+    if instructions.reason:
+        click.echo(mask(f"Warning: instructions are quarantined: {instructions.reason}"), err=True)
+    if offered := _count_contents(counts):
+        listed = f"onetool resources --server {name}, onetool prompts --server {name}"
+        click.echo(f"The server also offers {offered}. List them: {listed}", err=True)
     if use_json(as_json):
         print_json(rows)
         return
@@ -158,58 +171,7 @@ def tools(name: str, as_json: bool) -> None:
 
     table(
         ("TOOL", "TREATED AS", "BECAUSE"),
-        [
-            (
-                row["name"],
-                "quarantined" if row["quarantined"] else row["access"],
-                row["quarantined"] or row["reason"],
-            )
-            for row in rows
-        ],
-    )
-
-
-@servers.command()
-@click.argument("name", shell_complete=server_names)
-@click.argument("tools", nargs=-1)
-@click.option("--yes", is_flag=True, help="Skip confirmation.")
-def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
-    """Approve a server's quarantined tools. Without TOOLS, approve all of them.
-
-    A tool is quarantined if its definition has changed since you approved it, if the server added it later,
-    or if its description looks like prompt injection. A tool that the server declares as read-only is
-    treated as such after you approved it by name. The current definition is shown before you confirm.
-
-    \b
-    Examples:
-      onetool servers approve github
-      onetool servers approve github create_issue --yes
-    """
-    _select([name])
-
-    async def approve_tools(runtime: Runtime) -> int:
-        server = runtime.state.servers[name]
-        await runtime.state.servers.probe(name)
-        selected = [
-            tool for tool in await _tools_to_approve(runtime, name, tools) if not tools or tool.name in tools
-        ]
-        if unknown := set(tools) - {tool.name for tool in selected}:
-            raise click.ClickException(f"Server {name!r} has no tool {min(unknown)!r} to approve.")
-        if not selected:
-            return 0
-        _show_quarantined(selected)
-        if not yes:
-            confirm(f"Approve {pluralize(len(selected), 'tool')}?")
-        try:
-            await server.approve({tool.name: tool.new.pin for tool in selected})
-        except ValueError as error:
-            raise click.ClickException(mask(str(error))) from None
-        return len(selected)
-
-    count = with_runtime(approve_tools)
-    click.echo(
-        f"Approved {pluralize(count, 'tool')} of {name}." if count else f"{name} has no quarantined tools.",
-        file=stdout(),
+        [(_format_name(row), *_format_treatment(row)) for row in rows],
     )
 
 
@@ -222,7 +184,7 @@ def login(name: str) -> None:
     Example:
       onetool servers login docs
     """
-    _select([name])
+    select_servers([name])
 
     async def log_in(runtime: Runtime) -> str:
         server = runtime.state.servers[name]
@@ -237,38 +199,56 @@ def login(name: str) -> None:
     click.echo(f"Logged in to {name}. Test it with: onetool servers test {name}", file=stdout())
 
 
-async def _tools_to_approve(runtime: Runtime, name: str, names: Sequence[str]) -> list[QuarantinedTool]:
-    """Return the quarantined tools, and tools with these names whose read-only claim is not accepted."""
-    server = runtime.state.servers[name]
-    quarantined = list(await server.quarantined())
-    known = {tool.name for tool in quarantined}
-    claims = [
-        QuarantinedTool(name=access.tool.name, reason=access.reason, old=None, new=access.tool)
-        for access in await server.access()
-        if access.is_claim_unaccepted and access.tool.name in names and access.tool.name not in known
+def _print_probes(results: Sequence[Mapping[str, Any]]) -> None:
+    """Print a table of several servers, and the steps of one server and of those that failed."""
+    if len(results) == 1:
+        _print_probe(results[0])
+        return
+    from .tables import table
+
+    rows = [
+        (
+            result["name"],
+            "ok" if result["ok"] else "failed",
+            *(_format_count(result[kind]) for kind in OFFERED),
+            f"{result['seconds']:.1f} s",
+        )
+        for result in results
     ]
-    return quarantined + claims
+    table(("SERVER", "STATUS", *(kind.upper() for kind in OFFERED), "TIME"), rows)
+    for result in results:
+        if not result["ok"]:
+            _print_probe(result)
+        elif result["reason"]:
+            click.echo(mask(f"{result['name']}: {result['reason']}"), file=stdout())
 
 
-def _show_quarantined(tools: Sequence[QuarantinedTool]) -> None:
-    for tool in tools:
-        click.echo(mask(f"{tool.name}: {tool.reason}"), file=stdout())
-        click.echo(mask(tool.difference()) + "\n", file=stdout())
+def _print_probe(result: Mapping[str, Any]) -> None:
+    outcome = "ok" if result["ok"] else "failed"
+    click.echo(mask(f"{result['name']}: {outcome} ({result['seconds']:.1f} s)"), file=stdout())
+    for step in result["steps"]:
+        click.echo(mask(f"  {step['seconds']:6.1f} s  {step['name']}: {step['detail']}"), file=stdout())
+    if offered := _count_contents(result):
+        click.echo(f"  also {offered}", file=stdout())
+    if result["reason"]:
+        click.echo(mask(f"  {result['reason']}"), file=stdout())
 
 
-def _select(names: Sequence[str]) -> list[str]:
-    """Validate server names and return them; without names, return all enabled servers.
+def _count_contents(counts: Mapping[str, Any]) -> str:
+    """Return what a server offers besides tools, such as `2 resources and 1 prompt`; empty if nothing."""
+    kinds = [kind for kind in OFFERED if kind != "tools" and counts[kind]]
+    return join_words([pluralize(counts[kind], kind.removesuffix("s")) for kind in kinds])
 
-    Raises:
-        BadParameter: A server is unknown or disabled.
-    """
-    configured: Mapping[str, ServerSettings] = load_current_configuration().settings.servers
-    for name in names:
-        if name not in configured:
-            raise click.BadParameter(f"unknown server {name!r}.{did_you_mean(name, configured)}")
-        if not configured[name].enabled:
-            raise click.BadParameter(f"server {name!r} is disabled in the settings.")
-    return list(names) or [name for name, server in configured.items() if server.enabled]
+
+def _format_name(row: Mapping[str, Any]) -> str:
+    return row["name"] if row["name"] == row["original"] else f"{row['name']} ({row['original']})"
+
+
+def _format_treatment(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Return how a tool is treated, and why."""
+    if row["quarantined"]:
+        return "quarantined", row["quarantined"]
+    return ("disabled", row["problem"]) if row["problem"] else (row["access"], row["reason"])
 
 
 def _format_count(value: int | None) -> str:

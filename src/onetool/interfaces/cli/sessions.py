@@ -79,7 +79,9 @@ def show(session: str, as_json: bool) -> None:
         return
     for message in replay(records).messages:
         calls = "".join(f"\n  {call.name}({call.arguments_text})" for call in message.calls)
-        click.echo(mask(f"{MARKS[message.role]} {message.name} {message.text}{calls}"), file=stdout())
+        click.echo(
+            mask(f"{MARKS[message.role]} {message.name} {message.text_for_user}{calls}"), file=stdout()
+        )
 
 
 @sessions.command()

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from onetool.domain.calls.call import ToolResult
+from onetool.domain.content.parts import media_in
 from onetool.domain.text.json_text import pretty
 from onetool.domain.text.strings import printable
 from onetool.domain.text.yaml_text import to_yaml
@@ -76,9 +77,13 @@ def show_result(result: ToolResult) -> None:
     if result.error is None:
         console.print(f"[green]ok[/green] {escape(result.meta.tool)} {duration}", highlight=False)
         console.print(printable(to_yaml(result.data)), markup=False, highlight=False, soft_wrap=True)
-        return
-    console.print(f"[red]{result.error.code}[/red] {escape(result.meta.tool)} {duration}", highlight=False)
-    console.print(escape(printable(result.error.message)), highlight=False)
+    else:
+        code = result.error.code
+        console.print(f"[red]{code}[/red] {escape(result.meta.tool)} {duration}", highlight=False)
+        console.print(escape(printable(result.error.message)), highlight=False)
+    for media in media_in(result.parts):
+        if media not in result.media:  # beside the value
+            console.print(str(media), markup=False, highlight=False, soft_wrap=True)
 
 
 def _summary(spec: ToolSpec) -> str:

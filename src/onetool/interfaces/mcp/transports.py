@@ -11,11 +11,20 @@ from typing import Any, BinaryIO, TextIO
 import anyio
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
+from starlette.responses import JSONResponse
+
+from onetool.network.line_streams import ConnectionLines, ConnectionOutput
+from onetool.runtime.runtime import Runtime
+
+from .http_sessions import HttpSessions
+from .mcp_endpoint import McpEndpoint, UnknownEndpoint, check_endpoint, create_endpoint
+from .server import OneToolServer
 
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 2**20
+ONLY_PATH, PROFILE_PATH = "/mcp/only/", "/mcp/p/"
 MAX_QUEUED_LINES = 100
 """Lines that are read ahead of the requests in progress."""
 
@@ -30,12 +39,71 @@ async def serve_stdio(server: Server[Any], stdout: TextIO) -> None:
         log.info("client closed stdout")
 
 
+async def serve_connection(
+    server: Server[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Serve one client over a stream connection, one JSON-RPC message per line, until it ends."""
+    lines: Any = ConnectionLines(reader, MAX_BYTES)
+    output: Any = ConnectionOutput(writer)
+    try:
+        async with stdio_server(stdin=lines, stdout=output) as (messages, replies):
+            await server.run(messages, replies, server.create_initialization_options())
+    except* OSError:
+        log.info("client closed the connection")
+
+
 @asynccontextmanager
-async def http_app(server: Server[Any]) -> AsyncIterator[StreamableHTTPASGIApp]:
+async def http_app(server: OneToolServer) -> AsyncIterator[StreamableHTTPASGIApp]:
     """Yield an ASGI app that serves any number of clients. The app does not check tokens."""
-    manager = StreamableHTTPSessionManager(server, max_request_body_size=MAX_BYTES)
-    async with manager.run():
-        yield StreamableHTTPASGIApp(manager)
+    sessions = HttpSessions(server, MAX_BYTES)
+    async with sessions.run():
+        yield StreamableHTTPASGIApp(sessions)
+
+
+class NamedApps:
+    """An ASGI app for `/mcp/only/SERVER` and `/mcp/p/PROFILE`, with one app for each path in use."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._apps: dict[str, asyncio.Future[StreamableHTTPASGIApp]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Pass a request on to the app of its path."""
+        path = str(scope["path"])
+        try:
+            check_endpoint(self._runtime, _endpoint(path))
+        except UnknownEndpoint as error:
+            problem = {"type": "about:blank", "title": "Not Found", "status": 404, "detail": str(error)}
+            response = JSONResponse(problem, 404, media_type="application/problem+json")
+            await response(scope, receive, send)
+            return
+        await (await self._app(path))(scope, receive, send)
+
+    async def close(self) -> None:
+        """End all connections."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _app(self, path: str) -> StreamableHTTPASGIApp:
+        if path not in self._apps:
+            self._apps[path] = asyncio.get_running_loop().create_future()
+            self._tasks.add(asyncio.create_task(self._host(path)))
+        return await asyncio.shield(self._apps[path])
+
+    async def _host(self, path: str) -> None:
+        """Hold the app of a path open: it must be closed by the task that opened it."""
+        server = create_endpoint(self._runtime, _endpoint(path))
+        async with http_app(server) as app:
+            self._apps[path].set_result(app)
+            await asyncio.Event().wait()
+
+
+def _endpoint(path: str) -> McpEndpoint:
+    if path.startswith(PROFILE_PATH):
+        return McpEndpoint(profile=path.removeprefix(PROFILE_PATH))
+    return McpEndpoint(only=path.removeprefix(ONLY_PATH))
 
 
 class StdinLines:

@@ -6,28 +6,40 @@ from typing import Any
 
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.lifespan import new_session, open_conversation
-from onetool.conversation.result import AskResult, Event, TextDelta, ToolCallFinished, ToolCallStarted
-from onetool.domain.calls.approval_request import ApprovalRequest
+from onetool.conversation.result import (
+    AskResult,
+    Event,
+    TextDelta,
+    ToolCallFinished,
+    ToolCallStarted,
+    result_json,
+)
+from onetool.domain.calls.approval_request import call_digest
+from onetool.domain.calls.caller import Caller
 from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
+from onetool.domain.jobs.job import OpenQuestion
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.runtime.runtime import Runtime
 
-from .approvals import PendingApprovals, question_json
+from .job_bodies import ASKER, question_event
 from .problems import ProblemError, internal_error_message
 from .schemas.chat import ChatBody
+from .session_approvals import SessionApprovals
 from .sse import EventQueue, EventStream, format_event
 
 log = logging.getLogger(__name__)
+CHAT = "chat"
+"""The name of the jobs of chats, in place of a tool."""
 
 
 class ActiveChats:
     """Runs each question in a task that is cancelled when its client disconnects."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime, self.threads = runtime, runtime.threads
-        self.approvals = PendingApprovals(lambda: new_session(runtime))
+        self._runtime = runtime
+        self.approvals = SessionApprovals(runtime.threads)
         self._running: dict[str, asyncio.Task[None]] = {}
 
     def is_busy(self, session: str) -> bool:
@@ -75,18 +87,10 @@ class ActiveChats:
 class _ChatRun:
     """One question, from the start to the last event."""
 
-    def __init__(self, runtime: Runtime, session: str, body: ChatBody, approvals: PendingApprovals) -> None:
+    def __init__(self, runtime: Runtime, session: str, body: ChatBody, approvals: SessionApprovals) -> None:
         self.events: EventQueue = asyncio.Queue()
-        self._runtime, self._session, self._body = runtime, session, body
+        self._runtime, self._session, self._body, self._approvals = runtime, session, body, approvals
         self._result: AskResult | None = None
-        self._request = AskRequest(
-            text=body.text,
-            with_tools=body.withTools,
-            allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
-            choice=body.tools,
-            approve=approvals.handler(session, self._send_question),
-            on_event=self._on_event,
-        )
 
     async def run(self, opened: "asyncio.Future[None]") -> None:
         """Open the conversation and ask. An error while opening is set on `opened`."""
@@ -111,13 +115,30 @@ class _ChatRun:
         self.events.put_nowait(None)
 
     async def _ask(self, chat: Conversation) -> AskResult:
+        asker = ASKER.with_roots(self._runtime.state.configuration.shown_roots)
+        caller = Caller(interface="ask", session=self._session, asker=asker)
+        digest = call_digest(CHAT, {"session": self._session, "text": self._body.text})
         try:
-            return await chat.ask(self._request)
+            async with self._runtime.jobs.track(caller, CHAT, digest, self._present) as tracked:
+                return await chat.ask(self._request(tracked))
         except (SettingsError, InvalidSession) as error:
             return chat.failed_result(ChatModelError("rejected", str(error)))
         except Exception as error:  # the stream must end with a result
             log.exception("question failed")
             return chat.failed_result(ChatModelError("rejected", internal_error_message(error)))
+
+    def _request(self, caller: Caller) -> AskRequest:
+        body = self._body
+        return AskRequest(
+            text=body.text,
+            with_tools=body.withTools,
+            allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
+            choice=body.tools,
+            approve=self._approvals.handler(self._session, caller.asker.ask),
+            asker=caller.asker,
+            on_step=caller.on_step,
+            on_event=self._on_event,
+        )
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, TextDelta):
@@ -126,11 +147,11 @@ class _ChatRun:
             call = event.call
             self._send("call", self._mask({"id": call.id, "name": call.name, "args": call.args}))
         elif isinstance(event, ToolCallFinished):
-            self._send("result", {"id": event.call.id} | event.result.to_json())
+            self._send("result", {"id": event.call.id} | result_json(event.result))
 
-    def _send_question(self, id_: str, request: ApprovalRequest) -> None:
-        args = self._mask({"args": request.args})
-        self._send("approval", {"id": id_} | args | question_json(request, request.arguments))
+    async def _present(self, job: str, question: OpenQuestion) -> None:
+        """Show a question. The answer is given to the job."""
+        self._send("question", question_event(self._runtime, job, question))
 
     def _mask(self, data: dict[str, Any]) -> dict[str, Any]:
         """Mask secrets in arguments and errors. Results, which can be large, and texts are masked already."""

@@ -1,27 +1,38 @@
 """The REST interface: all routes behind the guard, and the web UI."""
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from secrets import token_urlsafe
 
 from fastapi import FastAPI
+from fastapi.telemetry import TelemetryConfig
 from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.runtime.runtime import Runtime
+from onetool.telemetry.spans import continue_trace
 from onetool.version import __version__
 
 from .active_chats import ActiveChats
 from .auth.credentials import Credentials
 from .auth.middleware import SAFE_METHODS, GuardMiddleware
 from .auth.wrong_tokens import WrongTokens
-from .problems import ProblemDetails, add_handlers
+from .problems import ProblemDetails, ProblemError, add_handlers
+from .routes.access import access_routes
+from .routes.activity import activity_routes
 from .routes.bundles import bundle_routes
 from .routes.calls import call_routes
 from .routes.chat import chat_routes
+from .routes.contents import content_routes
+from .routes.jobs import job_routes
 from .routes.login import login_routes
 from .routes.providers import provider_routes
+from .routes.registry import registry_routes
+from .routes.results import result_routes
 from .routes.run import run_routes
+from .routes.server_details import server_detail_routes
+from .routes.server_edits import edit_routes
+from .routes.server_imports import import_routes
 from .routes.servers import review_routes, server_routes
 from .routes.sessions import session_routes
 from .routes.system import system_routes
@@ -29,8 +40,11 @@ from .routes.tools import tool_routes
 from .routes.transfer import transfer_routes
 from .routes.usage import usage_routes
 
-SHARED_PATHS = frozenset({"/tools", "/servers", "/login"})
-"""Paths of both a route and a page of the web UI. Requests that accept HTML get the page."""
+SHARED_PATHS = frozenset({"/tools", "/servers", "/resources", "/jobs", "/access", "/activity", "/login"})
+"""Paths of both a route and a page of the web UI, besides those below `/jobs/` and `/activity/`.
+
+Requests that accept HTML get the page.
+"""
 
 DESCRIPTION = """One place for every tool a language model uses.
 
@@ -39,6 +53,15 @@ the cookie that `/login` sets. With the cookie, all methods except GET and HEAD 
 and the `Origin` of the server. Errors are `application/problem+json`. Routes that call tools always return
 `ok`, `value` or `error`, and `meta`.
 """
+
+NO_TELEMETRY: TelemetryConfig = {
+    "tracing": False,
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+    "auto_configure": False,
+}
+"""FastAPI's own spans contain paths and queries, and it passes on baggage."""
 
 
 def create_app(
@@ -49,30 +72,37 @@ def create_app(
     mounts: Mapping[str, ASGIApp] | None = None,
     web_ui: ASGIApp | None = None,
     wrong_tokens: WrongTokens | None = None,
+    edit_servers: bool = False,
 ) -> ASGIApp:
     """Create the ASGI app with the guard.
 
     Args:
         hosts: Host names of the server in addition to loopback.
-        mounts: Apps for single paths, behind the same guard.
+        mounts: Apps for single paths, or for all below a path that ends with a slash, behind the same guard.
         web_ui: App of the web UI. Its pages contain no data and need no token.
         wrong_tokens: Delays for clients that send wrong tokens. Default: those of `WrongTokens`.
+        edit_servers: Whether clients may change MCP servers, and thereby run programs as the user.
     """
     wrong_tokens = wrong_tokens or WrongTokens()
-    api, mounted = create_api(runtime, token, wrong_tokens), dict(mounts or {})
+    api, mounted = create_api(runtime, token, wrong_tokens, edit_servers=edit_servers), dict(mounts or {})
 
     def is_page(scope: Scope) -> bool:
         return web_ui is not None and _is_page(scope, api, mounted)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        target = web_ui if web_ui is not None and is_page(scope) else mounted.get(scope["path"], api)
-        await target(scope, receive, send)
+        target = web_ui if web_ui is not None and is_page(scope) else _find_mount(scope, mounted) or api
+        with continue_trace(Headers(scope=scope)):
+            await target(scope, receive, send)
 
     return GuardMiddleware(app, token=token, hosts=hosts, wrong_tokens=wrong_tokens, is_public=is_page)
 
 
 def create_api(
-    runtime: Runtime, token: str | None = None, wrong_tokens: WrongTokens | None = None
+    runtime: Runtime,
+    token: str | None = None,
+    wrong_tokens: WrongTokens | None = None,
+    *,
+    edit_servers: bool = False,
 ) -> FastAPI:
     """Create the routes without the guard. Without a token, `/login` rejects every token."""
     api = FastAPI(
@@ -82,11 +112,19 @@ def create_api(
         docs_url=None,
         redoc_url=None,
         separate_input_output_schemas=False,  # a tool is returned as it was sent
+        telemetry=NO_TELEMETRY,
     )
-    for routes in (bundle_routes, transfer_routes, tool_routes, call_routes, system_routes):
+    for routes in (bundle_routes, transfer_routes, tool_routes, call_routes, job_routes, system_routes):
         api.include_router(routes(runtime))
-    for routes in (server_routes, review_routes, run_routes, usage_routes, provider_routes):
+    for routes in (review_routes, run_routes, result_routes, usage_routes, access_routes):
         api.include_router(routes(runtime))
+    for routes in (provider_routes, content_routes):
+        api.include_router(routes(runtime))
+    api.include_router(activity_routes(runtime))
+    api.include_router(server_routes(runtime, edit_servers=edit_servers))
+    for edits in (import_routes, edit_routes, registry_routes):
+        api.include_router(edits(runtime, lambda: _check_edits(edit_servers)))
+    api.include_router(server_detail_routes(runtime))
     chats = ActiveChats(runtime)
     api.include_router(chat_routes(chats))
     api.include_router(session_routes(runtime, chats))
@@ -111,15 +149,31 @@ def create_api(
     return api
 
 
-def _is_page(scope: Scope, api: FastAPI, mounted: Container[str]) -> bool:
+def _check_edits(allowed: bool) -> None:
+    if not allowed:
+        raise ProblemError(
+            403,
+            "Servers cannot be changed here, because OneTool listens on other addresses than this machine's "
+            "own. Use `onetool servers`, or start it with: onetool serve --edit-servers",
+        )
+
+
+def _find_mount(scope: Scope, mounted: Mapping[str, ASGIApp]) -> ASGIApp | None:
+    path: str = scope["path"]
+    folders = [folder for folder in mounted if folder.endswith("/") and path.startswith(folder)]
+    return mounted.get(path) or (mounted[folders[0]] if folders else None)
+
+
+def _is_page(scope: Scope, api: FastAPI, mounted: Mapping[str, ASGIApp]) -> bool:
     """Return whether a request is for a page or an asset of the web UI."""
     path = scope["path"]
-    if scope["method"] not in SAFE_METHODS or path in mounted:
+    if scope["method"] not in SAFE_METHODS or _find_mount(scope, mounted) is not None:
         return False
     if path in ("/", "/favicon.svg") or path.startswith("/assets/"):
         return True
     accepts_html = "text/html" in Headers(scope=scope).get("accept", "")
-    return accepts_html and (path in SHARED_PATHS or not _has_route(api, scope))
+    is_shared = path in SHARED_PATHS or path.startswith(("/jobs/", "/activity/"))
+    return accepts_html and (is_shared or not _has_route(api, scope))
 
 
 def _has_route(api: FastAPI, scope: Scope) -> bool:

@@ -88,6 +88,10 @@ class HttpProtocol(HttpToolsProtocol):
         if self._receiving is not Receiving.HEADER:
             self._expect(Receiving.HEADER)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header without the spaces after its value; the parser removes only those before it."""
+        super().on_header(name, value.rstrip(b" \t"))
+
     def on_headers_complete(self) -> None:
         """Start the time for the body."""
         super().on_headers_complete()

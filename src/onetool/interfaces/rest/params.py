@@ -1,14 +1,18 @@
 """Parameters, uploads and responses that several routes share."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import Path, Query, Response
 
+from onetool.domain.bundles.bundle import InvalidBundle
 from onetool.domain.bundles.identifiers import check_id
-from onetool.domain.bundles.page_tokens import MAX_PAGE_SIZE, read_token
+from onetool.domain.bundles.page_tokens import MAX_PAGE_SIZE, read_token, write_token
 from onetool.domain.text.json_text import encode
 
+T = TypeVar("T")
 DEFAULT_PAGE_SIZE = 25
+MAX_POSITION_DIGITS = 10
 UUID7_PATTERN = "^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"
 EXAMPLE_ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 IncludeDisabled = Annotated[bool, Query(description="Include disabled entries.")]
@@ -16,6 +20,10 @@ PageSize = Annotated[int | None, Query(ge=1, le=MAX_PAGE_SIZE, description="Maxi
 PageToken = Annotated[
     str | None,
     Query(max_length=8_000, description="`nextPageToken` of the previous page. Contains its filters."),
+]
+MediaFormat = Annotated[
+    Literal["handle", "inline"],
+    Query(description="`inline` adds the bytes of media to `content`, as base64 in `data`."),
 ]
 
 
@@ -68,6 +76,20 @@ def page_state(token: str | None, size: int | None, **filters: Any) -> dict[str,
         return start
     state = read_token(token, start)
     return {**state, "size": size or state["size"]}
+
+
+def slice_page(items: Sequence[T], state: Mapping[str, Any]) -> tuple[Sequence[T], dict[str, str]]:
+    """Return a page of a list, and `nextPageToken` if there are more entries.
+
+    Raises:
+        InvalidBundle: The position is not one in this listing.
+    """
+    after = state["after"] or "0"
+    if not (after.isascii() and after.isdigit() and len(after) < MAX_POSITION_DIGITS):
+        raise InvalidBundle("pageToken is not valid for this listing. Omit it to start at the first page.")
+    end = int(after) + state["size"]
+    token = {"nextPageToken": write_token({**state, "after": str(end)})} if end < len(items) else {}
+    return items[int(after) : end], token
 
 
 def as_filter(values: list[str] | None) -> frozenset[str] | None:

@@ -136,8 +136,9 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
 
     @app.exception_handler(TimeoutError)
     @app.exception_handler(StoreUnavailable)
-    async def store_busy(request: Request, error: Exception) -> JSONResponse:
-        return problem(503, "The store is busy. Try again in 1 second.", headers={"Retry-After": "1"})
+    async def store_unavailable(request: Request, error: Exception) -> JSONResponse:
+        detail = redact(f"The store cannot be used: {error}. Try again.")
+        return problem(503, detail, headers={"Retry-After": "1"})
 
     @app.exception_handler(Exception)
     async def internal_error(request: Request, error: Exception) -> JSONResponse:

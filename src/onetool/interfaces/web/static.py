@@ -14,7 +14,7 @@ INDEX = "/index.html"
 ASSETS = "/assets/"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
-    "img-src 'self' data:; "
+    "img-src 'self' data:; media-src 'self'; "
     "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 """Only own scripts and style sheets. Style attributes are allowed because libraries write them."""

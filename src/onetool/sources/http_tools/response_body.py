@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from onetool.domain.content.media import Media
 from onetool.domain.http.templates import is_json_type
 from onetool.network.backoff import retry_after
 
@@ -26,6 +27,9 @@ CHARSETS = re.compile(
     r"|shift_jis|euc-jp|iso-2022-jp|gb2312|gbk|gb18030|big5|euc-kr|koi8-[ru]"
 )
 """Accepted encodings. Python has codecs that take minutes for a small body, and the server chooses."""
+
+MEDIA_TYPE = re.compile(r"(image|audio|video)/(?!.*\+xml)[\w.+-]{1,80}|application/pdf", re.ASCII)
+"""Types of media. SVG is text."""
 
 
 class UnreadableBody(ValueError):
@@ -53,10 +57,13 @@ class ResponseBody:
         return self.content.decode(charset if CHARSETS.fullmatch(charset) else "utf-8-sig", "replace")
 
     def value(self) -> Any:
-        """Parse the content as JSON if it is or looks like JSON, else as text; None if there is none."""
+        """Return images, sounds and PDF as media, JSON as its value, all else as text; None if empty."""
         is_json = is_json_type(self.content_type)
         if self.is_empty or (is_json and not self.content):
             return None
+        mime_type = self.content_type.lower().partition(";")[0].strip()
+        if MEDIA_TYPE.fullmatch(mime_type):
+            return Media(self.content, mime_type)
         if is_json or self.content.lstrip()[:1] in (b"{", b"["):
             with suppress(orjson.JSONDecodeError):
                 return orjson.loads(self.content)

@@ -10,6 +10,7 @@ from onetool.domain.http.urls import is_listed
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed
+from onetool.telemetry.spans import trace_headers
 from onetool.version import __version__
 
 from .placeholder_values import PlaceholderValues
@@ -156,7 +157,8 @@ async def _no_auth(outgoing: OutgoingRequest) -> OutgoingRequest:
 
 def _with_defaults(headers: Mapping[str, str]) -> Iterable[tuple[str, str]]:
     names = {name.lower() for name in headers}
-    yield from ((name, value) for name, value in DEFAULT_HEADERS.items() if name.lower() not in names)
+    defaults = DEFAULT_HEADERS | trace_headers()
+    yield from ((name, value) for name, value in defaults.items() if name.lower() not in names)
     yield from headers.items()
 
 

@@ -1,5 +1,5 @@
 """Tools of other MCP servers."""
 
-from .source import McpServerSource
+from .source import AttachServer, McpServerSource
 
-__all__ = ["McpServerSource"]
+__all__ = ["AttachServer", "McpServerSource"]

@@ -22,7 +22,7 @@ class Connection:
         open_session: Callable[[], Awaitable["ServerSession"]],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._open_session, self._clock = open_session, clock
+        self._open_new, self._clock = open_session, clock
         self._session: ServerSession | None = None
         self._opening: asyncio.Task[ServerSession] | None = None
         self._wait_s, self._retry_at = 0.0, 0.0
@@ -39,6 +39,11 @@ class Connection:
     def is_open(self) -> bool:
         """Whether there is a live session."""
         return self._session is not None and self._session.is_alive
+
+    @property
+    def open_session(self) -> "ServerSession | None":
+        """The live session, if there is one."""
+        return self._session if self.is_open else None
 
     async def session(self, *, ignore_backoff: bool = False) -> "ServerSession":
         """Return the session, opened if necessary. `ignore_backoff` retries at once after a failure.
@@ -86,7 +91,7 @@ class Connection:
         try:
             if self._session is not None:
                 await self._session.close()
-            self._session = await self._open_session()
+            self._session = await self._open_new()
         except asyncio.CancelledError:
             if self._is_closed:  # only the attempt is cancelled, not the callers that wait for it
                 raise ServerUnavailable("the connection was closed") from None

@@ -1,24 +1,28 @@
-"""Tool listings in which invalid definitions are skipped instead of failing the whole listing."""
+"""Raw handshakes, and tool listings without the invalid definitions."""
 
 import logging
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from mcp.shared.dispatcher import CallOptions
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.transport_context import TransportContext
 from mcp_types import methods
 from pydantic import ValidationError
 
 from onetool.domain.text.strings import truncate_middle
 
+from .limited_dispatcher import LimitedDispatcher
+from .transport.notification_limit import NotificationLimit
 from .transport.streams import Incoming, Outgoing
 
 LIST_METHOD = "tools/list"
+HANDSHAKES = ("initialize", "server/discover")
 MAX_LOGGED_LENGTH = 500
+raw_pages: ContextVar[list[dict[str, Any]]] = ContextVar("raw_pages")
+"""Collects the listings that a task reads: the SDK's models drop every field that they do not know."""
 
 
-class LenientDispatcher(JSONRPCDispatcher[TransportContext]):
+class LenientDispatcher(LimitedDispatcher):
     """Removes invalid definitions from the result of `tools/list` before the SDK validates it."""
 
     def __init__(
@@ -27,18 +31,30 @@ class LenientDispatcher(JSONRPCDispatcher[TransportContext]):
         outgoing: Outgoing,
         log: logging.Logger,
         version: Callable[[], str | None],
+        limit: NotificationLimit,
+        *,
+        declared: Mapping[str, Any],
     ) -> None:
-        super().__init__(incoming, outgoing)
-        self._log, self._version = log, version
+        """declared: the capabilities of the client that the server is told."""
+        super().__init__(incoming, outgoing, limit)
+        self._log, self._version, self._declared = log, version, declared
+        self.capabilities: dict[str, Any] = {}
+        """The capabilities of the last handshake, as the server sent them."""
 
     async def send_raw_request(
         self, method: str, params: Mapping[str, Any] | None, opts: CallOptions | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Send a request and return its result. A list of tools contains only valid definitions."""
+        if method == "initialize":
+            params = {**(params or {}), "capabilities": dict(self._declared)}
         result = await super().send_raw_request(method, params, opts, **kwargs)
+        if method in HANDSHAKES and isinstance(capabilities := result.get("capabilities"), dict):
+            self.capabilities = capabilities
         version = self._version()
         if method == LIST_METHOD and version and not _is_valid(result, version):
-            return self._skip_invalid(result, version)
+            result = self._skip_invalid(result, version)
+        if method == LIST_METHOD:
+            raw_pages.get([]).append(result)
         return result
 
     def _skip_invalid(self, result: dict[str, Any], version: str) -> dict[str, Any]:

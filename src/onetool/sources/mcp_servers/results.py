@@ -1,46 +1,44 @@
-"""Conversion of MCP tool results to data."""
+"""Results of `tools/call` as content."""
 
 from typing import Any
 
-from mcp_types import CallToolResult, ContentBlock, EmbeddedResource, TextContent
-
+from onetool.domain.content.content import Content, ToolReportedError, parse_content
+from onetool.domain.content.parts import InvalidContent
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.servers.text_results import to_text
-from onetool.domain.text.strings import truncate_middle
+from onetool.domain.servers.uris import namespaced_content
+from onetool.domain.text.json_text import is_deeper
 from onetool.domain.tools.tool import JsonSchema
 
-MAX_ERROR_LENGTH = 4000
+MAX_NESTING = 100
+"""Levels of a result or a definition."""
+MAX_PARTS = 1_000
+"""Parts of a result."""
 
 
-def to_data(result: CallToolResult, tool: str, output_schema: JsonSchema | None = None) -> Any:
-    """Return structured content, text blocks as one string, and other blocks as dicts.
-
-    Structured content that only repeats the text becomes the text.
+def read_content(result: Any, tool: str, output_schema: JsonSchema | None, server: str) -> Content:
+    """Return the content of a result, with namespaced URIs.
 
     Raises:
-        ExecutionError: The result is an error.
+        ToolReportedError: The tool reports a failure, or the result has too many parts.
+        ExecutionError: The result does not follow the protocol, or is nested too deeply.
     """
-    if result.is_error:
-        text = truncate_middle(_join_text(result.content), MAX_ERROR_LENGTH)
-        raise ExecutionError(Reason.UPSTREAM, text or f"{tool} failed without an error message.")
-    if result.structured_content is not None:
-        return to_text(result.structured_content, _join_text(result.content), output_schema)
-    if all(isinstance(block, TextContent) for block in result.content):
-        return _join_text(result.content)
-    blocks = [_block_to_dict(block) for block in result.content]
-    return blocks[0] if len(blocks) == 1 else blocks
+    if is_deeper(result, MAX_NESTING):
+        message = f"The server sent a result that is nested deeper than {MAX_NESTING} levels."
+        raise ExecutionError(Reason.TOO_LARGE_OUT, message)
+    try:
+        content = namespaced_content(parse_content(_cut_parts(result), output_schema), server)
+    except InvalidContent as error:
+        message = f"The server sent an invalid MCP response: {error}."
+        raise ExecutionError(Reason.UPSTREAM, message) from None
+    if content.is_error:
+        raise ToolReportedError(content.error_text(tool), content)
+    return content
 
 
-def _join_text(content: list[ContentBlock]) -> str:
-    return "\n\n".join(block.text for block in content if isinstance(block, TextContent))
-
-
-def _block_to_dict(block: ContentBlock) -> dict[str, Any]:
-    if isinstance(block, EmbeddedResource):
-        resource = block.resource.model_dump(mode="json", by_alias=True, exclude_none=True)
-        fields = {"uri": resource.get("uri"), "data": resource.get("blob"), "text": resource.get("text")}
-        fields["mimeType"] = resource.get("mimeType")
-    else:
-        dumped = block.model_dump(mode="json", by_alias=True, exclude_none=True)
-        fields = {key: dumped.get(key) for key in ("mimeType", "data", "uri", "text", "name")}
-    return {"type": block.type} | {key: value for key, value in fields.items() if value is not None}
+def _cut_parts(result: Any) -> Any:
+    """Return a result with at most MAX_PARTS parts. One that is cut off is an error that says so."""
+    parts = result.get("content") if isinstance(result, dict) else None
+    if not isinstance(parts, list) or len(parts) <= MAX_PARTS:
+        return result
+    message = f"The server sent a result of more than {MAX_PARTS:,} parts. The rest is cut off."
+    return {**result, "content": [{"type": "text", "text": message}, *parts[:MAX_PARTS]], "isError": True}

@@ -2,30 +2,51 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from asyncio import StreamReader, StreamWriter
+from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from onetool.domain.errors import LoginFailed
+from onetool.domain.calls.caller import Caller
+from onetool.domain.errors import ExecutionError, LoginFailed, Reason
+from onetool.domain.health import ServerState
 from onetool.domain.page import Page
 from onetool.domain.secrets.credential_set import CredentialSet
-from onetool.domain.servers.manifest import QuarantinedTool, ServerState, ToolAccess
+from onetool.domain.servers.instructions import InstructionsReview
+from onetool.domain.servers.manifest import QuarantinedTool, ToolAccess
+from onetool.domain.servers.startup import StartReport
+from onetool.domain.text.json_text import encode
+from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.tool import CURRENT, Tool
 from onetool.ports import ManifestStore, SourceCapabilities, SourceStatus, TokenStore
-from onetool.settings.schema import ServerSettings
 from onetool.settings.secrets import Secrets
+from onetool.settings.server_schema import ServerSettings
 from onetool.threads import Threads
 
 from .calls import ServerCalls
-from .connection import Connection
+from .contents import ServerContents
 from .errors import ServerUnavailable
 from .listing import LISTING_TIMEOUT_S, ServerListing
 from .manifest_cache import ManifestCache
 from .oauth.config import oauth_config_for
-from .tool_factory import Scan, ToolFactory, no_findings
+from .questions import CallQuestions, declared_first
+from .sessions import ServerSessions
+from .tool_factory import Scan, ServerTools, ToolFactory, no_findings
 
 if TYPE_CHECKING:
     from .session import ServerSession
+    from .transport.startup import Startup
+
+
+AttachServer = Callable[[str, str], Awaitable[tuple[StreamReader, StreamWriter] | None]]
+Relay = Callable[[StreamReader, StreamWriter], Awaitable[None]]
+
+
+MAX_LOGGED_LENGTH = 2_000
+OTHER_LEVELS = {"notice": logging.INFO, "alert": logging.CRITICAL, "emergency": logging.CRITICAL}
+"""Levels of the protocol that Python does not have."""
+LIST_NOTICES = tuple(f"notifications/{kind}/list_changed" for kind in ("tools", "resources", "prompts"))
 
 
 class McpServerSource:
@@ -41,42 +62,78 @@ class McpServerSource:
         *,
         manifest: ManifestStore,
         threads: Threads,
+        home: Path,
+        protected: tuple[Path, ...] = (),
+        is_patient: bool = False,
+        asks_users: bool = False,
+        attach: AttachServer | None = None,
         scan: Scan = no_findings,
         tokens: TokenStore | None = None,
         allowed_hosts: Sequence[str] = (),
         credentials: CredentialSet | None = None,
     ) -> None:
-        self.name = name
+        """Create the source. Nothing starts yet.
+
+        home: the server's own directory, if it has a command.
+        protected: directories of OneTool that the program of the server must not see.
+        attach: connects to a server that another process of the user runs, by its name and digest.
+        asks_users: whether callers of this process can usually be asked, so that no second session is needed.
+        is_patient: whether a listing waits until the server has started, however long its first start takes.
+        """
+        self.name, self.home, self._protected = name, home, protected
         self._credentials = credentials or CredentialSet()
         self._settings, self._secrets, self._threads = settings, secrets, threads
+        self._startup: Startup | None = None
+        self._attach = partial(attach, name) if attach else None
         self._oauth = oauth_config_for(
             name, settings, tokens, threads, allowed_hosts, credentials=self._credentials
         )
         self._log = logging.getLogger(f"onetool.servers.{name}")
         factory = ToolFactory(name, settings, scan, lambda tool: partial(self._calls.run, tool))
         self._manifests = ManifestCache(name, manifest, factory, threads)
-        self._connection = Connection(self._open)
-        self._calls = ServerCalls(name, self._connection, self._manifests)
+        self._connection = ServerSessions(self._open, declared_first(settings) if asks_users else {})
+        self._calls = ServerCalls(name, self._connection, self._manifests, self._questions, factory.endpoint)
         self._listing = ServerListing(
             self._connection,
             self._manifests,
             self._log,
             self._credentials,
             allow_new=settings.new_tools == "allow",
+            timeout_s=None if is_patient else LISTING_TIMEOUT_S,
         )
+        self.contents = ServerContents(name, self._manifests, self._listing, self._calls, factory.find)
+        """Its resources, templates and prompts."""
 
     @property
     def state(self) -> ServerState:
-        """Configured, idle (its tools are known from an earlier listing), connected or failed."""
+        """Configured, idle (its tools are known from an earlier listing), starting, connected or failed."""
         if self._connection.is_open:
             return "connected"
+        if self._connection.opening is not None:
+            return "starting"
         if self._connection.failure:
             return "failed"
         return "configured" if self._manifests.manifest is None else "idle"
 
     def status(self) -> SourceStatus:
-        """Return why the server cannot be used now, and whether it must start before its tools are known."""
-        return SourceStatus(needs_start=self._manifests.manifest is None, reason=self._reason())
+        """Return why the server or a part of its listing cannot be used, and whether it must start first."""
+        is_unknown, ignored = self._manifests.manifest is None, self._listing.warnings
+        return SourceStatus(needs_start=is_unknown, reason=self._reason(), warnings=ignored)
+
+    @property
+    def has_login(self) -> bool:
+        """Whether a user can log in with a browser."""
+        return self._oauth is not None
+
+    async def restrictions(self) -> str:
+        """Return which restrictions its program has, in one line; empty for a server with a URL."""
+        if self._settings.url is not None:
+            return ""
+        return await self._threads.run(_describe_restrictions, self._settings, self.home)
+
+    def last_start(self) -> StartReport:
+        """Return what happened during the last start, or happens now."""
+        return StartReport() if self._startup is None else self._startup.report()
 
     def generation(self) -> Hashable:
         """Return a value that changes when any process stored a listing or an approval."""
@@ -90,15 +147,11 @@ class McpServerSource:
         """Return the tool with this name; each has one version."""
         if name.partition(".")[0] != self.name or version not in (None, CURRENT):
             return None
-        await self._listing.ensure_listed()
-        return self._manifests.tools.registry.get(name)
+        return (await self.listed()).registry.get(name)
 
     async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
         """Return tools in the server's order."""
-        await self._listing.ensure_listed()
-        tools, start = self._manifests.tools.registry, int(cursor or 0)
-        end = start + limit
-        return Page(tools.slice(start, end), str(end) if end < len(tools) else None)
+        return (await self.listed()).page(cursor, limit)
 
     async def packs(self) -> Collection[str]:
         """Return the server's name, which is known before its tools are."""
@@ -106,15 +159,21 @@ class McpServerSource:
 
     async def pack(self, name: str) -> Sequence[Tool]:
         """Return the tools of one pack."""
-        if name != self.name:
-            return ()
-        await self._listing.ensure_listed()
-        return self._manifests.tools.registry.list()
+        return (await self.listed()).registry.list() if name == self.name else ()
 
     async def count(self) -> int:
         """Return the number of tools."""
+        return len((await self.listed()).registry)
+
+    @property
+    def known(self) -> ServerTools:
+        """The tools of the last listing."""
+        return self._manifests.tools
+
+    async def listed(self) -> ServerTools:
+        """Return the tools. Starts a server whose tools are unknown."""
         await self._listing.ensure_listed()
-        return len(self._manifests.tools.registry)
+        return self.known
 
     async def probe(self, timeout_s: float | None = None) -> bool:
         """Connect if necessary and return whether the server responds in time."""
@@ -134,15 +193,20 @@ class McpServerSource:
     async def access(self) -> Sequence[ToolAccess]:
         """Return which tools of the last listing are treated as read-only, and why."""
         await self._manifests.ensure_fresh()
-        return self._manifests.tools.access
+        return self.known.access
 
     async def approve(self, seen: Mapping[str, str]) -> None:
-        """Approve definitions that the user reviewed: the hash of each, by the tool's name on the server.
-
-        Raises:
-            ValueError: A tool is not listed, or changed after the review.
-        """
+        """Approve definitions that the user reviewed: the hash of each, by the tool's name on the server."""
         await self._manifests.approve(seen)
+
+    async def instructions(self) -> InstructionsReview:
+        """Return the instructions in use, and those of the last handshake if they require approval."""
+        await self._manifests.ensure_fresh()
+        return self.known.instructions
+
+    async def approve_instructions(self, pin: str) -> None:
+        """Approve the instructions with this hash, which the user reviewed."""
+        await self._manifests.approve_instructions(pin)
 
     async def login(self, show: Callable[[str], None], open_browser: Callable[[str], bool]) -> None:
         """Let the user log in with a browser and store the tokens for all processes.
@@ -159,6 +223,22 @@ class McpServerSource:
             (await self._connection.current()).end("the user logged in again")
         await self.probe()
 
+    async def relay(self, digest: str) -> Relay:
+        """Return a function that serves another process of the user, whose server has this digest.
+
+        Raises:
+            ExecutionError: Its server has other settings, or cannot be started.
+        """
+        relay, make_program = await self._threads.run(_import_relay)
+        try:
+            if make_program(self._settings, self._secrets, self.home, self._protected).digest != digest:
+                raise ServerUnavailable("its settings or secrets differ")
+            return partial(relay, await self._connection.for_call({}, {}))
+        except ServerUnavailable as error:
+            raise ExecutionError(
+                Reason.UPSTREAM, f"Server {self.name!r} cannot be shared: {error}."
+            ) from error
+
     async def close_when_idle(self) -> None:
         """Close when the calls in progress have finished; if cancelled, at once."""
         try:
@@ -173,18 +253,50 @@ class McpServerSource:
 
     def _reason(self) -> str:
         if self._connection.opening is not None:
-            return "it is still starting; try again in a moment"
+            output = self.last_start().output
+            seen = f" (last output: {output[-1]})" if output else ""
+            return self._credentials.redact(f"it is still starting{seen}")
         return self._credentials.redact(self._connection.failure)
 
-    async def _open(self) -> "ServerSession":
+    def _on_notice(self, notice: Any) -> None:
+        """Handle a notification of the server."""
+        if notice.method in LIST_NOTICES:
+            self._listing.on_change()
+        elif notice.method == "notifications/resources/updated":
+            self.contents.subscriptions.on_updated(str(notice.params.uri))
+        elif notice.method == "notifications/message":
+            entry = notice.params
+            text = entry.data if isinstance(entry.data, str) else encode(entry.data).decode()
+            level = logging.getLevelNamesMapping().get(entry.level.upper(), OTHER_LEVELS.get(entry.level))
+            shown = truncate_middle(self._credentials.redact(text), MAX_LOGGED_LENGTH)
+            self._log.log(level or logging.INFO, "%s", shown)
+
+    def _questions(self, caller: Caller) -> CallQuestions:
+        is_enabled = self._settings.questions != "never"
+        return CallQuestions(self.name, caller, is_enabled=is_enabled, sampling=self._settings.sampling)
+
+    async def _open(self, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect and read the current listing: nothing is called before that."""
-        open_session = await self._threads.run(_import_session_factory)
+        create_startup, open_session = await self._threads.run(_import_session_factory)
+        self._startup = startup = create_startup()
         session: ServerSession = open_session(
-            self._settings, self._secrets, self._log, self._listing.on_change, self._oauth
+            self._settings,
+            self._secrets,
+            self._log,
+            self._on_notice,
+            startup=startup,
+            home=self.home,
+            protected=self._protected,
+            threads=self._threads,
+            oauth=self._oauth,
+            attach=self._attach,
+            declared=declared,
         )
         try:
             await session.start()
             await self._listing.read(session)
+            await self.contents.subscriptions.repeat_after_start(session)
+            startup.add_step("tools", str(len(self.known.access)))
         except BaseException:
             await session.close()
             raise
@@ -194,8 +306,25 @@ class McpServerSource:
 def _import_session_factory() -> Any:
     """Import the MCP SDK on a thread: it takes a while to load."""
     from .session_factory import open_session
+    from .transport.startup import Startup
 
-    return open_session
+    return Startup, open_session
+
+
+def _describe_restrictions(settings: ServerSettings, home: Path) -> str:
+    from .sandbox.summary import describe_restrictions
+    from .session_factory import sandbox_policy
+
+    if settings.image:
+        return "container"
+    return describe_restrictions(sandbox_policy(settings, home, ()), is_restricted=settings.sandbox)
+
+
+def _import_relay() -> Any:
+    from .relay import relay
+    from .session_factory import server_program
+
+    return relay, server_program
 
 
 def _import_login() -> Any:

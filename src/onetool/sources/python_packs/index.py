@@ -45,7 +45,7 @@ class PackIndex:
         if not isinstance(result, dict):
             return None
         if "error" in result:
-            return result if self._now() - entry["time"] < RETRY_AFTER_S else None
+            return result if 0 <= self._now() - entry["time"] < RETRY_AFTER_S else None
         return result if _is_complete(result) else None
 
     def put(self, path: str, digest: str, result: dict[str, Any]) -> None:

@@ -54,10 +54,17 @@ def _migrate(folder: Path, migrations: Sequence[Callable[[Path], None]]) -> None
         with locked(descriptor):
             number, _ = _read_format(folder)  # another process may have migrated it meanwhile
             _run(folder, migrations[number:])
-            content = {"format": CURRENT, "writtenBy": __version__}
-            write_atomic(folder / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
+            _write_format(folder)
     finally:
         os.close(descriptor)
+
+
+def _write_format(folder: Path) -> None:
+    content = {"format": CURRENT, "writtenBy": __version__}
+    try:
+        write_atomic(folder / FILE, orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    except OSError as error:  # a full disk: the next start repeats the migrations
+        log.warning("cannot write to %s: %s", folder, error)
 
 
 def _run(folder: Path, migrations: Sequence[Callable[[Path], None]]) -> None:

@@ -58,11 +58,9 @@ class FileSessions:
         """Return sessions, most recently changed first. Reads only those that changed since the last time."""
         if not self._folder.exists():
             return Page([])
-        self._sync()
-        rows = self._index.page(_parse_cursor(cursor) if cursor else LAST_PLACE, limit + 1)
+        rows = self._rows(_parse_cursor(cursor) if cursor else LAST_PLACE, limit + 1)
         current = {row: self._refresh(row) for row in rows[:limit]}
-        if changed := [new for old, new in current.items() if new is not None and new != old]:
-            self._index.put(changed)
+        self._put_rows([new for old, new in current.items() if new is not None and new != old])
         summaries = [
             SessionSummary(row.name, row.title, row.changed_at, row.messages)
             for row in current.values()
@@ -106,6 +104,23 @@ class FileSessions:
         stamp = self._stamp()
         if self._index.stamp() != stamp:
             self._index.sync(self._files(), stamp)
+
+    def _rows(self, before: tuple[float, str], limit: int) -> list[SessionRow]:
+        """Return rows from the index, or without titles from the directory if the index cannot be written."""
+        try:
+            self._sync()
+            return self._index.page(before, limit)
+        except (OSError, sqlite3.OperationalError) as error:
+            log.warning("cannot use the index of sessions: %s", error)
+            rows = sorted(self._files().values(), key=lambda row: row.place, reverse=True)
+            return [row for row in rows if row.place < before][:limit]
+
+    def _put_rows(self, rows: Sequence[SessionRow]) -> None:
+        try:
+            if rows:
+                self._index.put(rows)
+        except (OSError, sqlite3.OperationalError) as error:
+            log.warning("cannot update the index of sessions: %s", error)
 
     def _update_index(self, row: SessionRow | None, gone: Sequence[str], before: str) -> None:
         try:

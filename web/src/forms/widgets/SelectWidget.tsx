@@ -2,10 +2,12 @@ import { Select } from '@mantine/core';
 import { enumOptionsIndexForValue, enumOptionsValueForIndex, type WidgetProps } from '@rjsf/utils';
 import { useMessages } from '~/i18n';
 import { inputProps } from './inputProps';
+import { MultiSelectWidget } from './MultiSelectWidget';
 
-/** Selects one of the values of an enum. The values can have any type, so options are identified by index. */
+/** Selects one of the values of an enum, or several of them. The values can have any type, so options are identified by index. */
 export function SelectWidget(props: WidgetProps) {
   const messages = useMessages();
+  if (props.multiple) return <MultiSelectWidget {...props} />;
   const options = props.options.enumOptions ?? [];
   const selected = enumOptionsIndexForValue(props.value, options);
   return (

@@ -5,11 +5,12 @@ import { NumberWidget } from './NumberWidget';
 
 /** The input for texts and numbers. */
 export function TextWidget(props: WidgetProps) {
-  const { schema, value, onChange } = props;
+  const { schema, value, options, onChange } = props;
   if (schema.type === 'integer' || schema.type === 'number') return <NumberWidget {...props} />;
   return (
     <TextInput
       {...inputProps(props)}
+      type={typeof options.inputType === 'string' ? options.inputType : 'text'}
       value={value ?? ''}
       onChange={(event) => onChange(emptyToUndefined(event.currentTarget.value))}
     />

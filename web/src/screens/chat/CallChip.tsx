@@ -1,13 +1,14 @@
 import { useState } from 'react';
-import type { Decision } from '~/api/chat';
+import type { Answer, Question } from '~/api/jobs';
 import { stringify } from '~/api/json';
 import { CodeBlock } from '~/components/CodeBlock';
 import { Icon } from '~/components/Icon';
+import { MediaParts } from '~/components/MediaParts';
 import { Tag } from '~/components/Tag';
 import { useMessages } from '~/i18n';
+import { QuestionPrompt } from '~/questions/QuestionPrompt';
 import { formatKeywords } from '~/screens/tester/snippets';
 import { ValueView } from '~/screens/tester/ValueView';
-import { ApprovalPrompt } from './ApprovalPrompt';
 import css from './chat.module.css';
 import type { ToolCallView } from './entries';
 
@@ -21,13 +22,14 @@ const TONES = {
 
 interface Props {
   call: ToolCallView;
-  onDecide?: (approval: string, decision: Decision) => void;
+  onAnswered?: (question: Question, answer: Answer) => void;
 }
 
-/** A tool call on one line, which expands to its arguments and result. */
-export function CallChip({ call, onDecide }: Props) {
+/** A tool call on one line, which expands to its arguments and result. Media are always shown. */
+export function CallChip({ call, onAnswered }: Props) {
   const messages = useMessages();
   const [isExpanded, setExpanded] = useState(false);
+  const { approval } = call;
   const isObject = typeof call.args === 'object' && call.args !== null;
   const signature = isObject ? formatKeywords(call.args as Record<string, unknown>) : String(call.args);
   return (
@@ -46,7 +48,16 @@ export function CallChip({ call, onDecide }: Props) {
         <Tag tone={TONES[call.state]}>{messages.chat.callState[call.state]}</Tag>
         {call.ms !== undefined && <span className={css.muted}>{messages.common.duration(call.ms)}</span>}
       </button>
-      {call.approval && onDecide && <ApprovalPrompt approval={call.approval} tool={call.name} onDecide={onDecide} />}
+      {approval && onAnswered && (
+        <div className={css.chipQuestion}>
+          <QuestionPrompt question={approval} canApproveAlways onAnswered={(answer) => onAnswered(approval, answer)} />
+        </div>
+      )}
+      {call.media !== undefined && call.media.length > 0 && (
+        <div className={css.chipMedia}>
+          <MediaParts parts={call.media} />
+        </div>
+      )}
       {isExpanded && (
         <div className={css.chipBody}>
           <h3>{messages.chat.args}</h3>

@@ -37,7 +37,7 @@ export default function Chat() {
         </div>
         {chat.error ? <ErrorNotice error={chat.error} /> : null}
         {chat.isLoading && <Loading />}
-        <Thread entries={chat.entries} isBusy={chat.isBusy} onDecide={chat.decide} />
+        <Thread entries={chat.entries} isBusy={chat.isBusy} onAnswered={chat.resolve} />
         <Composer isBusy={chat.isBusy} isReady={!chat.isLoading} onSend={chat.send} onStop={chat.stop} />
       </section>
       <Drawer

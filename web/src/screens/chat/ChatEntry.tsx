@@ -1,17 +1,18 @@
-import type { Decision } from '~/api/chat';
+import type { Answer, Question } from '~/api/jobs';
 import { Markdown } from '~/components/Markdown';
 import { Notice } from '~/components/Notice';
 import { useMessages } from '~/i18n';
 import { CallChip } from './CallChip';
 import css from './chat.module.css';
 import type { Entry } from './entries';
+import { QuestionEntry } from './QuestionEntry';
 
 interface Props {
   entry: Entry;
-  onDecide: (approval: string, decision: Decision) => void;
+  onAnswered: (question: Question, answer: Answer) => void;
 }
 
-export function ChatEntry({ entry, onDecide }: Props) {
+export function ChatEntry({ entry, onAnswered }: Props) {
   const messages = useMessages();
   switch (entry.kind) {
     case 'user':
@@ -27,7 +28,9 @@ export function ChatEntry({ entry, onDecide }: Props) {
         </article>
       );
     case 'call':
-      return <CallChip call={entry.call} onDecide={onDecide} />;
+      return <CallChip call={entry.call} onAnswered={onAnswered} />;
+    case 'question':
+      return <QuestionEntry question={entry.question} answer={entry.answer} onAnswered={onAnswered} />;
     case 'error':
       return <Notice tone="danger">{entry.text}</Notice>;
   }

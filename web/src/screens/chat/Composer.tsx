@@ -36,7 +36,9 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
   const input = useRef<HTMLTextAreaElement>(null);
   const provider = selectedProvider ?? providers.data?.default ?? null;
   const hasContent = text.trim() !== '' || attachments.length > 0;
-  const canSend = !isBusy && isReady && provider !== null && hasContent;
+  // While the providers are loading, the server uses its default.
+  const hasProvider = provider !== null || providers.isPending;
+  const canSend = !isBusy && isReady && hasProvider && hasContent;
 
   const send = async () => {
     if (!canSend) return;

@@ -6,6 +6,7 @@ import { Icon } from '~/components/Icon';
 import { Loading } from '~/components/Loading';
 import type { Args } from '~/forms/SchemaForm';
 import { useMessages } from '~/i18n';
+import { QuestionList } from '~/questions/QuestionList';
 import { type CompletedCall, useCall } from '~/screens/tester/useCall';
 import css from './chat.module.css';
 
@@ -22,7 +23,7 @@ export function ToolCallForm({ tool, onDone, onClose }: Props) {
   const messages = useMessages();
   const id = useId();
   const [args, setArgs] = useState<Args>({});
-  const { run, stop, isRunning } = useCall(invokePath(tool));
+  const { run, stop, questions, removeQuestion, isRunning } = useCall(invokePath(tool));
   const submit = async () => {
     const call = await run(args);
     if (call?.result) onDone(call);
@@ -46,6 +47,7 @@ export function ToolCallForm({ tool, onDone, onClose }: Props) {
             onSubmit={() => void submit()}
           />
         </Suspense>
+        <QuestionList questions={questions} onAnswered={removeQuestion} />
         <Group gap={8} mt="md">
           <Button type="submit" form={id} loading={isRunning} leftSection={<Icon name="play" size={15} />} autoFocus>
             {messages.palette.run}

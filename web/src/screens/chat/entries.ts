@@ -1,6 +1,8 @@
 // The entries of a conversation: messages and the tool calls between them.
 import type { CallResult } from '~/api/calls';
-import type { Message, ShownArgument } from '~/api/chat';
+import type { Message } from '~/api/chat';
+import type { ContentPart } from '~/api/content';
+import type { Answer, Question } from '~/api/jobs';
 import { parseJsonOrText } from '~/api/json';
 import type { ServerEvent } from '~/api/sse';
 
@@ -11,21 +13,18 @@ export interface ToolCallView {
   /** `approved` is the final state of a call made by code: its result is part of the code's result. */
   state: 'running' | 'done' | 'failed' | 'discarded' | 'approved';
   result?: unknown;
+  /** The media in the result. */
+  media?: readonly ContentPart[];
   ms?: number;
-  /** The question that waits for the user's decision. */
-  approval?: Approval;
-}
-
-export interface Approval {
-  id: string;
-  arguments: ShownArgument[];
-  digest: string;
+  /** The approval that waits for the user's decision. */
+  approval?: Question;
 }
 
 export type Entry =
   | { kind: 'user'; text: string }
   | { kind: 'assistant'; text: string }
   | { kind: 'call'; call: ToolCallView }
+  | { kind: 'question'; question: Question; answer?: Answer['action'] }
   | { kind: 'error'; text: string };
 
 type CallEntry = Extract<Entry, { kind: 'call' }>;
@@ -48,16 +47,15 @@ function setCallResult(entries: Entry[], message: Message): void {
   const entry = entries[index];
   if (entry?.kind !== 'call') return;
   const state = message.failed ? 'failed' : 'done';
-  entries[index] = withChanges(entry, { state, result: parseJsonOrText(message.text) });
+  entries[index] = withChanges(entry, { state, result: parseJsonOrText(message.text), media: message.content });
 }
-
-type ApprovalEvent = Approval & { tool: string; args: unknown };
 
 interface ResultEvent {
   id: string;
   ok: boolean;
   data?: unknown;
   error?: { message: string };
+  content?: ContentPart[];
   meta?: CallResult['meta'];
 }
 
@@ -70,8 +68,8 @@ export function applyEvent(entries: Entry[], { event, data }: ServerEvent): Entr
       const { id, name, args } = data as { id: string; name: string; args: unknown };
       return [...entries, { kind: 'call', call: { id, name, args, state: 'running' } }];
     }
-    case 'approval':
-      return addApproval(entries, data as ApprovalEvent);
+    case 'question':
+      return addQuestion(entries, data as Question);
     case 'result':
       return applyResult(entries, data as ResultEvent);
     case 'done': {
@@ -89,46 +87,55 @@ function appendText(entries: Entry[], text: string): Entry[] {
   return [...entries.slice(0, -1), { kind: 'assistant', text: last.text + text }];
 }
 
-function applyResult(entries: Entry[], { id, ok, data, error, meta }: ResultEvent): Entry[] {
+function applyResult(entries: Entry[], { id, ok, data, error, content, meta }: ResultEvent): Entry[] {
   return updateCall(entries, (call) => call.id === id, {
     state: ok ? 'done' : 'failed',
     result: ok ? data : error?.message,
+    media: content,
     ms: meta?.durationMs,
     approval: undefined,
   });
 }
 
-/** Attach an approval to the call that waits for it. A call made by code has no entry yet, so add one. */
-function addApproval(entries: Entry[], { tool, args, ...approval }: ApprovalEvent): Entry[] {
+/** Add a question. An approval belongs to the call that waits for it; a call made by code has no entry yet. */
+function addQuestion(entries: Entry[], question: Question): Entry[] {
+  if (!question.approval) return [...entries, { kind: 'question', question }];
+  const { tool, arguments: shown } = question.approval;
+  // Calls that need approval run one after the other, so the name is enough.
   const isWaiting = (call: ToolCallView) =>
-    call.name === tool &&
-    call.state === 'running' &&
-    !call.approval &&
-    JSON.stringify(call.args) === JSON.stringify(args);
+    (call.name === tool || call.name === tool.split('@')[0]) && call.state === 'running' && !call.approval;
   if (entries.some((entry) => entry.kind === 'call' && isWaiting(entry.call))) {
-    return updateCall(entries, isWaiting, { approval });
+    return updateCall(entries, isWaiting, { approval: question });
   }
-  return [...entries, { kind: 'call', call: { id: approval.id, name: tool, args, state: 'running', approval } }];
+  const args = Object.fromEntries(shown.map(({ name, value }) => [parseJsonOrText(name), parseJsonOrText(value)]));
+  return [
+    ...entries,
+    { kind: 'call', call: { id: question.id, name: tool, args, state: 'running', approval: question } },
+  ];
 }
 
-/** Apply the user's decision. A call made by code gets its final state here, because it has no result event. */
-export function resolveApproval(entries: Entry[], approval: string, isApproved: boolean): Entry[] {
+/** Apply the user's answer. A call made by code gets its final state here, because it has no result event. */
+export function resolveQuestion(entries: Entry[], { id }: Question, answer: Answer): Entry[] {
+  const isApproved = answer.action === 'accept' && answer.content?.allow === true;
   const nestedState = isApproved ? 'approved' : 'discarded';
-  const isNested = (call: ToolCallView) => call.approval?.id === approval && call.id === approval;
+  const isNested = (call: ToolCallView) => call.approval?.id === id && call.id === id;
   const resolved = updateCall(entries, isNested, { approval: undefined, state: nestedState });
   const changes: Partial<ToolCallView> = isApproved
     ? { approval: undefined }
     : { approval: undefined, state: 'discarded' };
-  return updateCall(resolved, (call) => call.approval?.id === approval, changes);
+  return updateCall(resolved, (call) => call.approval?.id === id, changes).map((entry) =>
+    entry.kind === 'question' && entry.question.id === id ? { ...entry, answer: answer.action } : entry,
+  );
 }
 
-/** Discard the calls that are still running when the stream ends. */
+/** Discard the calls and questions that are still open when the stream ends. */
 export function closePendingCalls(entries: Entry[]): Entry[] {
-  return entries.map((entry) =>
-    entry.kind === 'call' && entry.call.state === 'running'
+  return entries.map((entry) => {
+    if (entry.kind === 'question') return { ...entry, answer: entry.answer ?? 'cancel' };
+    return entry.kind === 'call' && entry.call.state === 'running'
       ? withChanges(entry, { state: 'discarded', approval: undefined })
-      : entry,
-  );
+      : entry;
+  });
 }
 
 /** Update the last matching call. Models reuse call ids in later responses. */

@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { type ChatBody, type Decision, fetchSession, submitDecision } from '~/api/chat';
+import { type ChatBody, fetchSession } from '~/api/chat';
+import type { Answer, Question } from '~/api/jobs';
 import { errorMessage } from '~/api/problem';
 import { streamPost } from '~/api/sse';
 import { useMessages } from '~/i18n';
-import { applyEvent, closePendingCalls, type Entry, entriesFromMessages, resolveApproval } from './entries';
+import { applyEvent, closePendingCalls, type Entry, entriesFromMessages, resolveQuestion } from './entries';
 
 /** The state of one conversation. `onSession` receives the id that the server assigns to a new one. */
 export function useChat(session: string | undefined, onSession: (id: string) => void) {
@@ -71,19 +72,15 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
     [onSession, queries, messages],
   );
 
-  const decide = useCallback(async (approval: string, decision: Decision) => {
-    try {
-      await submitDecision(approval, decision);
-      setEntries((previous) => resolveApproval(previous, approval, decision !== 'deny'));
-    } catch (problem) {
-      setEntries((previous) => [...previous, { kind: 'error', text: errorMessage(problem) }]);
-    }
-  }, []);
+  const resolve = useCallback(
+    (question: Question, answer: Answer) => setEntries((previous) => resolveQuestion(previous, question, answer)),
+    [],
+  );
 
   /** Clear a conversation that has no session yet. */
   const clear = useCallback(() => {
     if (currentSession.current === undefined) setEntries([]);
   }, []);
 
-  return { entries, isBusy, isLoading, error, send, decide, clear, stop: () => activeRequest.current?.abort() };
+  return { entries, isBusy, isLoading, error, send, resolve, clear, stop: () => activeRequest.current?.abort() };
 }

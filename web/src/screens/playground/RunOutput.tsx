@@ -1,6 +1,7 @@
 import { Tabs } from '@mantine/core';
 import type { RunResponse } from '~/api/run';
 import { CodeBlock } from '~/components/CodeBlock';
+import { MediaParts } from '~/components/MediaParts';
 import { Notice } from '~/components/Notice';
 import { Tag } from '~/components/Tag';
 import { useMessages } from '~/i18n';
@@ -35,6 +36,7 @@ export function RunOutput({ run }: { run: RunResponse }) {
         </Tabs.List>
         <Tabs.Panel value="result">
           {run.handle ? <StoredResult handle={run.handle} /> : <ValueView value={run.data ?? null} />}
+          <MediaParts parts={run.content ?? []} />
         </Tabs.Panel>
         <Tabs.Panel value="printed">
           <CodeBlock label={messages.playground.printed}>{run.printed ?? ''}</CodeBlock>

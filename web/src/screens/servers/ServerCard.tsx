@@ -6,25 +6,36 @@ import { ErrorNotice } from '~/components/ErrorNotice';
 import { Icon } from '~/components/Icon';
 import { Notice } from '~/components/Notice';
 import { Tag } from '~/components/Tag';
-import type { Tone } from '~/components/tone';
 import { useMessages } from '~/i18n';
+import { ProbeResult } from './ProbeResult';
+import { ServerActions } from './ServerActions';
 import { ServerDetails } from './ServerDetails';
+import { ServerLogin } from './ServerLogin';
 import css from './servers.module.css';
+import { STATE_TONES } from './stateTones';
 
-const TONES: Record<string, Tone> = { connected: 'success', idle: 'accent', failed: 'danger' };
+interface Props {
+  server: Server;
+  canEdit: boolean;
+}
 
-export function ServerCard({ server }: { server: Server }) {
+export function ServerCard({ server, canEdit }: Props) {
   const messages = useMessages();
   const probe = useProbeServer();
-  // Cards with quarantined tools are expanded until the user collapses them.
+  // Cards with quarantined tools are expanded until the user collapses them. A test shows the log and the tools.
   const [expandedByUser, setExpandedByUser] = useState<boolean | null>(null);
+  const isBusy = probe.isPending || server.state === 'starting';
   const isExpanded = expandedByUser ?? server.quarantined > 0;
+  const test = () => {
+    setExpandedByUser(true);
+    probe.mutate(server.name);
+  };
   return (
     <Card>
       <section aria-label={server.name}>
         <div className={css.header}>
           <h2>{server.name}</h2>
-          <Tag tone={TONES[server.state] ?? 'neutral'}>{messages.servers.state[server.state] ?? server.state}</Tag>
+          <Tag tone={STATE_TONES[server.state]}>{messages.servers.state[server.state]}</Tag>
           <span className={css.muted}>
             {server.tools === null ? messages.servers.unknownTools : messages.servers.toolCount(server.tools)}
           </span>
@@ -40,9 +51,9 @@ export function ServerCard({ server }: { server: Server }) {
             disabled={server.state === 'disabled'}
             loading={probe.isPending}
             leftSection={<Icon name="refresh" size={15} />}
-            onClick={() => probe.mutate(server.name)}
+            onClick={test}
           >
-            {messages.servers.connect}
+            {messages.servers.test}
           </Button>
           <Button
             size="compact-sm"
@@ -53,18 +64,17 @@ export function ServerCard({ server }: { server: Server }) {
           >
             {messages.servers.details}
           </Button>
+          {canEdit && <ServerActions server={server} />}
         </div>
         <code className={css.endpoint}>{server.endpoint}</code>
-        {server.reason && <Notice tone="danger">{server.reason}</Notice>}
+        {server.sandbox && <p className={css.muted}>{messages.servers.sandbox(server.sandbox)}</p>}
+        {server.reason && <Notice tone={server.state === 'starting' ? 'neutral' : 'danger'}>{server.reason}</Notice>}
+        {canEdit && server.canLogIn && <ServerLogin name={server.name} />}
         {probe.error ? <ErrorNotice error={probe.error} /> : null}
-        {probe.data && (
-          <Notice tone={probe.data.ok ? 'success' : 'danger'}>
-            {probe.data.ok
-              ? messages.servers.probeSucceeded(probe.data.tools ?? 0, probe.data.seconds)
-              : messages.servers.probeFailed(probe.data.reason)}
-          </Notice>
-        )}
-        <Collapse expanded={isExpanded}>{isExpanded && <ServerDetails server={server} />}</Collapse>
+        {probe.data && <ProbeResult result={probe.data} />}
+        <Collapse expanded={isExpanded}>
+          {isExpanded && <ServerDetails server={server} canEdit={canEdit} isBusy={isBusy} />}
+        </Collapse>
       </section>
     </Card>
   );

@@ -1,33 +1,26 @@
-import { type Server, useServerLog } from '~/api/servers';
-import { QueryView } from '~/components/QueryView';
-import { useMessages } from '~/i18n';
+import type { Server } from '~/api/servers';
+import { Instructions } from './Instructions';
 import { QuarantinedTools } from './QuarantinedTools';
+import { UpdateServer } from './registry/UpdateServer';
+import { ServerLog } from './ServerLog';
 import css from './servers.module.css';
 import { ToolAccess } from './ToolAccess';
 
-export function ServerDetails({ server }: { server: Server }) {
-  const messages = useMessages();
-  const log = useServerLog(server.name);
+interface Props {
+  server: Server;
+  canEdit: boolean;
+  /** Whether the server is being started or tested. */
+  isBusy: boolean;
+}
+
+export function ServerDetails({ server, canEdit, isBusy }: Props) {
   return (
     <div className={css.details}>
       {server.quarantined > 0 && <QuarantinedTools server={server.name} />}
-      {server.state !== 'disabled' && <ToolAccess server={server.name} />}
-      <h3>{messages.servers.log}</h3>
-      <QueryView query={log}>
-        {(lines) =>
-          lines.length ? (
-            <section className={css.log} tabIndex={0} aria-label={`${messages.servers.log}: ${server.name}`}>
-              {lines.map((line, index) => (
-                <div key={index} data-level={line.level}>
-                  <time>{new Date(line.at).toLocaleTimeString()}</time> {line.message}
-                </div>
-              ))}
-            </section>
-          ) : (
-            <p className={css.muted}>{messages.servers.emptyLog}</p>
-          )
-        }
-      </QueryView>
+      <Instructions server={server.name} />
+      {server.state !== 'disabled' && <ToolAccess server={server.name} canEdit={canEdit} />}
+      {canEdit && <UpdateServer server={server.name} />}
+      <ServerLog server={server.name} isLive={isBusy} />
     </div>
   );
 }

@@ -3,6 +3,7 @@ import type { Health } from '~/api/system';
 import { Card } from '~/components/Card';
 import { Tag } from '~/components/Tag';
 import { useLanguage } from '~/i18n';
+import { STATE_TONES } from '~/screens/servers/stateTones';
 import css from './settings.module.css';
 
 export function SystemInfo({ health }: { health: Health }) {
@@ -24,13 +25,11 @@ export function SystemInfo({ health }: { health: Health }) {
             <dd>{value}</dd>
           </div>
         ))}
-        {Object.entries(health.servers).map(([name, isResponding]) => (
+        {Object.entries(health.servers).map(([name, { state }]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>
-              <Tag tone={isResponding ? 'success' : 'danger'}>
-                {isResponding ? messages.settings.responding : messages.settings.notResponding}
-              </Tag>
+              <Tag tone={STATE_TONES[state]}>{messages.servers.state[state]}</Tag>
             </dd>
           </div>
         ))}

@@ -1,7 +1,9 @@
+import { Link } from 'wouter';
 import type { Usage } from '~/api/system';
 import { Card } from '~/components/Card';
 import { TableHead } from '~/components/TableHead';
 import { useMessages } from '~/i18n';
+import { toolActivityPath } from '~/screens/activity/filter';
 import css from './stats.module.css';
 
 interface Props {
@@ -30,7 +32,9 @@ export function ToolTable({ tools, formatNumber }: Props) {
             {rows.map(([name, tool]) => (
               <tr key={name}>
                 <th scope="row">
-                  <code>{name}</code>
+                  <Link href={toolActivityPath(name)}>
+                    <code>{name}</code>
+                  </Link>
                   <span className={css.share} style={{ width: `${(100 * tool.calls) / maxCalls}%` }} />
                 </th>
                 <td>{formatNumber(tool.calls)}</td>

@@ -1,4 +1,5 @@
 import type { CallResult } from '~/api/calls';
+import { MediaParts } from '~/components/MediaParts';
 import { Notice } from '~/components/Notice';
 import { Tag } from '~/components/Tag';
 import { useMessages } from '~/i18n';
@@ -19,6 +20,7 @@ export function CallOutput({ result, ms }: { result: CallResult | null; ms: numb
         <span className={css.muted}>{messages.tester.duration(messages.common.duration(ms))}</span>
       </div>
       {result.ok ? <ValueView value={result.value} /> : <CallError error={result.error} />}
+      <MediaParts parts={result.content ?? []} />
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { Card } from '~/components/Card';
 import { Icon } from '~/components/Icon';
 import { Loading } from '~/components/Loading';
 import { useMessages } from '~/i18n';
+import { QuestionList } from '~/questions/QuestionList';
 import { ArgumentsEditor } from './ArgumentsEditor';
 import { CallOutput } from './CallOutput';
 import { CallProgress } from './CallProgress';
@@ -14,13 +15,20 @@ import { SentRequests } from './SentRequests';
 import css from './tester.module.css';
 import { type Args, type CompletedCall, useCall } from './useCall';
 
+interface Props {
+  tool: Tool;
+  initialArgs?: Args;
+}
+
 /** Calls a tool with a form and shows its result. */
-export function Tester({ tool }: { tool: Tool }) {
+export function Tester({ tool, initialArgs = {} }: Props) {
   const messages = useMessages();
   const formId = useId();
-  const [args, setArgs] = useState<Args>({});
+  const [args, setArgs] = useState(initialArgs);
   const [editorKey, setEditorKey] = useState(0);
-  const { run, stop, progress, isRunning, call, recentCalls, show } = useCall(invokePath(tool));
+  const { run, stop, progress, questions, removeQuestion, isRunning, call, recentCalls, show } = useCall(
+    invokePath(tool),
+  );
   const reuse = (recentCall: CompletedCall) => {
     setArgs(recentCall.args);
     setEditorKey(editorKey + 1); // resets fields that hold text which is not a valid value
@@ -61,7 +69,8 @@ export function Tester({ tool }: { tool: Tool }) {
       </Card>
       <Card>
         <h2 className={css.heading}>{messages.tester.result}</h2>
-        {isRunning && <CallProgress progress={progress} />}
+        {isRunning && questions.length === 0 && <CallProgress progress={progress} />}
+        <QuestionList questions={questions} onAnswered={removeQuestion} />
         {call && <CallOutput key={call.id} result={call.result} ms={call.ms} />}
         {call && <SentRequests requests={call.requests} />}
         {!call && !isRunning && <p className={css.muted}>{messages.tester.emptyResult}</p>}

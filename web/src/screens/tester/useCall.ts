@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useRef, useState } from 'react';
 import { type CallResult, failedCall, invoke, type Progress } from '~/api/calls';
+import type { Question } from '~/api/jobs';
 import { errorMessage } from '~/api/problem';
 
 export type Args = Record<string, unknown>;
@@ -25,6 +26,7 @@ const recentCallsByPath = new Map<string, CompletedCall[]>();
 /** Run the tool at a path, one call at a time. Recent calls are cached until the page is reloaded. */
 export function useCall(path: string) {
   const [progress, setProgress] = useState<Progress | null>(null);
+  const [questions, setQuestions] = useState<Question[]>([]);
   const [isRunning, setRunning] = useState(false);
   const [call, setCall] = useState<CompletedCall | null>(null);
   const [recentCalls, setRecentCalls] = useState(() => recentCallsByPath.get(path) ?? []);
@@ -46,6 +48,7 @@ export function useCall(path: string) {
         signal: request.signal,
         onProgress: setProgress,
         onRequest,
+        onQuestion: (question) => setQuestions((previous) => [...previous, question]),
       }).catch((error: unknown) => (request.signal.aborted ? null : failedCall(errorMessage(error))));
       const ms = result?.meta?.durationMs ?? performance.now() - startedAt;
       const completed = { id: ++lastId, at: new Date(), args, ms, result, requests };
@@ -54,11 +57,23 @@ export function useCall(path: string) {
       setRecentCalls(recent);
       setCall(completed);
       setRunning(false);
+      setQuestions([]);
       activeRequest.current = null;
       setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNT_DELAY_MS);
       return completed;
     },
     [path, queries],
   );
-  return { run, stop: () => activeRequest.current?.abort(), progress, isRunning, call, recentCalls, show: setCall };
+  const removeQuestion = (id: string) => setQuestions((previous) => previous.filter((question) => question.id !== id));
+  return {
+    run,
+    stop: () => activeRequest.current?.abort(),
+    progress,
+    questions,
+    removeQuestion,
+    isRunning,
+    call,
+    recentCalls,
+    show: setCall,
+  };
 }

@@ -7,6 +7,13 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 
 COOKIE_NAME_MESSAGE, COOKIE_MESSAGE = b"onetool cookie name v1", b"onetool cookie value v1"
+PROFILE_MESSAGE = "onetool profile v1 {}"
+
+
+def profile_token(token: str, profile: str) -> str:
+    """Return the token for clients with a profile. It is derived from the token and does not reveal it."""
+    message = PROFILE_MESSAGE.format(profile).encode()
+    return f"{profile}.{hmac.new(token.encode(), message, sha256).hexdigest()}"
 
 
 class Credentials:
@@ -26,8 +33,14 @@ class Credentials:
 
     def has_token(self, headers: Headers) -> bool:
         """Return whether a request has the token."""
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        return self.is_token(token) and scheme.lower() == "bearer"
+        return self.is_token(_bearer(headers))
+
+    def profile(self, headers: Headers) -> str:
+        """Return the profile whose token a request has; empty if it has none."""
+        token = _bearer(headers).strip()
+        name = token.partition(".")[0]
+        expected = profile_token(self._token.decode(), name)
+        return name if _is_equal(token.encode("utf-8", "replace"), expected.encode()) else ""
 
     def is_valid(self, headers: Headers) -> bool:
         """Return whether a request has the token or the cookie."""
@@ -41,6 +54,12 @@ class Credentials:
         """Return whether a request has the cookie."""
         cookie = cookie_parser(headers.get("cookie", "")).get(self.cookie_name, "")
         return _is_equal(cookie.encode("utf-8", "replace"), self.cookie.encode())
+
+
+def _bearer(headers: Headers) -> str:
+    """Return the token in the header; empty if there is none."""
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token if scheme.lower() == "bearer" else ""
 
 
 def _is_equal(received: bytes, expected: bytes) -> bool:

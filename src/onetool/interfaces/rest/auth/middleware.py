@@ -1,6 +1,7 @@
 """Middleware that checks Host, Origin, size and credentials of every request."""
 
 import logging
+import re
 from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
@@ -24,6 +25,10 @@ MAX_BYTES, MAX_LOGIN_BYTES = 64 * 2**20, 4 * 2**10
 LOGIN_PATH = "/login"
 AUTHENTICATED = "authenticated"
 """Key in the state of a request that has the token or the cookie."""
+PROFILE = "profile"
+"""Key in the state of a request, for the profile whose token it has; empty if it has none."""
+PROFILE_PATHS = re.compile(r"/tools/call|/run|/results/[^/]+|/jobs/[^/]+(/answers|/cancel)?")
+"""Paths for clients with the token of a profile. Jobs and results have ids that cannot be guessed."""
 Rejection = tuple[int, str]
 """Status and detail."""
 
@@ -98,15 +103,26 @@ class GuardMiddleware:
         """Check the token or the cookie."""
         has_token = self._credentials.has_token(headers)
         has_cookie = not has_token and self._credentials.has_cookie(headers)
-        scope.setdefault("state", {})[AUTHENTICATED] = has_token or has_cookie
+        state = scope.setdefault("state", {})
+        state[AUTHENTICATED] = has_token or has_cookie
+        state[PROFILE] = profile = "" if has_token else self._credentials.profile(headers)
         if scope["path"] in PUBLIC_PATHS or has_token or self._is_public(scope):
             return None
+        if profile:
+            return _check_profile(profile, scope["path"])
         if has_cookie:
             return _check_cross_origin(scope["method"], headers)
         return (
             401,
             "Missing or wrong token. Send Authorization: Bearer <token>. `onetool serve` prints where it is.",
         )
+
+
+def _check_profile(profile: str, path: str) -> Rejection | None:
+    """Reject everything but calls: the rest would show or change more than the profile allows."""
+    if path == f"/mcp/p/{profile}" or PROFILE_PATHS.fullmatch(path):
+        return None
+    return 403, f"The token of profile {profile!r} is only for calls: /mcp/p/{profile}, /tools/call and /run."
 
 
 def _check_cross_origin(method: str, headers: Headers) -> Rejection | None:

@@ -8,11 +8,15 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from onetool.domain.bundles.bundle import BundleError
+from onetool.domain.calls.approval_request import call_digest
 from onetool.domain.calls.call import ToolResult
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import ErrorCode
+from onetool.domain.jobs.job import Job, OpenQuestion
 from onetool.domain.text.json_text import encode
-from onetool.interfaces.rest.params import BundleID, Slug, Version
+from onetool.interfaces.rest.job_bodies import ASKED, input_required, question_event, rest_caller
+from onetool.interfaces.rest.outcome_bodies import outcome_body, outcome_response
+from onetool.interfaces.rest.params import BundleID, MediaFormat, Slug, Version
 from onetool.interfaces.rest.problems import (
     STATUS_BY_REASON,
     call_failure,
@@ -23,6 +27,8 @@ from onetool.interfaces.rest.problems import (
 )
 from onetool.interfaces.rest.schemas.calls import CallBody, CallResponse, InvokeBody
 from onetool.interfaces.rest.sse import EVENT_STREAM, EventQueue, EventStream, format_event
+from onetool.runtime.call_job import Present
+from onetool.runtime.outcomes import Outcome
 from onetool.runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -30,6 +36,7 @@ MAX_QUEUED_STEPS = 1_000
 """Steps that wait for a slow client; further ones are dropped."""
 RESPONSES: dict[int | str, dict[str, Any]] = {
     **{status: {"model": CallResponse} for status in (400, 403, 404, 409, 429)},
+    **ASKED,
     200: {"content": {EVENT_STREAM: {}}, "model": CallResponse},
     **{status: problem_responses()[status] for status in (401, 413)},
 }
@@ -50,69 +57,90 @@ def call_routes(runtime: Runtime) -> APIRouter:
         version: Version,
         body: InvokeBody,
         request: Request,
+        *,
+        media: MediaFormat = "handle",
     ) -> Response:
-        """Call a version of a tool. With `Accept: text/event-stream`, streams its progress and the HTTP
-        requests that it sends, then the result.
+        """Call a version of a tool. With `Accept: text/event-stream`, streams its progress, the HTTP
+        requests that it sends and its questions, then the result. Answer with `POST /jobs/{id}/answers`.
         """
         try:
             name = await runtime.state.bundles.tool_name((bundle_id, slug, version))
         except BundleError as error:
             code = ErrorCode.INVALID_ARGS if status_for(error) == 400 else ErrorCode.TOOL_NOT_FOUND
             return call_failure(status_for(error), code, str(error), slug[:100])
-        return await _call(runtime, name, body.args, request)
+        return await _call(runtime, name, body, request, inline=media == "inline")
 
     @routes.post("/tools/call", response_model=CallResponse, responses=RESPONSES)
-    async def call_tool(body: CallBody, request: Request) -> Response:
+    async def call_tool(body: CallBody, request: Request, media: MediaFormat = "handle") -> Response:
         """Call any tool by name: `pack.func`, `pack.func@version` or an alias."""
-        return await _call(runtime, body.name, body.args, request)
+        return await _call(runtime, body.name, body, request, inline=media == "inline")
 
     return routes
 
 
-async def _call(runtime: Runtime, name: str, args: Mapping[str, Any], request: Request) -> Response:
+async def _call(runtime: Runtime, name: str, body: InvokeBody, request: Request, *, inline: bool) -> Response:
     if EVENT_STREAM in request.headers.get("accept", ""):
-        call = _StreamedCall(runtime)
-        return EventStream(call.events, asyncio.create_task(call.run(name, args)))
-    caller = Caller(interface="rest", approve=always_approve)
-    return _response(await runtime.call_tool(name, args, caller, "rest"))
+        call = _StreamedCall(runtime, request, inline=inline)
+        return EventStream(call.events, asyncio.create_task(call.run(name, body.args)))
+    caller = rest_caller(runtime, request, can_ask=body.interactive)
+    if body.interactive:
+        result = await _run(runtime, name, body.args, caller)
+    else:
+        result = await runtime.call_tool(name, body.args, caller, "rest")
+    if isinstance(result, Job):
+        return input_required(runtime, result)
+    reason = result.meta.reason if isinstance(result, ToolResult) else None
+    return await outcome_response(runtime, result, STATUS_BY_REASON[reason] if reason else 200, inline=inline)
 
 
-def _response(result: ToolResult) -> Response:
-    status = STATUS_BY_REASON[result.meta.reason] if result.meta.reason else 200
-    return Response(encode(_body(result)), status, media_type="application/json")
-
-
-def _body(result: ToolResult) -> dict[str, Any]:
-    data = result.to_json()
-    meta = data["meta"]
-    if result.error is None:
-        return {"ok": True, "value": result.data, "meta": meta}
-    return {"ok": False, "error": data["error"], "meta": meta}
+async def _run(
+    runtime: Runtime, name: str, args: Mapping[str, Any], caller: Caller, present: Present | None = None
+) -> Outcome | Job:
+    """Call a tool that may ask."""
+    return await runtime.jobs.run(
+        lambda own: runtime.call_tool(name, args, own, "rest"),
+        caller,
+        name,
+        call_digest(name, args),
+        present=present,
+    )
 
 
 class _StreamedCall:
-    """One call: its progress and its HTTP requests as events, then its result."""
+    """One call: its progress, its HTTP requests and its questions as events, then its result."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, request: Request, *, inline: bool) -> None:
         self.events: EventQueue = asyncio.Queue()
-        self._runtime, self._loop = runtime, asyncio.get_running_loop()
+        self._runtime, self._request, self._inline = runtime, request, inline
+        self._loop = asyncio.get_running_loop()
 
     async def run(self, name: str, args: Mapping[str, Any]) -> None:
         """Call the tool and end the stream with its result."""
-        caller = Caller(
-            interface="rest",
-            approve=always_approve,
+        caller = rest_caller(
+            self._runtime,
+            self._request,
+            can_ask=True,
             on_progress=self._on_progress,
             on_request=lambda text: self._report("request", {"text": text}),
         )
         try:
-            body = _body(await self._runtime.call_tool(name, args, caller, "rest"))
+            result = await _run(self._runtime, name, args, caller, self._present)
+            if isinstance(result, Job):  # another request waits for it
+                message = f"{name} continues as job {result.id}."
+                response = failure_body(ErrorCode.EXECUTION_ERROR, message, name)
+            else:
+                response = await outcome_body(self._runtime, result, inline=self._inline)
+            body = await self._runtime.threads.run(encode, response)
         except Exception as error:  # the stream must end with a result
             log.exception("call failed")
-            body = failure_body(ErrorCode.EXECUTION_ERROR, internal_error_message(error), name)
+            body = encode(failure_body(ErrorCode.EXECUTION_ERROR, internal_error_message(error), name))
         await asyncio.sleep(0)  # the steps reported just before the end come first
-        self.events.put_nowait(format_event("result", encode(body)))
+        self.events.put_nowait(format_event("result", body))
         self.events.put_nowait(None)
+
+    async def _present(self, job: str, question: OpenQuestion) -> None:
+        event = encode(question_event(self._runtime, job, question))
+        self.events.put_nowait(format_event("question", event))
 
     def _on_progress(self, done: float, total: float | None, message: str) -> None:
         self._report("progress", {"done": done, "total": total, "message": str(message)})

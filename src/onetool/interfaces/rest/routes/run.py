@@ -2,14 +2,17 @@
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
-from onetool.domain.calls.caller import Caller, always_approve
+from onetool.domain.calls.approval_request import call_digest
+from onetool.domain.calls.caller import Caller
+from onetool.domain.jobs.job import Job
 from onetool.domain.text.strings import first_line
 from onetool.domain.tools.signature import signature
-from onetool.interfaces.rest.params import json_response
+from onetool.interfaces.rest.job_bodies import ASKED, input_required, rest_caller
+from onetool.interfaces.rest.outcome_bodies import outcome_response
+from onetool.interfaces.rest.params import MediaFormat, json_response
 from onetool.interfaces.rest.problems import problem_responses
-from onetool.interfaces.rest.schemas.fields import camel_keys
 from onetool.interfaces.rest.schemas.run import RunBody, RunResponse, Signatures
 from onetool.runtime.runtime import Runtime
 
@@ -21,16 +24,17 @@ def run_routes(runtime: Runtime) -> APIRouter:
     """Create the routes that run code."""
     routes = APIRouter(tags=["code"])
 
-    @routes.post("/run", response_model=RunResponse, responses=problem_responses())
-    async def run_code(body: RunBody) -> Any:
+    @routes.post("/run", response_model=RunResponse, responses=problem_responses() | ASKED)
+    async def run_code(body: RunBody, request: Request, media: MediaFormat = "handle") -> Any:
         """Run Python code that can call the tools of every pack. The last line is the result."""
-        result = await runtime.run(body.command, Caller(interface="rest", approve=always_approve))
-        text, handle = await runtime.state.model_output.render_run(result)
-        response = result.to_json() | {
-            "calls": [camel_keys(call._asdict()) for call in result.calls],
-            "text": text,
-        }
-        return json_response(response | ({"handle": handle} if handle else {}))
+        caller, code = rest_caller(runtime, request, can_ask=body.interactive), body.command
+        if not body.interactive:
+            return await outcome_response(runtime, await runtime.run(code, caller), inline=media == "inline")
+        digest = call_digest("run", {"command": code})
+        result = await runtime.jobs.run(lambda own: runtime.run(code, own), caller, "run", digest)
+        if isinstance(result, Job):
+            return input_required(runtime, result)
+        return await outcome_response(runtime, result, inline=media == "inline")
 
     @routes.get("/signatures", response_model=Signatures, responses=problem_responses())
     async def list_signatures() -> Any:

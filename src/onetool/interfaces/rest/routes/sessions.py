@@ -104,11 +104,12 @@ def _message_json(message: Message) -> dict[str, Any]:
     ]
     return {
         "role": message.role,
-        "text": message.text,
+        "text": message.text_for_user,
         "calls": calls,
         "callId": message.call_id,
         "name": message.name,
         "failed": message.failed,
+        "content": [reference.to_json() for reference in message.media_for("user")],
         "at": message.at,
     }
 

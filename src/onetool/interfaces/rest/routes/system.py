@@ -2,13 +2,13 @@
 
 import asyncio
 import time
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from fastapi.responses import PlainTextResponse
 
 from onetool.domain.text.json_text import jsonable
-from onetool.domain.usage.events import UsageSummary
+from onetool.domain.usage.summary import UsageSummary
 from onetool.interfaces.rest.params import json_response
 from onetool.interfaces.rest.problems import problem_responses
 from onetool.interfaces.rest.schemas.fields import camel_keys
@@ -43,24 +43,27 @@ def system_routes(runtime: Runtime) -> APIRouter:
         openapi_extra=NO_TOKEN,
     )
     async def check_readiness() -> Response:
-        """Return whether all sources and servers are healthy. Needs no token."""
-        async with cache.lock:  # the route is public, and a check connects to every server
+        """Return whether no source and no server has failed. Connects to none. Needs no token."""
+        async with cache.lock:  # the route is public
             if time.monotonic() - cache.checked_at > READINESS_TTL_S:
-                health = await check_health(runtime.state, runtime.threads)
-                cache.is_degraded = bool(health.failures) or not all(health.servers.values())
+                health = await check_health(runtime.state, runtime.threads, connect=False)
+                states = {server.state for server in health.servers.values()}
+                cache.is_degraded = bool(health.failures) or "failed" in states
                 cache.checked_at = time.monotonic()
         return json_response(
             {"status": "degraded" if cache.is_degraded else "ok"}, 503 if cache.is_degraded else 200
         )
 
     @routes.get("/health", response_model=HealthResponse, responses=problem_responses())
-    async def get_health() -> Any:
-        """Return the health of all components, with problems and fixes. Connects to all servers."""
-        health = await check_health(runtime.state, runtime.threads)
+    async def get_health(
+        connect: Annotated[bool, Query(description="Connect to all servers first.")] = False,
+    ) -> Any:
+        """Return the health of all components, with problems and fixes."""
+        health = await check_health(runtime.state, runtime.threads, connect=connect)
+        servers = {name: camel_keys(server._asdict()) for name, server in health.servers.items()}
         problems = [problem._asdict() for problem in health.problems()]
-        return json_response(
-            runtime.state.redactor.mask(camel_keys(jsonable(health)) | {"problems": problems})
-        )
+        body = camel_keys(jsonable(health)) | {"servers": servers, "problems": problems}
+        return json_response(runtime.state.redactor.mask(body))
 
     @routes.get(
         "/metrics",

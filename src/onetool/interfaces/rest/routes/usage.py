@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter
 
-from onetool.domain.usage.events import HOUR, PERIODS, summarize
+from onetool.domain.usage.summary import HOUR, PERIODS, summarize
 from onetool.interfaces.rest.params import json_response
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
 from onetool.interfaces.rest.schemas.fields import camel_keys

@@ -10,6 +10,10 @@ from onetool.domain.text.strings import to_camel_case
 Flag = Annotated[bool, Field(description="Whether the entry is enabled.")]
 Text = Annotated[str, Field(min_length=1, max_length=1_000_000, pattern=r"\S")]
 Name = Annotated[str, Field(min_length=1, max_length=300)]
+Interactive = Annotated[
+    bool,
+    Field(description="Whether the caller can be asked. A call that asks returns 202 and becomes a job."),
+]
 Seconds = Annotated[float, Field(description="Unix time in seconds.")]
 
 

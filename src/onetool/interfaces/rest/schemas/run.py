@@ -4,13 +4,15 @@ from pydantic import Field, JsonValue
 
 from onetool.domain.bundles.schemas import StrictModel
 
-from .fields import ResponseModel
+from .calls import ContentPart
+from .fields import Interactive, ResponseModel
 
 
 class RunBody(StrictModel):
     """Code that calls tools."""
 
     command: str = Field(max_length=100_000, examples=['time.now()["iso"]'])
+    interactive: Interactive = False
 
 
 class NestedCallResponse(ResponseModel):
@@ -37,6 +39,9 @@ class RunResponse(ResponseModel):
     data: JsonValue = None
     printed: str | None = None
     error: RunError | None = None
+    content: list[ContentPart] | None = Field(
+        None, description="The media in `data`, or beside it, if there are any."
+    )
     calls: list[NestedCallResponse]
     handle: str | None = Field(None, description="Handle of the stored result, if `text` is shortened.")
     text: str = Field(description="The result as a model reads it.")

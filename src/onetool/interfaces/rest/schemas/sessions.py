@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from onetool.domain.bundles.schemas import StrictModel
 
+from .calls import ContentPart
 from .fields import ResponseModel, Seconds
 
 
@@ -42,6 +43,7 @@ class MessageResponse(ResponseModel):
     callId: str = Field(description="Role `tool`: id of the call.")
     name: str = Field(description="Role `tool`: name of the tool.")
     failed: bool
+    content: list[ContentPart] = Field(description="Role `tool`: the media in the result.")
     at: Seconds | None
 
 

@@ -1,5 +1,7 @@
 """Schemas of the health routes."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from .fields import ResponseModel
@@ -12,6 +14,17 @@ class HealthProblemResponse(ResponseModel):
     fix: str
 
 
+class ServerHealthResponse(ResponseModel):
+    """The state of an MCP server."""
+
+    state: Literal["configured", "idle", "starting", "connected", "failed"]
+    reason: str = Field(description="Why the server cannot be used; otherwise empty.")
+    disabledTools: list[str] = Field(description="Tools that a mistake in their settings disables, and why.")
+    warnings: list[str] = Field(
+        description="Settings of tools that have no effect and parts of a listing that are ignored, and why."
+    )
+
+
 class HealthResponse(ResponseModel):
     """The health of all components."""
 
@@ -21,7 +34,10 @@ class HealthResponse(ResponseModel):
     toolCount: int
     failures: dict[str, str] = Field(description="Sources that failed, with the reason.")
     skipped: dict[str, str] = Field(description="Pack files that were not loaded, with the reason.")
-    servers: dict[str, bool] = Field(description="MCP servers, and whether they respond.")
+    servers: dict[str, ServerHealthResponse]
     untrustedFiles: list[str] = Field(description="Project files that are ignored until `onetool trust`.")
     abandoned: int = Field(description="Threads of timed-out tools that are still running.")
+    unwritable: dict[str, str] = Field(
+        description="Directories in which nothing can be stored, with the reason."
+    )
     problems: list[HealthProblemResponse]

@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 from onetool.domain.bundles.bundle import StoredTool
 from onetool.domain.bundles.schemas import HttpImpl, PythonImpl, ToolLimits
-from onetool.domain.usage.events import CallCounter
+from onetool.domain.usage.summary import CallCounter
 
 from .fields import Flag, ResponseModel
 
@@ -30,6 +30,7 @@ class ToolResponse(ResponseModel):
     disabledReason: str | None = Field(
         None, description="Why the tool is not available although it is stored as enabled."
     )
+    hasApp: bool = Field(False, description="Whether an MCP server has an app that shows the results.")
     argSchema: dict[str, Any]
     outputSchema: dict[str, Any] | None = None
     pythonImpl: PythonImpl | None = Field(None, description="Of a tool of type `python`.")
@@ -55,6 +56,8 @@ def tool_json(
     tool, bundle = stored.tool, stored.bundle
     data = tool.to_json() | {"toolID": tool.id, "name": stored.name, "bundleSlug": bundle.slug}
     data["callCount"] = counter.calls if counter else 0
+    if stored.has_app:
+        data["hasApp"] = True
     if last_called:
         data["lastCalledAt"] = last_called
     if disabled_reason:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from onetool.domain.http.urls import InvalidUrl, parse_url
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.ports import TokenStore
-from onetool.settings.schema import ServerSettings
+from onetool.settings.server_schema import ServerSettings
 from onetool.threads import Threads
 
 

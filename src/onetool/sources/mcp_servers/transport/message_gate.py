@@ -5,21 +5,22 @@ Parsing a message with a million values would block the event loop for seconds, 
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from itertools import accumulate
 
-import orjson
+from .notification_limit import NotificationLimit
+from .rejected_message import EDGE_BYTES, replace_message
 
-MESSAGE_TOO_LARGE = -32096
-"""JSON-RPC error code of the response that replaces a message above the limits."""
 MAX_FACTOR = 16
 """A message that is this many times larger than allowed ends the session: it may never end."""
-EDGE_BYTES = 1_024
-"""Bytes at the start and at the end of a large message in which its id is looked for."""
+MAX_NESTING = 200
+"""Levels that the JSON parser of the SDK accepts. Results and definitions have a lower limit."""
+SETTING = " in the settings of the server, or in `execution`"
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 REST_OF_STRING = re.compile(rb'(?:[^"\\]++|\\.)*+', re.DOTALL)
-ID = rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{0,200}")'
-FIRST_ID = re.compile(rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?' + ID)
-LAST_ID = re.compile(ID + rb'\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*\Z')
+BRACKETS = b"[{]}"
+STEPS = bytes.maketrans(BRACKETS, b"\x01\x01\xff\xff")
+"""Translates brackets to signed bytes: one level more or less."""
+OTHER_BYTES = bytes(byte for byte in range(256) if byte not in BRACKETS)
 
 
 class MessageTooLong(ValueError):
@@ -32,6 +33,7 @@ class MessageLimits:
 
     max_bytes: int
     max_values: int
+    notifications: NotificationLimit
 
 
 class MessageGate:
@@ -58,26 +60,31 @@ class MessageGate:
             self._end = (self._end + part)[-EDGE_BYTES:]
             return
         self._parts.append(part)
-        self._values += self._count_values(part)
+        self._count(part)
         self._problem = self._check()
         if self._problem:
             message = b"".join(self._parts)
             self._start, self._end = message[:EDGE_BYTES], message[-EDGE_BYTES:]
             self._parts.clear()
 
-    def finish(self, request_id: int | str | None = None) -> bytes:
-        """Return the message, or the error response that replaces it, and start the next message.
+    def finish(self, request_id: int | str | None = None) -> bytes | None:
+        """Return the message, or the one that replaces it, and start the next message.
 
-        Without a request id, the id is read from the message. If it has none, neither has the response, and
-        the request ends with its deadline.
+        None stands for a notification far above the limit, which is dropped.
+
+        request_id: the request to which the message responds, if it is known.
         """
-        message = self._error_response(request_id) if self._problem else b"".join(self._parts)
+        if self._problem:
+            message = replace_message(self._start, self._end, self._problem, request_id)
+        else:
+            message = b"".join(self._parts)
         self._reset()
-        return message
+        return None if self._limits.notifications.overflows(message) else message
 
     def _reset(self) -> None:
         self._parts = []
         self._size, self._values = 0, 1
+        self._depth = self._max_depth = 0
         self._is_in_string = self._is_escaped = False
         self._problem = ""
 
@@ -85,13 +92,15 @@ class MessageGate:
         """Return which limit is exceeded, or an empty string."""
         limits = self._limits
         if self._size > limits.max_bytes:
-            return f"more than {limits.max_bytes:,} bytes. Raise max_message_bytes"
+            return f"of more than {limits.max_bytes:,} bytes. Raise max_message_bytes{SETTING}"
         if self._values > limits.max_values:
-            return f"more than {limits.max_values:,} values. Raise max_message_values"
+            return f"of more than {limits.max_values:,} values. Raise max_message_values{SETTING}"
+        if self._max_depth > MAX_NESTING:
+            return f"that is nested deeper than {MAX_NESTING} levels"
         return ""
 
-    def _count_values(self, part: bytes) -> int:
-        """Return the number of separators and containers outside of strings."""
+    def _count(self, part: bytes) -> None:
+        """Count separators, containers and levels outside of strings."""
         if self._is_escaped:
             part, self._is_escaped = part[1:], not part
         if self._is_in_string:
@@ -101,7 +110,10 @@ class MessageGate:
         if start >= 0:
             self._open_string(outside[start + 1 :])
             outside = outside[:start]
-        return outside.count(b",") + outside.count(b"[") + outside.count(b"{")
+        self._values += outside.count(b",") + outside.count(b"[") + outside.count(b"{")
+        steps = memoryview(outside.translate(STEPS, OTHER_BYTES)).cast("b")
+        depths = list(accumulate(steps, initial=self._depth))
+        self._depth, self._max_depth = depths[-1], max(self._max_depth, max(depths))
 
     def _skip_string(self, part: bytes) -> bytes:
         """Return what follows the open string."""
@@ -114,11 +126,3 @@ class MessageGate:
     def _open_string(self, rest: bytes) -> None:
         self._is_in_string = True
         self._is_escaped = (len(rest) - len(rest.rstrip(b"\\"))) % 2 == 1
-
-    def _error_response(self, id_: int | str | None) -> bytes:
-        found = FIRST_ID.match(self._start) or LAST_ID.search(self._end)
-        if id_ is None and found:
-            id_ = orjson.loads(found.group(1))
-        text = f"The server sent a message of {self._problem} in the settings of the server."
-        error: dict[str, Any] = {"code": MESSAGE_TOO_LARGE, "message": text}
-        return orjson.dumps({"jsonrpc": "2.0", "id": id_, "error": error})

@@ -3,16 +3,14 @@
 import asyncio
 import logging
 import os
-import shutil
 import signal
-import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 
-from onetool.domain.text.strings import truncate_middle
-from onetool.sources.mcp_servers.errors import ServerUnavailable
+from onetool.domain.text.strings import printable, truncate_middle
+from onetool.sources.mcp_servers.sandbox.policy import SandboxedCommand
+
+from .startup import Startup
 
 STREAM_LIMIT = 2**20
 EXIT_TIMEOUT_S = 0.5
@@ -21,26 +19,20 @@ TERMINATE_TIMEOUT_S = 2.0
 """Time to exit after a signal, in seconds."""
 POLL_INTERVAL_S = 0.01
 MAX_LOGGED_LENGTH = 500
-LAUNCHER = Path(__file__).with_name("launcher.py")
-INHERITED_VARIABLES = ("PATH", "SYSTEMROOT") if os.name == "nt" else ("PATH",)
 
 
-async def start(command: str, args: Sequence[str], env: Mapping[str, str]) -> Process:
-    """Start a command in its own process group.
-
-    Raises:
-        ServerUnavailable: The command is not found or cannot be executed.
-    """
-    env = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ} | dict(env)
-    argv = [_find_program(command, env.get("PATH")), *args]
-    if sys.platform == "linux":
-        argv = [sys.executable, "-I", "-S", str(LAUNCHER), str(os.getpid()), *argv]
-    try:
-        return await asyncio.create_subprocess_exec(
-            *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, env=env, limit=STREAM_LIMIT, start_new_session=True
-        )
-    except (OSError, ValueError) as error:
-        raise ServerUnavailable(f"cannot start {command!r}: {error}") from error
+async def execute(command: SandboxedCommand) -> Process:
+    """Start a command in its own process group."""
+    return await asyncio.create_subprocess_exec(
+        *command.argv,
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        env=command.env,
+        cwd=command.cwd,
+        limit=STREAM_LIMIT,
+        start_new_session=True,
+    )
 
 
 async def stop(process: Process) -> None:
@@ -80,7 +72,7 @@ def exit_reason(process: Process) -> str:
     return f"the process ended with exit code {code}"
 
 
-async def log_stderr(process: Process, log: logging.Logger) -> None:
+async def log_stderr(process: Process, log: logging.Logger, startup: Startup) -> None:
     """Log each line that the process writes to stderr, until it closes it."""
     while process.stderr is not None:
         try:
@@ -89,21 +81,15 @@ async def log_stderr(process: Process, log: logging.Logger) -> None:
             continue
         if not line:
             return
-        if text := shorten_line(line).rstrip():
+        if text := shorten_line(line):
+            startup.add_output(text)
             log.info("%s", text)
 
 
 def shorten_line(line: bytes) -> str:
-    """Return a line of output as text that is short enough for the log."""
-    return truncate_middle(line[: 2 * MAX_LOGGED_LENGTH].decode("utf-8", "replace"), MAX_LOGGED_LENGTH)
-
-
-def _find_program(command: str, path: str | None) -> str:
-    program = shutil.which(command, path=path)
-    if program is None:
-        hint = "use an absolute path or a command on PATH"
-        raise ServerUnavailable(f"command {command!r} not found; {hint}")
-    return str(Path(program).absolute())
+    """Return a line of output as printable text that is short enough for the log."""
+    text = line[: 2 * MAX_LOGGED_LENGTH].decode("utf-8", "replace").rstrip()
+    return printable(truncate_middle(text, MAX_LOGGED_LENGTH))
 
 
 def _signal(process: Process, number: int) -> None:

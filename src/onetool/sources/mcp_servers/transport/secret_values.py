@@ -1,12 +1,14 @@
-"""Secrets in the environment and the headers of a server."""
+"""Secrets in the environment, the headers and the fixed arguments of a server."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from onetool.domain.http.placeholders import (
     InvalidValue,
     MalformedTemplate,
     fill_header,
     fill_text,
+    fill_value,
     placeholder_names,
 )
 from onetool.domain.http.urls import is_listed
@@ -30,11 +32,7 @@ def resolve_headers(values: Mapping[str, str], secrets: Secrets, host: str) -> d
     Raises:
         ServerUnavailable: A secret is missing, not allowed for the host, or not valid in a header.
     """
-    for name in _secret_names(values, secrets):
-        hosts = secrets[name].hosts
-        if hosts is not None and not is_listed(host, hosts):
-            hint = "add the host to the secret's hosts"
-            raise ServerUnavailable(f"secret {name!r} may not be sent to {host!r}; {hint}")
+    _check_hosts(_secret_names(values, secrets), secrets, host)
     try:
         filled = {key: fill_header(value, lambda name: secrets[name].value) for key, value in values.items()}
     except InvalidValue as error:
@@ -42,7 +40,27 @@ def resolve_headers(values: Mapping[str, str], secrets: Secrets, host: str) -> d
     return {key: value or "" for key, value in filled.items()}
 
 
-def _secret_names(values: Mapping[str, str], secrets: Secrets) -> list[str]:
+def resolve_fixed(values: Mapping[str, Any], secrets: Secrets, host: str | None) -> dict[str, Any]:
+    """Return fixed arguments with every `${NAME}` replaced by the secret. `host`: of a server with a URL.
+
+    Raises:
+        ServerUnavailable: A secret is missing or not allowed for the host, or a placeholder is malformed.
+    """
+    names = _secret_names(values, secrets)
+    if host is not None:
+        _check_hosts(names, secrets, host)
+    return {key: fill_value(value, lambda name: secrets[name].value) for key, value in values.items()}
+
+
+def _check_hosts(names: Iterable[str], secrets: Secrets, host: str) -> None:
+    for name in names:
+        hosts = secrets[name].hosts
+        if hosts is not None and not is_listed(host, hosts):
+            hint = "add the host to the secret's hosts"
+            raise ServerUnavailable(f"secret {name!r} may not be sent to {host!r}; {hint}")
+
+
+def _secret_names(values: Mapping[str, Any], secrets: Secrets) -> list[str]:
     try:
         names = list(placeholder_names(list(values.values())))
     except MalformedTemplate as error:

@@ -1,4 +1,4 @@
-"""The stdio transport: one JSON-RPC message per line."""
+"""The stdio transport: one JSON-RPC message per line. Also over a connection to another OneTool."""
 
 import asyncio
 import logging
@@ -14,6 +14,7 @@ from onetool.sources.mcp_servers.errors import ServerUnavailable
 
 from .message_gate import MessageGate, MessageLimits, MessageTooLong
 from .process import EXIT_TIMEOUT_S, exit_reason, has_exited, log_stderr, shorten_line, stop
+from .startup import Startup
 from .streams import SessionMessage, TransportStreams
 
 MAX_MALFORMED_BYTES = 16 * 2**20
@@ -23,11 +24,16 @@ CLOSED_ERRORS = (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError)
 ToSession = MemoryObjectSendStream[SessionMessage | Exception]
 OnEnd = Callable[[str], None]
 """Receives the reason why the output ended."""
+StreamConnection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 @asynccontextmanager
 async def open_stdio(
-    start: Callable[[], Awaitable[Process]], log: logging.Logger, on_end: OnEnd, limits: MessageLimits
+    start: Callable[[], Awaitable[Process]],
+    log: logging.Logger,
+    on_end: OnEnd,
+    limits: MessageLimits,
+    startup: Startup,
 ) -> AsyncIterator[TransportStreams]:
     """Start a process and connect to it. The process is stopped when the block exits.
 
@@ -35,12 +41,62 @@ async def open_stdio(
         ServerUnavailable: The process cannot be started.
     """
     process = await start()
+    stderr = asyncio.create_task(log_stderr(process, log, startup))
+
+    async def describe_end() -> str:
+        await has_exited(process, EXIT_TIMEOUT_S)
+        await asyncio.wait({stderr}, timeout=EXIT_TIMEOUT_S)  # its last lines may explain the end
+        return startup.explain(exit_reason(process))
+
+    try:
+        async with _open_streams(
+            process.stdout, process.stdin, log, limits, on_end=on_end, describe_end=describe_end
+        ) as streams:
+            yield streams
+    finally:
+        try:
+            await stop(process)
+        finally:
+            stderr.cancel()
+            await asyncio.gather(stderr, return_exceptions=True)
+
+
+@asynccontextmanager
+async def open_connection(
+    connection: StreamConnection, log: logging.Logger, on_end: OnEnd, limits: MessageLimits
+) -> AsyncIterator[TransportStreams]:
+    """Use a connection to a server that another process of the user runs."""
+    reader, writer = connection
+
+    async def describe_end() -> str:
+        return "OneTool in the background closed the connection"
+
+    try:
+        async with _open_streams(
+            reader, writer, log, limits, on_end=on_end, describe_end=describe_end
+        ) as streams:
+            yield streams
+    finally:
+        writer.close()
+
+
+@asynccontextmanager
+async def _open_streams(
+    output: asyncio.StreamReader | None,
+    input_: asyncio.StreamWriter | None,
+    log: logging.Logger,
+    limits: MessageLimits,
+    *,
+    on_end: OnEnd,
+    describe_end: Callable[[], Awaitable[str]],
+) -> AsyncIterator[TransportStreams]:
+    """Forward messages in both directions until the block exits."""
     to_session, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    reader = _MessageReader(output, to_session, log, limits)
     tasks = [
-        asyncio.create_task(_MessageReader(process, to_session, log, limits).read(on_end)),
-        asyncio.create_task(_write_messages(process, from_session)),
-        asyncio.create_task(log_stderr(process, log)),
+        asyncio.create_task(reader.read(on_end, describe_end)),
+        asyncio.create_task(_write_messages(input_, from_session)),
     ]
     try:
         async with AsyncExitStack() as closing:
@@ -48,26 +104,27 @@ async def open_stdio(
                 closing.push_async_callback(stream.aclose)
             yield incoming, outgoing
     finally:
-        try:
-            await stop(process)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class _MessageReader:
-    """Forwards messages from stdout to the session and skips malformed lines."""
+    """Forwards messages from a server's output to the session and skips malformed lines."""
 
     def __init__(
-        self, process: Process, to_session: ToSession, log: logging.Logger, limits: MessageLimits
+        self,
+        output: asyncio.StreamReader | None,
+        to_session: ToSession,
+        log: logging.Logger,
+        limits: MessageLimits,
     ) -> None:
-        self._process, self._to_session, self._log = process, to_session, log
+        self._output, self._to_session, self._log = output, to_session, log
         self._gate = MessageGate(limits)
         self._malformed_bytes = 0
 
-    async def read(self, on_end: OnEnd) -> None:
-        """Read until stdout ends and report the reason."""
+    async def read(self, on_end: OnEnd, describe_end: Callable[[], Awaitable[str]]) -> None:
+        """Read until the output ends and report the reason."""
         reason = ""
         try:
             await self._forward()
@@ -75,18 +132,15 @@ class _MessageReader:
             reason = str(error)
         except CLOSED_ERRORS:
             return
-        if not reason:
-            await has_exited(self._process, EXIT_TIMEOUT_S)
-        on_end(reason or exit_reason(self._process))
+        on_end(reason or await describe_end())
         await self._to_session.aclose()
 
     async def _forward(self) -> None:
-        stdout = self._process.stdout
-        while stdout is not None and (chunk := await stdout.read(CHUNK_BYTES)):
+        while self._output is not None and (chunk := await self._output.read(CHUNK_BYTES)):
             *ends, rest = chunk.split(b"\n")
             for part in ends:
                 self._gate.feed(part)
-                if (message := self._parse(self._gate.finish())) is not None:
+                if (message := self._parse(self._gate.finish() or b"")) is not None:
                     await self._to_session.send(message)
             self._gate.feed(rest)
 
@@ -108,11 +162,13 @@ class _MessageReader:
             )
 
 
-async def _write_messages(process: Process, from_session: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    """Write the session's messages to stdin. The reader reports a process that has exited."""
+async def _write_messages(
+    input_: asyncio.StreamWriter | None, from_session: MemoryObjectReceiveStream[SessionMessage]
+) -> None:
+    """Write the session's messages to the server's input. The reader reports an end of the connection."""
     with suppress(*CLOSED_ERRORS):
         async for item in from_session:
-            if process.stdin is not None:
+            if input_ is not None:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                process.stdin.write(text.encode() + b"\n")
-                await process.stdin.drain()
+                input_.write(text.encode() + b"\n")
+                await input_.drain()

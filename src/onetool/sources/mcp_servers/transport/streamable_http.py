@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakValueDictionary
 
 import httpx2
 import orjson
@@ -13,7 +14,7 @@ from onetool.sources.mcp_servers.errors import RequestNotSent, describe
 from onetool.sources.mcp_servers.oauth.bearer_transport import BearerTransport
 from onetool.sources.mcp_servers.oauth.config import OAuthConfig
 
-from .limited_streams import LimitedEvents, LimitedJson
+from .limited_streams import LimitedBody, LimitedEvents, LimitedJson
 from .message_gate import MessageLimits
 from .streams import TransportStreams
 
@@ -47,9 +48,13 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, transport: httpx2.AsyncBaseTransport, limits: MessageLimits) -> None:
         self._transport, self._limits = transport, limits
+        self._bodies: WeakValueDictionary[int | str, LimitedBody] = WeakValueDictionary()
+        """Responses that arrive, by the id of the request."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the server's response, limited in size, or a JSON-RPC error."""
+        message = _message(request)
+        self._end_cancelled(message)
         try:
             response = await self._transport.handle_async_request(request)
         except (RequestNotSent, *NOT_SENT_ERRORS) as error:
@@ -59,21 +64,34 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
         if problem := _problem(request, response):
             await response.aclose()
             return _error_response(*problem)
-        self._limit(request, response)
+        self._limit(message.get("id"), response)
         return response
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._transport.aclose()
 
-    def _limit(self, request: httpx2.Request, response: httpx2.Response) -> None:
+    def _limit(self, request_id: Any, response: httpx2.Response) -> None:
         content_type = response.headers.get("content-type", "")
         if not isinstance(response.stream, httpx2.AsyncByteStream):
             return
+        body: LimitedBody
         if "json" in content_type:
-            response.stream = LimitedJson(response.stream, self._limits, _request_id(request))
+            body = LimitedJson(response.stream, self._limits, request_id)
         elif "event-stream" in content_type:
-            response.stream = LimitedEvents(response.stream, self._limits)
+            body = LimitedEvents(response.stream, self._limits)
+        else:
+            return
+        response.stream = body
+        if request_id is not None:
+            self._bodies[request_id] = body
+
+    def _end_cancelled(self, message: Mapping[str, Any]) -> None:
+        """End the response to a request that this message cancels."""
+        if message.get("method") == "notifications/cancelled":
+            body = self._bodies.get(message["params"]["requestId"])
+            if body is not None:
+                body.cancel()
 
 
 def _problem(request: httpx2.Request, response: httpx2.Response) -> tuple[int, str] | None:
@@ -88,10 +106,10 @@ def _problem(request: httpx2.Request, response: httpx2.Response) -> tuple[int, s
     return None
 
 
-def _request_id(request: httpx2.Request) -> Any:
-    """Return the id of the JSON-RPC request, or None for other requests."""
+def _message(request: httpx2.Request) -> dict[str, Any]:
+    """Return the JSON-RPC message of a request; empty for other requests."""
     message = orjson.loads(request.content) if request.content else None
-    return message.get("id") if isinstance(message, dict) else None
+    return message if isinstance(message, dict) else {}
 
 
 def _error_response(code: int, message: str) -> httpx2.Response:

@@ -2,14 +2,15 @@
 
 import logging
 import sqlite3
-import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from onetool.files.corrupt_files import move_corrupt_file
-from onetool.files.sqlite_files import connect_private
+from onetool.files.fingerprint import fingerprint
+from onetool.files.sqlite_files import connect_private, naming_database, open_frozen
 
 from .queries import IndexQueries
 
@@ -17,7 +18,9 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 10.0
 """How long a writer waits for another process."""
-SCHEMA_VERSION = 2
+MAX_IDLE = 4
+"""How many idle connections stay open."""
+SCHEMA_VERSION = 3
 TABLES = """
 create table bundles (
     id text primary key, base text not null, pack text not null, enabled integer not null,
@@ -36,39 +39,79 @@ create index tools_slug on tools (slug);
 create index tools_slug_key on tools (slug_key);
 create index tools_name_key on tools (name_key);
 create table tags (tag text not null, tool_id text not null, primary key (tag, tool_id)) without rowid;
+create table boots (id text not null);
 """
-FULL_TEXT_TABLE = "create virtual table words using fts5 (text, tokenize='unicode61 remove_diacritics 0')"
+FULL_TEXT_TABLE = (
+    "create virtual table words using fts5"
+    " (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 0')"
+)
+"""Without a copy of the words, which are in the column `word_list` of the tools."""
+
+
+class _IndexConnection(NamedTuple):
+    """An open connection, and the file that it was opened for."""
+
+    sqlite: sqlite3.Connection
+    inode: int
+    has_full_text: bool
 
 
 class BundleIndex:
-    """Opens one connection per transaction, so any thread or process may use the index.
+    """Keeps connections open between transactions. Any thread or process may use the index.
 
-    One idle connection stays open: when the last connection closes, SQLite checkpoints the write-ahead log,
-    which costs as many syncs as writing the bundle files.
+    Opening a connection costs more than a transaction. When the last connection of all processes closes,
+    SQLite also checkpoints the write-ahead log, which costs as many syncs as writing a tool.
     """
 
     def __init__(self, file: Path, *, full_text: bool = True) -> None:
-        self._file, self._full_text = file, full_text
-        self._idle_lock = threading.Lock()
-        self._close_idle: Callable[[], object] = _no_connection
+        self._file, self._path, self._full_text = file, str(file), full_text
+        self._idle: list[_IndexConnection] = []
+        weakref.finalize(self, _close_all, self._idle)
 
     @contextmanager
     def open(self, *, writing: bool = False) -> Iterator["IndexQueries"]:
         """Open a transaction. A writing one takes the write lock at the start."""
-        self._open_idle()
-        with self._connect() as connection, connection:
-            if writing:
-                connection.execute("begin immediate")
-            yield IndexQueries(connection, self._has_full_text(connection))
+        with naming_database(self._file):
+            connection = self._acquire()
+            try:
+                with connection.sqlite:
+                    if writing:
+                        connection.sqlite.execute("begin immediate")
+                    yield IndexQueries(connection.sqlite, connection.has_full_text)
+            except sqlite3.Error:
+                connection.sqlite.close()
+                raise
+            except BaseException:
+                self._release(connection)
+                raise
+            self._release(connection)
+
+    @contextmanager
+    def open_frozen(self) -> Iterator["IndexQueries"]:
+        """Open the index for reading if it cannot be written. A file without tables is an empty index.
+
+        Raises:
+            sqlite3.OperationalError: The index is not complete, or another version wrote it.
+        """
+        if not self._file.exists() or not self._file.stat().st_size:
+            with closing(sqlite3.connect(":memory:")) as connection:
+                connection.executescript(TABLES)
+                yield IndexQueries(connection, False)
+            return
+        with open_frozen(self._file) as connection:
+            if connection.execute("pragma user_version").fetchone()[0] != SCHEMA_VERSION:
+                raise sqlite3.OperationalError(f"{self._file} has another format and cannot be written")
+            yield IndexQueries(connection, self._uses_full_text(connection))
 
     def exists(self) -> bool:
         """Return whether the index file exists."""
-        return self._file.exists()
+        return self._inode() != 0
 
     def ensure(self) -> bool:
         """Create missing tables. Return whether the index is new and must be filled."""
         try:
-            return self._create_tables()
+            with naming_database(self._file):
+                return self._create_tables()
         except sqlite3.OperationalError:  # locked, or the disk is full: the file is intact
             raise
         except sqlite3.DatabaseError as error:
@@ -79,10 +122,8 @@ class BundleIndex:
             return self._create_tables()
 
     def close(self) -> None:
-        """Close the idle connection. The next transaction opens a new one."""
-        with self._idle_lock:
-            self._close_idle()
-            self._close_idle = _no_connection
+        """Close the idle connections. The next transaction opens a new one."""
+        _close_all(self._idle)
 
     def _create_tables(self) -> bool:
         with self._connect() as connection:
@@ -99,12 +140,37 @@ class BundleIndex:
             connection.commit()
             return is_new
 
-    def _open_idle(self) -> None:
-        with self._idle_lock:
-            if self._close_idle is _no_connection:
-                idle = connect_private(self._file, TIMEOUT_S, check_same_thread=False)
-                self._close_idle = weakref.finalize(self, idle.close)
-                idle.execute("select 1 from sqlite_master").fetchone()  # SQLite opens the log on first use
+    def _acquire(self) -> _IndexConnection:
+        """Return an idle connection, or open one. Closes those whose file was moved or deleted."""
+        inode = self._inode()
+        while self._idle:
+            with suppress(IndexError):  # another thread was faster
+                connection = self._idle.pop()
+                if connection.inode == inode:
+                    return connection
+                connection.sqlite.close()
+        while True:
+            sqlite = connect_private(self._file, TIMEOUT_S, check_same_thread=False)
+            try:
+                sqlite.execute("pragma synchronous = normal")
+                connection = _IndexConnection(sqlite, inode, self._uses_full_text(sqlite))
+                inode = self._inode()
+            except BaseException:
+                sqlite.close()
+                raise
+            if connection.inode == inode:
+                return connection
+            sqlite.close()  # it may be of a file that was deleted meanwhile
+
+    def _release(self, connection: _IndexConnection) -> None:
+        if len(self._idle) < MAX_IDLE:
+            self._idle.append(connection)
+        else:
+            connection.sqlite.close()
+
+    def _inode(self) -> int:
+        state = fingerprint(self._path)
+        return state[2] if state else 0
 
     @contextmanager
     def _connect(self) -> Iterator[sqlite3.Connection]:
@@ -112,17 +178,19 @@ class BundleIndex:
             connection.execute("pragma synchronous = normal")
             yield connection
 
-    def _has_full_text(self, connection: sqlite3.Connection) -> bool:
+    def _uses_full_text(self, connection: sqlite3.Connection) -> bool:
         table = connection.execute("select 1 from sqlite_master where name = 'words'").fetchone()
         return self._full_text and table is not None
 
 
-def _no_connection() -> None:
-    """Close nothing: no idle connection is open."""
+def _close_all(connections: list[_IndexConnection]) -> None:
+    while connections:
+        with suppress(IndexError):
+            connections.pop().sqlite.close()
 
 
 def _drop_tables(connection: sqlite3.Connection) -> None:
-    for table in ("bundles", "tools", "tags", "words"):
+    for table in ("bundles", "tools", "tags", "boots", "words"):
         connection.execute(f"drop table if exists {table}")
 
 

@@ -15,22 +15,23 @@ from onetool.domain.bundles.bundle import (
     ToolVersion,
 )
 from onetool.domain.bundles.identifiers import python_name
-from onetool.domain.bundles.names import function_name, pack_names
-from onetool.domain.bundles.ranking import (
-    SearchHit,
-    SearchPosition,
-    SearchQuery,
-    Tier,
-    normalize_name,
-    searchable_words,
-)
+from onetool.domain.bundles.names import pack_names
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, Tier
 from onetool.domain.page import Page
 
 from .conditions import Condition, is_after, is_in_tier, matches_bundle, matches_tool
+from .rows import COLUMNS, ToolRow, to_body
 
 TOOLS_AND_BUNDLES = "tools join bundles on bundles.id = bundle_id"
 SELECT_TOOLS = f"select tools.body, bundles.body, bundles.pack, tools.func from {TOOLS_AND_BUNDLES}"
 SELECT_LISTED = f"{SELECT_TOOLS} where not deleted"
+INSERT_TOOL = f"""
+insert into tools ({", ".join(COLUMNS)}, func, active) values ({", ".join(f":{name}" for name in COLUMNS)},
+    iif(exists (select 1 from tools where bundle_id = :bundle_id and func = :func and slug <> :slug),
+        :long_func, :func),
+    not exists (select 1 from tools where bundle_id = :bundle_id and slug = :slug))
+"""
+"""The first slug with a Python name has it as its function name. A tool without other versions is active."""
 
 
 class IndexQueries:
@@ -45,7 +46,7 @@ class IndexQueries:
         base = python_name(bundle.slug)
         self._connection.execute(
             "insert or replace into bundles values (?, ?, ?, ?, ?, ?, ?)",
-            (bundle.id, base, base, bundle.is_enabled, bool(bundle.soft_deleted_at), "", _to_body(bundle)),
+            (bundle.id, base, base, bundle.is_enabled, bool(bundle.soft_deleted_at), "", to_body(bundle)),
         )
         for name in {base, *([old[0]] if old else [])}:
             self._name_packs(name)
@@ -63,62 +64,75 @@ class IndexQueries:
         """Record the state of the bundle's directory that these rows reflect."""
         self._connection.execute("update bundles set stamp = ? where id = ?", (stamp, bundle_id))
 
-    def check_id_available(self, tool: ToolVersion) -> None:
-        """Check that no other tool has the id of this one.
+    def check_unique(self, tool: ToolVersion, *, is_new: bool) -> None:
+        """Check that no other tool has the id of this one, and if it is new, that no tool has its key.
 
         Raises:
-            AlreadyExists: Another tool has this id.
+            AlreadyExists: Another tool has this id or key.
         """
-        row = self._fetch_one("select bundle_id, slug, version from tools where id = ?", tool.id)
-        if row is not None and tuple(row) != tool.key:
-            raise AlreadyExists(f"The id {tool.id} belongs to another tool: {row[1]!r} version {row[2]!r}.")
-
-    def put_tool(self, tool: ToolVersion, stamp: str) -> None:
-        """Write the row of a tool."""
-        self.drop_tool(tool.id)
-        base = python_name(tool.slug)
-        other = self._fetch_one(
-            "select slug from tools where bundle_id = ? and func = ? and slug <> ? order by created_at, id",
-            tool.bundle_id,
-            base,
-            tool.slug,
+        rows = self._fetch_all(
+            "select id, slug, version, bundle_id from tools"
+            " where id = ?1 or (bundle_id = ?2 and slug = ?3 and version = ?4)",
+            tool.id,
+            *tool.key,
         )
-        words = " ".join(sorted(searchable_words(tool)))
-        row = {
-            "id": tool.id,
-            "bundle_id": tool.bundle_id,
-            "slug": tool.slug,
-            "version": tool.version,
-            "func": function_name(tool.slug, other[0] if other else None),
-            "enabled": tool.is_enabled,
-            "active": False,
-            "created_at": tool.created_at,
-            "modified_at": tool.modified_at,
-            "slug_key": normalize_name(tool.slug),
-            "name_key": normalize_name(tool.display_name),
-            "word_list": f" {words} ",
-            "stamp": stamp,
-            "body": _to_body(tool),
-        }
-        number = self._connection.execute(
-            f"insert into tools ({', '.join(row)}) values ({_marks(row)})", tuple(row.values())
-        ).lastrowid
-        tags = [(tag, tool.id) for tag in set(tool.tags)]
-        self._connection.executemany("insert or ignore into tags values (?, ?)", tags)
-        self._mark_active(tool.bundle_id, tool.slug)
+        for tool_id, slug, version, bundle_id in rows:
+            if (bundle_id, slug, version) != tool.key:
+                raise AlreadyExists(
+                    f"The id {tool.id} belongs to another tool: {slug!r} version {version!r}."
+                )
+            if is_new or tool_id != tool.id:
+                raise AlreadyExists
+
+    def put_tools(self, rows: Sequence[ToolRow], bundle: Bundle | None) -> list[StoredTool]:
+        """Insert the rows of tools of one bundle. No rows may have their ids or keys.
+
+        Raises:
+            LookupError: The bundle has no row, because its record has become unreadable.
+        """
+        bundle_id = bundle.id if bundle else ""
+        packs = self._fetch_one("select pack from bundles where id = ?", bundle_id)
+        if bundle is None or packs is None:
+            raise LookupError("Cannot read the bundle of the tool.")
+        first: int = self._fetch_one("select coalesce(max(number), 0) + 1 from tools")[0]
+        self._connection.executemany(INSERT_TOOL, [row.values for row in rows])
+        if tags := [(tag, row.tool.id) for row in rows for tag in set(row.tool.tags)]:
+            self._connection.executemany("insert into tags values (?, ?)", tags)
         if self._has_full_text:
-            self._connection.execute("insert into words (rowid, text) values (?, ?)", (number, words))
+            self._connection.execute(
+                "insert into words (rowid, text) select number, word_list from tools where number >= ?",
+                (first,),
+            )
+        inserted = self._fetch_all(
+            "select slug, active, func from tools where number >= ? order by number", first
+        )
+        for slug in {slug for slug, active, _ in inserted if not active}:
+            self._mark_active(bundle_id, slug)
+        names = [f"{packs[0]}.{func}" for _, _, func in inserted]
+        return [StoredTool(row.tool, bundle, name) for row, name in zip(rows, names, strict=True)]
 
     def drop_tool(self, tool_id: str) -> None:
         """Delete the rows of a tool."""
-        row = self._fetch_one("select number, bundle_id, slug from tools where id = ?", tool_id)
+        row = self._fetch_one("select number, word_list, bundle_id, slug from tools where id = ?", tool_id)
         if row is None:
             return
         self._connection.execute("delete from tools where id = ?", (tool_id,))
         self._connection.execute("delete from tags where tool_id = ?", (tool_id,))
         if self._has_full_text:
-            self._connection.execute("delete from words where rowid = ?", row[:1])
-        self._mark_active(*row[1:])
+            self._connection.execute(
+                "insert into words (words, rowid, text) values ('delete', ?, ?)", row[:2]
+            )
+        self._mark_active(*row[2:])
+
+    def boot_id(self) -> str | None:
+        """Return the boot of the machine in which all bundles were last compared with their files."""
+        row = self._fetch_one("select id from boots")
+        return row[0] if row else None
+
+    def set_boot_id(self, boot_id: str) -> None:
+        """Record the boot of the machine in which all bundles were compared with their files."""
+        self._connection.execute("delete from boots")
+        self._connection.execute("insert into boots values (?)", (boot_id,))
 
     def bundle_stamps(self) -> dict[str, str]:
         """Return the last indexed state of each bundle's directory, by bundle id."""
@@ -129,17 +143,36 @@ class IndexQueries:
         row = self._fetch_one("select stamp from bundles where id = ?", bundle_id)
         return row[0] if row else None
 
-    def tool_stamps(self, bundle_id: str) -> dict[str, tuple[str, ToolKey]]:
-        """Return the last indexed state of each tool's file and the key of the tool, by tool id."""
+    def tool_stamps(self, bundle_id: str) -> dict[str, str]:
+        """Return the last indexed state of each tool's file, by tool id."""
+        return dict(self._fetch_all("select id, stamp from tools where bundle_id = ?", bundle_id))
+
+    def tool_id(self, key: ToolKey) -> str | None:
+        """Return the id of the tool with this key, or None."""
+        row = self._fetch_one("select id from tools where bundle_id = ? and slug = ? and version = ?", *key)
+        return row[0] if row else None
+
+    def keys_by_id(self, tool_ids: Iterable[str]) -> dict[str, ToolKey]:
+        """Return the keys of those tools that exist."""
         rows = self._fetch_all(
-            "select id, stamp, bundle_id, slug, version from tools where bundle_id = ?", bundle_id
+            "select id, bundle_id, slug, version from tools where id in (select value from json_each(?))",
+            orjson.dumps(list(tool_ids)).decode(),
         )
-        return {tool_id: (stamp, (bundle, slug, version)) for tool_id, stamp, bundle, slug, version in rows}
+        return {tool_id: (bundle_id, slug, version) for tool_id, bundle_id, slug, version in rows}
+
+    def ids_by_key(self, bundle_id: str, slugs: Iterable[str]) -> dict[ToolKey, str]:
+        """Return the ids of all tools of a bundle with these slugs."""
+        rows = self._fetch_all(
+            "select bundle_id, slug, version, id from tools"
+            " where bundle_id = ? and slug in (select value from json_each(?))",
+            bundle_id,
+            orjson.dumps(list(slugs)).decode(),
+        )
+        return {(bundle_id, slug, version): tool_id for bundle_id, slug, version, tool_id in rows}
 
     def commit(self) -> None:
-        """Commit, and start the next transaction. Other writers may run in between."""
+        """Commit the transaction before its end."""
         self._connection.commit()
-        self._connection.execute("begin immediate")
 
     def count(self) -> int:
         """Return the number of tool versions."""
@@ -150,17 +183,6 @@ class IndexQueries:
         """Return a tool by id, or None. Includes tools of deleted bundles."""
         row = self._fetch_one(f"{SELECT_TOOLS} where tools.id = ?", tool_id)
         return _stored_tool(row) if row else None
-
-    def get_tool(self, tool_id: str) -> StoredTool:
-        """Return a tool that was just written.
-
-        Raises:
-            LookupError: Its bundle has no row, because the bundle's record has become unreadable.
-        """
-        tool = self.find_tool(tool_id)
-        if tool is None:
-            raise LookupError(f"Cannot read the bundle of tool {tool_id}.")
-        return tool
 
     def versions(self, pack: str, func: str) -> list[StoredTool]:
         """Return all versions of a tool in bundles that are not deleted, newest first."""
@@ -259,14 +281,6 @@ class IndexQueries:
 
     def _fetch_all(self, query: str, *values: object) -> list[Any]:
         return self._connection.execute(query, values).fetchall()
-
-
-def _marks(values: Iterable[object]) -> str:
-    return ",".join("?" for _ in values)
-
-
-def _to_body(record: Bundle | ToolVersion) -> bytes:
-    return orjson.dumps(record.to_json())
 
 
 def _stored_tool(row: Any) -> StoredTool:

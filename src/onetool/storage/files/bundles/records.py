@@ -2,20 +2,21 @@
 
     bundles/<bundleID>/bundle.json          the bundle
     bundles/<bundleID>/<toolID>.json        a tool version
-    bundles/<bundleID>/.claims/<hash>       a claim: the id of the tool with this slug and version
+    bundles/<bundleID>/.staged/             tools that are being written; renamed when they are complete
     bundles/<bundleID>/.lock                locked by the process that writes into the bundle
 
-A writer claims the slug and version, then writes the tool. A crash in between leaves a claim without a tool,
-which counts as free and is overwritten by the next writer.
+A writer syncs a new tool before it locks the bundle, and the bundle's directory after it has unlocked it, so
+that writers wait for the disk at the same time.
 """
 
-import hashlib
+import errno
 import logging
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -23,14 +24,16 @@ from typing import Any
 import orjson
 
 from onetool.domain.bundles.bundle import SCHEMA_VERSION, Bundle, ToolKey, ToolVersion
-from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
+from onetool.files.atomic import PRIVATE, create_file, make_private_dir, sync_directory, write_atomic
 from onetool.files.corrupt_files import move_corrupt_file
-from onetool.files.fingerprint import fingerprint
-from onetool.files.lock import TIMEOUT_S, locked
+from onetool.files.fingerprint import Fingerprint, fingerprint, status_fingerprint
+from onetool.files.lock import TIMEOUT_S, is_same_file, locked
 
 log = logging.getLogger(__name__)
 
-RECORD, LOCK, CLAIMS, TRASH = "bundle.json", ".lock", ".claims", ".trash"
+RECORD, LOCK, STAGED, TRASH = "bundle.json", ".lock", ".staged", ".trash"
+OLD_CLAIMS = ".claims"
+"""Directory of files that older versions wrote for each tool, to make its slug and version unique."""
 BUNDLE_DIR = re.compile("[0-9a-f].*-")
 
 
@@ -43,12 +46,16 @@ class BundleRecords:
 
     def bundle(self, bundle_id: str) -> Bundle | None:
         """Return a bundle, or None if there is none."""
-        bundle: Bundle | None = self._read(self.bundle_dir(bundle_id) / RECORD, Bundle)
+        return self.read_bundle(bundle_id)[0]
+
+    def read_bundle(self, bundle_id: str) -> tuple[Bundle | None, str]:
+        """Return a bundle, or None, and the state of its file."""
+        bundle: tuple[Bundle | None, str] = self._read(f"{self.folder}/{bundle_id}/{RECORD}", Bundle)
         return bundle
 
-    def write_bundle(self, bundle: Bundle) -> None:
-        """Write a bundle."""
-        _write(self.bundle_dir(bundle.id) / RECORD, bundle)
+    def bundle_stamp(self, bundle_id: str) -> str:
+        """Return the state of the file of a bundle."""
+        return file_stamp(f"{self.folder}/{bundle_id}/{RECORD}")
 
     def remove_bundle(self, bundle_id: str) -> None:
         """Delete a bundle and everything in its directory. Atomic: it is renamed first, then deleted."""
@@ -61,41 +68,63 @@ class BundleRecords:
         """Delete removed bundles, including those of processes that died while deleting."""
         rmtree(self.folder / TRASH, ignore_errors=True)
 
-    def has_claim(self, key: ToolKey) -> bool:
-        """Return whether a tool claims this slug and version."""
-        return self._claim_file(key).exists()
-
-    def tool(self, key: ToolKey) -> ToolVersion | None:
-        """Return the tool with this slug and version."""
-        try:
-            tool_id = self._claim_file(key).read_text(encoding="ascii")
-        except (OSError, ValueError):
-            return None
-        tool = self.read_tool(self.tool_file(key[0], tool_id))
-        return tool if tool and tool.key == key else None
-
-    def read_tool(self, file: Path) -> ToolVersion | None:
-        """Return the tool in a file."""
-        tool: ToolVersion | None = self._read(file, ToolVersion)
+    def tool(self, bundle_id: str, tool_id: str) -> tuple[ToolVersion | None, str]:
+        """Return the tool in a file, or None, and the state of the file."""
+        tool: tuple[ToolVersion | None, str] = self._read(
+            f"{self.folder}/{bundle_id}/{tool_id}.json", ToolVersion
+        )
         return tool
 
-    def write_tool(self, tool: ToolVersion) -> None:
-        """Claim the slug and version, then write the tool."""
-        self.claim(tool)
-        _write(self.tool_file(tool.bundle_id, tool.id), tool)
+    def peek_key(self, bundle_id: str, tool_id: str) -> ToolKey | None:
+        """Return the key of the tool in a file. Returns None, and reports nothing, if it is unusable."""
+        try:
+            data = orjson.loads(_read_file(f"{self.folder}/{bundle_id}/{tool_id}.json")[0])
+            return data["bundleID"], data["slug"], data["version"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
-    def claim(self, tool: ToolVersion, *, durable: bool = True) -> None:
-        """Record that this tool owns its slug and version."""
-        write_atomic(self._claim_file(tool.key), tool.id.encode(), durable=durable)
+    def stage(self, record: Bundle | ToolVersion) -> str:
+        """Write a record durably to a file that is not part of the store yet. Return the file."""
+        folder = f"{self.folder}/{record.id if isinstance(record, Bundle) else record.bundle_id}/{STAGED}"
+        staged, content = f"{folder}/{record.id}.{secrets.token_hex(6)}", _encode(record)
+        try:
+            create_file(staged, content)
+        except FileNotFoundError:
+            make_private_dir(Path(folder))
+            create_file(staged, content)
+        return staged
 
-    def make_claims_dir(self, bundle_id: str) -> None:
-        """Create the directory of claims, so that later claims do not change the bundle's directory."""
-        make_private_dir(self.bundle_dir(bundle_id) / CLAIMS)
+    def discard_abandoned(self, before: float) -> None:
+        """Delete the staged files of processes that died while writing: those last written before a time."""
+        for file in self.folder.glob(f"*/{STAGED}/*"):
+            with suppress(FileNotFoundError):
+                if file.stat().st_mtime < before:
+                    file.unlink()
+
+    def discard(self, staged: str) -> None:
+        """Delete a staged file that was not published."""
+        Path(staged).unlink(missing_ok=True)
+
+    def publish(self, staged: str, record: Bundle | ToolVersion) -> None:
+        """Make a staged record part of the store, atomically. Durable after `sync_bundle`."""
+        file = self._record_file(record)
+        try:
+            os.replace(staged, file)  # noqa: PTH105 - runs with every write, like the other strings here
+        except FileNotFoundError:  # the directory was deleted and created again meanwhile
+            write_atomic(Path(file), _encode(record))
+
+    def sync_bundle(self, bundle_id: str) -> None:
+        """Make the names of the bundle's files durable."""
+        sync_directory(f"{self.folder}/{bundle_id}")
+
+    def prepare_dir(self, bundle_id: str) -> None:
+        """Create what later writes need, so that they change only the bundle's files in its directory."""
+        make_private_dir(self.bundle_dir(bundle_id) / STAGED)
+        rmtree(self.bundle_dir(bundle_id) / OLD_CLAIMS, ignore_errors=True)
 
     def remove_tool(self, tool: ToolVersion) -> None:
-        """Delete a tool, then its claim."""
+        """Delete a tool. Durable after `sync_bundle`."""
         self.tool_file(tool.bundle_id, tool.id).unlink(missing_ok=True)
-        self._claim_file(tool.key).unlink(missing_ok=True)
 
     def move_corrupt(self, file: Path, reason: str) -> None:
         """Rename an unusable file and report it."""
@@ -111,18 +140,23 @@ class BundleRecords:
         """Return the file of a tool."""
         return self.folder / bundle_id / f"{tool_id}.json"
 
+    def dir_stamp(self, bundle_id: str) -> str:
+        """Return the state of the directory of a bundle."""
+        return file_stamp(f"{self.folder}/{bundle_id}")
+
+    def tool_stamp(self, bundle_id: str, tool_id: str) -> str:
+        """Return the state of the file of a tool."""
+        return file_stamp(f"{self.folder}/{bundle_id}/{tool_id}.json")
+
     def bundle_ids(self) -> list[str]:
         """Return the ids of all bundles that have a directory."""
         with os.scandir(self.folder) as entries:
             return sorted(entry.name for entry in entries if BUNDLE_DIR.match(entry.name) and entry.is_dir())
 
-    def tool_files(self, bundle_id: str) -> list[Path]:
-        """Return the tool files of a bundle."""
-        return [file for file in self.json_files(bundle_id) if file.name != RECORD]
-
-    def json_files(self, bundle_id: str) -> list[Path]:
-        """Return the record and the tool files of a bundle."""
-        return list(self.bundle_dir(bundle_id).glob("*.json"))
+    def tool_ids(self, bundle_id: str) -> list[str]:
+        """Return the ids of the tools that have a file in the directory of a bundle."""
+        names = os.listdir(self.bundle_dir(bundle_id))  # noqa: PTH208 - a Path for each name costs more
+        return sorted(name[:-5] for name in names if name.endswith(".json") and name != RECORD)
 
     @contextmanager
     def locked(self, bundle_id: str, timeout_s: float = TIMEOUT_S) -> Iterator[None]:
@@ -133,50 +167,73 @@ class BundleRecords:
         Raises:
             TimeoutError: Another writer holds the lock.
         """
-        folder = self.bundle_dir(bundle_id)
+        file = f"{self.folder}/{bundle_id}/{LOCK}"
         while True:
-            make_private_dir(folder)
             try:
-                descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, PRIVATE)
-            except FileNotFoundError:  # the directory was deleted in the meantime
+                descriptor = os.open(file, os.O_RDWR | os.O_CREAT, PRIVATE)
+            except FileNotFoundError:  # no directory yet, or deleted in the meantime
+                make_private_dir(self.bundle_dir(bundle_id))
                 continue
             try:
                 with locked(descriptor, timeout_s):
-                    if _is_same_file(descriptor, folder / LOCK):
+                    if is_same_file(descriptor, file):
                         yield
                         return
             finally:
                 os.close(descriptor)
 
-    def _claim_file(self, key: ToolKey) -> Path:
-        name = hashlib.sha256("\0".join(key[1:]).encode()).hexdigest()[:32]
-        return self.bundle_dir(key[0]) / CLAIMS / name
+    def _record_file(self, record: Bundle | ToolVersion) -> str:
+        if isinstance(record, Bundle):
+            return f"{self.folder}/{record.id}/{RECORD}"
+        return f"{self.folder}/{record.bundle_id}/{record.id}.json"
 
-    def _read(self, file: Path, kind: Any) -> Any:
-        before = fingerprint(str(file))
+    def _read(self, file: str, kind: Any) -> Any:
+        """Return the record in a file, or None, and the state of the file."""
+        stamp = ""
         try:
-            data = orjson.loads(file.read_bytes())
+            content, stamp = _read_file(file)
+            data = orjson.loads(content)
             if data["schemaVersion"] > SCHEMA_VERSION:
                 log.error("skipped %s: written by a newer version of OneTool", file)
-                return None
-            return kind.from_json(data)
+                return None, stamp
+            return kind.from_json(data), stamp
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            return None, stamp
         except OSError as error:
             log.error("cannot read %s: %s", file, error.strerror)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            if fingerprint(str(file)) == before:  # not repaired in the meantime
-                self.move_corrupt(file, f"{type(error).__name__}: {error}")
-        return None
+            if file_stamp(file) == stamp:  # not repaired in the meantime
+                self.move_corrupt(Path(file), f"{type(error).__name__}: {error}")
+        return None, stamp
 
 
-def _is_same_file(descriptor: int, path: Path) -> bool:
+def _read_file(file: str) -> tuple[bytes, str]:
+    """Return the content of a file and its state. Does not block if it is a pipe."""
+    descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except FileNotFoundError:
-        return False
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", file)
+        return os.read(descriptor, status.st_size + 1), _stamp(status_fingerprint(status))
+    finally:
+        os.close(descriptor)
 
 
-def _write(file: Path, record: Bundle | ToolVersion) -> None:
+def _encode(record: Bundle | ToolVersion) -> bytes:
     data = {"schemaVersion": SCHEMA_VERSION, **record.to_json()}
-    write_atomic(file, orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n")
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def modified_at(path: str) -> float:
+    """Return when a file was last written, in seconds since the epoch; 0 if it does not exist."""
+    state = fingerprint(path)
+    return 0.0 if state is None else state[0] / 1e9
+
+
+def file_stamp(path: str) -> str:
+    """Return the fingerprint of a path as text, to compare with the one in the index."""
+    return _stamp(fingerprint(path))
+
+
+def _stamp(state: Fingerprint) -> str:
+    return "" if state is None else f"{state[0]}.{state[1]}.{state[2]}"

@@ -2,35 +2,35 @@
 
 import logging
 import os
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from onetool.domain.bundles.bundle import AlreadyExists, ToolKey
-from onetool.files.atomic import PRIVATE
-from onetool.files.fingerprint import fingerprint
-from onetool.files.lock import TIMEOUT_S
+from onetool.domain.bundles.bundle import ToolKey
+from onetool.files.atomic import PRIVATE, make_private_dir
 
 from .index import BundleIndex
+from .indexer import BundleIndexer
 from .queries import IndexQueries
-from .records import BundleRecords
+from .records import RECORD, BundleRecords, modified_at
 
 log = logging.getLogger(__name__)
 
 MAX_GENERATION_BYTES = 1_000_000
 """Size at which the generation file is truncated."""
-BATCH_SIZE = 500
-"""How many tools are indexed in one transaction, so that other writers are not blocked for long."""
-
-
 CHECK_INTERVAL_S = 1.0
 """Minimum time between two checks of the directories for changes by hand."""
 MAX_CHECK_SHARE = 0.05
 """Maximum share of the time that checks take in stores with many bundles."""
 SETTLE_S = 1.0
 """A file that changed this recently may still be being copied and is indexed later."""
+
+
+BOOT_ID = "/proc/sys/kernel/random/boot_id"
+PROGRESS_INTERVAL_S = 1.0
+"""Time between two reports of the progress."""
 
 
 class IndexSync:
@@ -41,12 +41,16 @@ class IndexSync:
         folder: Path,
         files: BundleRecords,
         index: BundleIndex,
+        *,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
+        report: Callable[[str], None] = log.info,
     ) -> None:
         self.generation_file = str(folder / ".generation")
+        self._markers = str(folder / ".pending")
         self._folder, self._files, self._index = folder, files, index
-        self._clock, self._now = clock, now
+        self._clock, self._now, self._report = clock, now, report
+        self._indexer = BundleIndexer(files, index, self._finish)
         self._check_lock = threading.Lock()
         self._next_check = 0.0
         self._unusable: dict[str, str] = {}
@@ -55,10 +59,20 @@ class IndexSync:
     def sync(self) -> None:
         """Reindex every bundle whose directory changed since it was indexed, and drop deleted bundles."""
         start = self._clock()
-        pending = {path.name for path in (self._folder / ".pending").glob("*")}
-        for bundle_id in self._changed_bundles(pending):
-            self._sync_bundle(bundle_id)
+        boot_id = _read_boot_id()
+        with self._index.open() as rows:
+            is_rebooted = rows.boot_id() != boot_id
+        pending = {path.name for path in Path(self._markers).glob("*")}
+        changed = self._changed_bundles(self._files.bundle_ids() if is_rebooted else pending)
+        self._indexer.index_all(changed, _IndexProgress(len(changed), self._clock, self._report))
+        if is_rebooted:
+            with self._index.open(writing=True) as rows:
+                rows.set_boot_id(boot_id)
         self._schedule_check(start)
+
+    def rescan(self, bundle_id: str) -> None:
+        """Index a bundle that the caller has locked."""
+        self._indexer.index_locked([bundle_id])
 
     def check(self) -> None:
         """Index files that were copied into the store while this process runs. Does nothing most of the time.
@@ -71,10 +85,24 @@ class IndexSync:
             start = self._clock()
             for bundle_id in self._changed_bundles(()):
                 if not self._is_being_copied(bundle_id):
-                    self._sync_bundle(bundle_id, timeout_s=0)
+                    self._indexer.index(bundle_id, timeout_s=0)
             self._schedule_check(start)
         finally:
             self._check_lock.release()
+
+    def is_current(self) -> bool:
+        """Return whether the index has all changes of the files. Writes nothing.
+
+        Raises:
+            sqlite3.OperationalError: The index cannot be read.
+        """
+        with self._index.open_frozen() as rows:
+            indexed = rows.bundle_stamps()
+        current = self._current_stamps() if self._folder.exists() else {}
+        return indexed == current and not any(Path(self._markers).glob("*"))
+
+    def _current_stamps(self) -> dict[str, str]:
+        return {bundle_id: self._files.dir_stamp(bundle_id) for bundle_id in self._files.bundle_ids()}
 
     def _schedule_check(self, start: float) -> None:
         end = self._clock()
@@ -84,9 +112,7 @@ class IndexSync:
         """Return the bundles that must be scanned. Drops the rows of bundles that were deleted."""
         with self._index.open() as rows:
             indexed = rows.bundle_stamps()
-        current = {
-            bundle_id: file_stamp(self._files.bundle_dir(bundle_id)) for bundle_id in self._files.bundle_ids()
-        }
+        current = self._current_stamps()
         gone = [
             bundle_id
             for bundle_id in indexed.keys() - current.keys()
@@ -103,82 +129,52 @@ class IndexSync:
     def _is_being_copied(self, bundle_id: str) -> bool:
         """Return whether a file that is not indexed changed a moment ago."""
         with self._index.open() as rows:
-            indexed = {tool_id: stamp for tool_id, (stamp, _) in rows.tool_stamps(bundle_id).items()}
+            indexed = rows.tool_stamps(bundle_id)
             is_new = rows.bundle_stamp(bundle_id) is None
-        files = self._files.json_files(bundle_id) if is_new else self._files.tool_files(bundle_id)
-        changed = [file for file in files if indexed.get(file.stem) != file_stamp(file)]
-        return any(0 <= self._now() - modified_at(file) < SETTLE_S for file in changed)
+        folder, ids = self._files.bundle_dir(bundle_id), self._files.tool_ids(bundle_id)
+        changed = [id for id in ids if indexed.get(id) != self._files.tool_stamp(bundle_id, id)]
+        names = [*(f"{id}.json" for id in changed), *([RECORD] if is_new else [])]
+        return any(0 <= self._now() - modified_at(f"{folder}/{name}") < SETTLE_S for name in names)
 
-    def _sync_bundle(self, bundle_id: str, timeout_s: float = TIMEOUT_S) -> None:
-        """Reindex a bundle. A failure is reported and does not affect other bundles."""
-        try:
-            with self._files.locked(bundle_id, timeout_s):
-                self.rescan(bundle_id)
-        except (OSError, sqlite3.IntegrityError, ValueError, TypeError) as error:
-            if isinstance(error, TimeoutError) and not timeout_s:
-                return  # another process is writing, and indexes what it writes
-            problem = f"cannot index bundle {bundle_id}: {type(error).__name__}: {error}"
-            self._files.problems.append(problem)
-            log.error("%s", problem)
+    def has_unindexed(self, key: ToolKey, rows: IndexQueries) -> bool:
+        """Return whether a file that is not indexed yet has this key. The bundle is locked."""
+        bundle_id = key[0]
+        indexed = rows.tool_stamps(bundle_id)
+        return any(
+            self._files.peek_key(bundle_id, id) == key
+            for id in self._files.tool_ids(bundle_id)
+            if indexed.get(id) != self._files.tool_stamp(bundle_id, id)
+        )
 
-    def rescan(self, bundle_id: str) -> None:
-        """Bring the rows of a bundle up to date with its files. Reads only files that changed."""
-        bundle = self._files.bundle(bundle_id)
-        if bundle is not None:
-            self._files.make_claims_dir(bundle_id)
-        stamp = file_stamp(
-            self._files.bundle_dir(bundle_id)
-        )  # before the scan: a file may be added meanwhile
-        with self._index.open(writing=True) as rows:
-            if bundle is None:
-                rows.drop_bundle(bundle_id)
-                self._unusable[bundle_id] = stamp
-            else:
-                rows.put_bundle(bundle)
-                self._scan_tools(rows, bundle_id)
-                rows.stamp_bundle(bundle_id, stamp)
-        self.pending_marker(bundle_id).unlink(missing_ok=True)
+    def _finish(self, bundle_id: str, unusable: str | None) -> None:
+        """Complete the indexing of a bundle, after its transaction."""
+        if unusable is not None:
+            self._unusable[bundle_id] = unusable
+        _unlink(f"{self._markers}/{bundle_id}")
         self.bump_generation()
 
-    def _scan_tools(self, rows: IndexQueries, bundle_id: str) -> None:
-        indexed = rows.tool_stamps(bundle_id)
-        files = {file.stem: file for file in self._files.tool_files(bundle_id)}
-        for tool_id in indexed.keys() - files.keys():
-            rows.drop_tool(tool_id)
-        changed = [
-            file
-            for tool_id, file in sorted(files.items())
-            if not self._is_unchanged(file, indexed.get(tool_id))
-        ]
-        for number, file in enumerate(changed, 1):
-            self._index_file(rows, file)
-            if number % BATCH_SIZE == 0:
-                rows.commit()
+    def is_marked(self, bundle_id: str) -> bool:
+        """Return whether a writer of this bundle died before it had finished. The bundle is locked."""
+        return os.path.exists(f"{self._markers}/{bundle_id}")  # noqa: PTH110 - runs with every write
 
-    def _is_unchanged(self, file: Path, indexed: tuple[str, ToolKey] | None) -> bool:
-        return indexed is not None and indexed[0] == file_stamp(file) and self._files.has_claim(indexed[1])
+    @contextmanager
+    def marked(self, bundle_id: str) -> Iterator[None]:
+        """Mark a bundle while its files and rows differ. Changes the generation at the end.
 
-    def _index_file(self, rows: IndexQueries, file: Path) -> None:
-        """Index a new or changed file. Renames an unusable file."""
-        tool = self._files.read_tool(file)
-        if tool is None:
-            rows.drop_tool(file.stem)
-            return
-        owner = self._files.tool(tool.key)
-        if tool.id != file.stem or tool.bundle_id != file.parent.name or (owner and owner.id != tool.id):
-            self._files.move_corrupt(file, "its id, bundle or version belongs to another tool")
-            return
+        If the block raises, or the process dies, the next writer indexes the bundle again.
+        """
+        marker = f"{self._markers}/{bundle_id}"
         try:
-            rows.check_id_available(tool)
-        except AlreadyExists as error:
-            self._files.move_corrupt(file, str(error))
-            return
-        self._files.claim(tool, durable=False)
-        rows.put_tool(tool, file_stamp(file))
-
-    def pending_marker(self, bundle_id: str) -> Path:
-        """Return the path of the file that marks an unfinished change of a bundle."""
-        return self._folder / ".pending" / bundle_id
+            _touch(marker)
+        except FileNotFoundError:
+            make_private_dir(Path(self._markers))
+            _touch(marker)
+        try:
+            yield
+        finally:
+            self.bump_generation()
+        # Only now: if this process dies before, the next writer changes the generation again.
+        _unlink(marker)
 
     def bump_generation(self) -> None:
         """Change the generation for all processes.
@@ -196,13 +192,40 @@ class IndexSync:
             os.close(descriptor)
 
 
-def modified_at(path: Path) -> float:
-    """Return when a file was last written, in seconds since the epoch; 0 if it does not exist."""
-    state = fingerprint(str(path))
-    return 0.0 if state is None else state[0] / 1e9
+class _IndexProgress:
+    """Reports how much has been indexed, from time to time."""
+
+    def __init__(self, total: int, clock: Callable[[], float], report: Callable[[str], None]) -> None:
+        self._total, self._clock, self._report = total, clock, report
+        self._bundles = self._tools = 0
+        self._next = clock() + PROGRESS_INTERVAL_S
+
+    def __call__(self, bundles: int, tools: int) -> None:
+        self._bundles += bundles
+        self._tools += tools
+        if self._clock() >= self._next:
+            self._next = self._clock() + PROGRESS_INTERVAL_S
+            self._report(
+                f"indexed {self._tools:,} stored tools in {self._bundles:,} of {self._total:,} bundles"
+            )
 
 
-def file_stamp(path: Path) -> str:
-    """Return the fingerprint of a path as text, to compare with the one in the index."""
-    state = fingerprint(str(path))
-    return "" if state is None else ".".join(map(str, state))
+def _read_boot_id() -> str:
+    """Return a value that changes when the machine starts; empty if the system has none.
+
+    After a power failure the index may lack its last changes. On Linux, the time of a directory may be too
+    coarse to show that.
+    """
+    try:
+        return Path(BOOT_ID).read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, PRIVATE))
+
+
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # noqa: PTH108 - runs with every write

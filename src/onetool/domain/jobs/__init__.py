@@ -1,0 +1,1 @@
+"""Jobs: calls that wait for an answer or take long."""

@@ -1,0 +1,400 @@
+"""Jobs: calls that wait for an answer or take long. Any process of the user can answer and return them."""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from secrets import token_hex
+from typing import Any
+
+from onetool.domain.calls.approval_request import ApprovalRequest
+from onetool.domain.calls.caller import Caller, ProgressHandler, ignore_progress
+from onetool.domain.calls.question import Answer
+from onetool.domain.calls.server_task import LEFT
+from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.identity.principal import Principal
+from onetool.domain.jobs.job import RETENTION_S, Job, JobStatus
+from onetool.domain.jobs.job_errors import AnswerRefused, JobEnded, JobNotFound
+from onetool.ports import ResultStore
+from onetool.ports.jobs import JobStore
+from onetool.threads import Threads
+
+from .call_job import EXPIRED, POLL_INTERVAL_S, CallJob, Present
+from .job_answers import check_answer
+from .job_ends import STOPPED, may_have_run, read_outcome
+from .outcomes import Outcome
+from .stored_outcomes import StoredOutcomes
+
+log = logging.getLogger(__name__)
+MAX_WAITING, MAX_WAITING_PER_PRINCIPAL = 100, 20
+"""Calls in this process that wait for answers."""
+MAX_STARTED_PER_PRINCIPAL = 100
+"""Jobs in this process that no client waits for."""
+MAX_UNSAVED = 100
+"""Ended jobs that could not be stored, whose outcomes this process can still return."""
+REAP_INTERVAL_S = 600.0
+TAKE_OVER_S = 5.0
+"""Seconds for which a request waits until a job that was taken over waits for its task."""
+Work = Callable[[Caller], Awaitable[Outcome]]
+ContinueTask = Callable[[Job], Awaitable[tuple[Work, Caller] | None]]
+
+
+class Jobs:
+    """Runs calls that may become jobs, and answers, cancels and returns the jobs of all processes."""
+
+    def __init__(
+        self, store: JobStore, results: ResultStore, threads: Threads, now: Callable[[], float] = time.time
+    ) -> None:
+        self._store, self._threads, self._now = store, threads, now
+        self._outcomes = StoredOutcomes(results, threads)
+        self._active: dict[str, CallJob] = {}
+        """The jobs of this process that have not ended, by id."""
+        self._running: set[CallJob] = set()
+        """The calls of this process that have a task."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        """Run and end calls."""
+        self._reaped_at = 0.0
+        self.continue_task: ContinueTask = _continue_nothing
+        """Returns who waits for the task of a job, and how; None if this process cannot."""
+
+    @asynccontextmanager
+    async def track(self, caller: Caller, tool: str, digest: str, present: Present) -> AsyncIterator[Caller]:
+        """Yield the caller for a call whose questions are shown while the client waits for its result."""
+        call = self._create(caller, self._new_job(caller, tool, digest), present)
+        status: JobStatus = "cancelled"
+        try:
+            yield call.caller
+            status = "succeeded"
+        except Exception:
+            status = "failed"
+            raise
+        finally:
+            await asyncio.shield(self._end(call, status))
+
+    async def run(
+        self,
+        work: Work,
+        caller: Caller,
+        tool: str,
+        digest: str,
+        *,
+        present: Present | None = None,
+        handover_s: float | None = None,
+        with_tasks: bool = False,
+    ) -> Outcome | Job:
+        """Run a call. Return its outcome, or the job that it has become.
+
+        It becomes one if it asks a question and `present` is None, if it takes longer than `handover_s`, or,
+        `with_tasks`, as soon as the server continues it as a task.
+        """
+        call = self._start(work, caller, self._new_job(caller, tool, digest), present)
+        call.hands_over_tasks = with_tasks
+        try:
+            return await self._wait(call, handover_s)
+        except asyncio.CancelledError:
+            if not call.is_detached:
+                call.cancel()
+            raise
+
+    async def start(self, work: Work, caller: Caller, tool: str, digest: str) -> Job:
+        """Start a call as a job and return at once.
+
+        Raises:
+            ExecutionError: Too many jobs are running, or the job cannot be stored.
+        """
+        if self._has_too_many(caller.principal.id):
+            raise ExecutionError(Reason.BUSY, f"{tool} was not started: too many jobs are running.")
+        call = self._start(work, caller, self._new_job(caller, tool, digest))
+        try:
+            await call.detach()
+        except BaseException as error:
+            call.cancel()
+            if isinstance(error, OSError):
+                message = f"{tool} was not started: its job cannot be stored: {error.strerror}."
+                raise ExecutionError(Reason.RAISED, message) from error
+            raise
+        return call.job
+
+    async def find(self, id: str, principal: Principal) -> Job:
+        """Return a job.
+
+        Raises:
+            JobNotFound: There is none, or it is that of another principal.
+        """
+        call = self._active.get(id)
+        job = call.job if call is not None and call.is_stored else await self._store.find(id)
+        if job is None or job.principal != principal.id:
+            raise JobNotFound(id)
+        return await self._without_answered(await self._with_lost(job))
+
+    async def list(self, principal: Principal) -> Sequence[Job]:
+        """Return the jobs of a principal, newest first."""
+        return [await self._with_lost(job) for job in await self._store.list(principal.id)]
+
+    async def wait(
+        self,
+        id: str,
+        principal: Principal,
+        seconds: float,
+        answered: Collection[str] = (),
+        *,
+        with_tasks: bool = False,
+    ) -> Outcome | Job:
+        """Wait until a job ends or asks something that is not `answered` yet; return it as it is after that.
+
+        with_tasks: do not wait any longer once the server continues the call as a task.
+
+        Raises:
+            JobNotFound: There is no such job.
+        """
+        job = await self.find(id, principal)
+        if (call := self._active.get(id)) is not None:
+            await self._wait_for_change(call, seconds, answered, sees_questions=True, sees_task=with_tasks)
+            if call.is_detached:
+                call.on_progress = ignore_progress  # the request that has waited ends
+            return await self._outcome_or_job(call)
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds
+        while not (job.is_ended or job.asks(answered) or (with_tasks and job.task)):
+            if (left := end - loop.time()) <= 0:
+                break
+            await asyncio.sleep(min(POLL_INTERVAL_S, left))
+            job = await self.find(id, principal)
+        return await self.outcome(job) if job.is_ended else job
+
+    async def outcome(self, job: Job) -> Outcome:
+        """Return the outcome of a job that has ended."""
+        return await self._outcomes.get(job)
+
+    async def answer(self, id: str, principal: Principal, question: str, answer: Answer) -> None:
+        """Answer a question of a job, in whichever process it runs.
+
+        Raises:
+            JobNotFound: There is no such job.
+            AnswerRefused: The question was answered before, or has expired.
+            InvalidAnswer: The answer does not fit the form.
+        """
+        job = await self.find(id, principal)
+        if (opened := next((item for item in job.questions if item.id == question), None)) is None:
+            known = (await self._store.messages(job.id)).answers.get(question)
+            raise AnswerRefused(question, is_expired=known is None or known == EXPIRED)
+        check_answer(opened, answer)
+        if not await self._store.answer(id, question, answer):
+            raise AnswerRefused(question, is_expired=False)
+        if (call := self._active.get(id)) is not None:
+            call.deliver(question, answer)
+
+    def expects(self, id: str, request: str) -> bool:
+        """Return whether this process runs a job and waits for the response to a request to its client."""
+        call = self._active.get(id)
+        return call is not None and call.expects(request)
+
+    def expect(self, id: str, request: str) -> "asyncio.Future[Answer]":
+        """Return the response to a request to the client of a job of this process; see `respond`."""
+        call = self._active.get(id)
+        return asyncio.get_running_loop().create_future() if call is None else call.expect(request)
+
+    async def respond(self, id: str, principal: Principal, request: str, response: Answer) -> None:
+        """Store the response to a request that the process of a job has sent to its client.
+
+        Raises:
+            JobNotFound: There is no such job.
+            JobEnded: The job does not wait for the response any more.
+            AnswerRefused: There was a response before.
+        """
+        if (job := await self.find(id, principal)).is_ended:
+            raise JobEnded(id, job.error)
+        if id in self._active or not await self._store.answer(id, request, response):
+            raise AnswerRefused(request, is_expired=False)
+
+    async def cancel(self, id: str, principal: Principal) -> Job:
+        """Cancel a job, in whichever process it runs. One that has ended stays as it is.
+
+        Raises:
+            JobNotFound: There is no such job.
+        """
+        job = await self.find(id, principal)
+        if not job.is_ended:
+            await self._store.cancel(id)
+            if (call := self._active.get(id)) is not None:
+                call.cancel()
+        return job
+
+    def approval(self, id: str, question: str) -> ApprovalRequest | None:
+        """Return the call that a question of this process asks to approve."""
+        call = self._active.get(id)
+        return None if call is None else call.request(question)
+
+    def take_over_progress(self, id: str, on_progress: ProgressHandler) -> None:
+        """Report the progress of a job of this process to another request."""
+        if (call := self._active.get(id)) is not None:
+            call.on_progress = on_progress
+
+    async def close(self) -> None:
+        """Cancel all jobs of this process. Those that only wait for a task are left to other processes."""
+        for call in self._running:
+            call.cancel(LEFT if call.can_be_left else STOPPED)
+        while self._tasks:  # a call that has ended is then stored by another task
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _create(self, caller: Caller, job: Job, present: Present | None) -> CallJob:
+        call = CallJob(self._store, self._threads, caller, job, present=present, now=self._now)
+        call.on_store = lambda: self._active.update({call.job.id: call})
+        call.check_waiting = lambda: self._check_waiting(call.job)
+        return call
+
+    def _new_job(self, caller: Caller, tool: str, digest: str) -> Job:
+        return Job(token_hex(16), caller.principal.id, tool, digest, self._store.owner, self._now())
+
+    def _check_waiting(self, job: Job) -> None:
+        """Check that another call may wait for answers.
+
+        Raises:
+            ExecutionError: Too many calls wait for answers.
+        """
+        waiting = [other.job.principal for other in self._active.values() if other.has_questions]
+        if len(waiting) >= MAX_WAITING or waiting.count(job.principal) >= MAX_WAITING_PER_PRINCIPAL:
+            raise ExecutionError(Reason.BUSY, f"{job.tool} was stopped: too many calls wait for answers.")
+
+    def _start(self, work: Work, caller: Caller, job: Job, present: Present | None = None) -> CallJob:
+        call = self._create(caller, job, present)
+
+        async def run() -> Outcome:
+            return await work(call.caller)
+
+        call.task = asyncio.create_task(run())
+        self._running.add(call)
+        self._tasks.add(call.task)
+        call.task.add_done_callback(lambda task: self._on_end(call, task))
+        return call
+
+    def _on_end(self, call: CallJob, task: "asyncio.Task[Outcome]") -> None:
+        """End the job of a call. This does not happen in the task, which may be cancelled at any moment."""
+        self._running.discard(call)
+        self._tasks.discard(task)
+        ended = read_outcome(call, task)
+        if ended is None:
+            call.leave()
+            self._active.pop(call.job.id, None)
+            return
+        status, error = ended
+        if not call.is_stored:
+            call.end(status, error=error)
+            return
+        ending = asyncio.create_task(self._end(call, status, error))
+        self._tasks.add(ending)
+        ending.add_done_callback(self._tasks.discard)
+
+    async def _end(self, call: CallJob, status: JobStatus, error: str = "") -> None:
+        result = ""
+        if call.outcome is not None and call.is_stored:
+            try:
+                result = await self._outcomes.put(call.job, call.outcome)
+            except Exception:  # a full disk, or a value that cannot be encoded: it can be returned only here
+                log.exception("cannot store the outcome of job %s", call.job.id)
+                error = f"The result of job {call.job.id} could not be stored."
+        try:
+            call.end(status, result=result, error=error)
+            if call.is_stored:
+                await call.save()
+        except OSError as problem:
+            log.error("cannot store the end of job %s: %s", call.job.id, problem)
+            self._keep_unsaved(call)
+            return
+        self._active.pop(call.job.id, None)
+        if call.is_stored:
+            await self._reap()
+
+    def _keep_unsaved(self, call: CallJob) -> None:
+        """Keep a job that has ended although the store says that it runs."""
+        self._active[call.job.id] = call
+        for id in [id for id, call in self._active.items() if call.job.is_ended][:-MAX_UNSAVED]:
+            del self._active[id]
+
+    async def _wait(self, call: CallJob, seconds: float | None) -> Outcome | Job:
+        """Wait for a call that a client has made. It becomes a job of its own when this returns one."""
+        sees_questions, sees_task = call.present is None, call.hands_over_tasks
+        await self._wait_for_change(call, seconds, (), sees_questions=sees_questions, sees_task=sees_task)
+        if not call.job.is_ended:
+            try:
+                await call.detach()
+            except OSError as error:  # it cannot become a job: the client waits
+                log.error("cannot store job %s: %s", call.job.id, error)
+                await self._wait_for_change(call, None, (), sees_questions=False)
+        return await self._outcome_or_job(call)
+
+    async def _wait_for_change(
+        self,
+        call: CallJob,
+        seconds: float | None,
+        answered: Collection[str],
+        *,
+        sees_questions: bool,
+        sees_task: bool = False,
+    ) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while not call.job.is_ended and not (sees_task and call.job.task):
+                    if sees_questions and call.job.asks(answered):
+                        return
+                    await call.wait_for_change()
+
+    async def _outcome_or_job(self, call: CallJob) -> Outcome | Job:
+        if not call.job.is_ended:
+            return call.job
+        return await self.outcome(call.job) if call.outcome is None else call.outcome
+
+    async def _with_lost(self, job: Job) -> Job:
+        """Return a job as lost if its process has ended before it, unless this one can take it over."""
+        if job.is_ended or job.id in self._active or await self._store.is_alive(job.owner):
+            return job
+        if job.task is not None and job.task.endpoint:
+            try:
+                if (continued := await self.continue_task(job)) is not None:
+                    return await self._take_over(job, *continued)
+            except OSError as problem:
+                log.error("cannot take over job %s: %s", job.id, problem)
+        error = f"The process that ran {job.tool} has ended. Nothing was repeated."
+        return job._replace(status="lost", questions=(), error=error + may_have_run(job))
+
+    async def _take_over(self, job: Job, work: Work, caller: Caller) -> Job:
+        """Wait for the task of a job in place of its process. Return the job as it is after that."""
+        if self._has_too_many(job.principal):
+            return job
+        taken = await self._store.take_over(job.id, job.owner)
+        if taken is None:  # another process has taken it, or does so at this moment
+            return await self._store.find(job.id) or job
+        call = self._start(work, caller, taken._replace(status="running", questions=(), steps=()))
+        await call.detach()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(TAKE_OVER_S):
+                await call.waits_for_task.wait()
+        return call.job
+
+    def _has_too_many(self, principal: str) -> bool:
+        """Return whether a principal must not start another job."""
+        running = sum(call.is_detached and call.job.principal == principal for call in self._running)
+        return running >= MAX_STARTED_PER_PRINCIPAL
+
+    async def _without_answered(self, job: Job) -> Job:
+        """Return a job without the questions whose answers its process has not read yet."""
+        if not job.questions:
+            return job
+        return job.without((await self._store.messages(job.id)).answers)
+
+    async def _reap(self) -> None:
+        if self._now() - self._reaped_at < REAP_INTERVAL_S:
+            return
+        self._reaped_at = self._now()
+        try:
+            for call in [call for call in self._active.values() if call.job.is_ended]:
+                await call.save()
+                self._active.pop(call.job.id, None)
+            await self._store.reap(self._now() - RETENTION_S)
+        except OSError as error:
+            log.error("cannot delete old jobs: %s", error)
+
+
+async def _continue_nothing(job: Job) -> None:
+    """Wait for no task of another process."""

@@ -1,0 +1,76 @@
+"""Jobs in memory."""
+
+from collections.abc import Sequence
+
+from onetool.domain.calls.question import Answer
+from onetool.domain.jobs.job import Job, is_question_id
+from onetool.ports import Messages
+
+
+class MemoryJobs:
+    """Jobs of this process, for its lifetime."""
+
+    def __init__(self, owner: str = "memory") -> None:
+        self._owner = owner
+        self._is_alive = False
+        self._jobs: dict[str, Job] = {}
+        self._answers: dict[str, dict[str, Answer]] = {}
+        self._cancelled: set[str] = set()
+
+    @property
+    def owner(self) -> str:
+        """The id of this process."""
+        return self._owner
+
+    async def put(self, job: Job) -> None:
+        """Create or replace a job."""
+        job.check_ids()
+        if job.owner != self._owner:
+            raise ValueError(f"Job {job.id!r} has owner {job.owner!r}. This process is {self._owner!r}.")
+        self._is_alive = True
+        self._jobs[job.id] = job
+
+    async def find(self, id: str) -> Job | None:
+        """Return a job."""
+        return self._jobs.get(id)
+
+    async def list(self, principal: str) -> Sequence[Job]:
+        """Return the jobs of a principal, newest first."""
+        found = [job for job in self._jobs.values() if job.principal == principal]
+        return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)
+
+    async def answer(self, id: str, question: str, answer: Answer) -> bool:
+        """Store the answer to a question."""
+        if id not in self._jobs or not is_question_id(question) or question in self._answers.get(id, {}):
+            return False
+        self._answers.setdefault(id, {})[question] = answer
+        return True
+
+    async def cancel(self, id: str) -> None:
+        """Ask the owner of a job to cancel it."""
+        if id in self._jobs:
+            self._cancelled.add(id)
+
+    async def messages(self, id: str) -> Messages:
+        """Return what was written for the owner of a job."""
+        return Messages(dict(self._answers.get(id, {})), id in self._cancelled)
+
+    async def take_over(self, id: str, owner: str) -> Job | None:
+        """Return None: no other process has jobs here."""
+        return None
+
+    async def is_alive(self, owner: str) -> bool:
+        """Return whether this is the owner and the store is open."""
+        return owner == self._owner and self._is_alive
+
+    async def reap(self, before: float) -> None:
+        """Delete the jobs that ended before a time. The others belong to this process."""
+        for job in [job for job in self._jobs.values() if job.is_ended]:
+            if (job.ended_at or job.created_at) < before:
+                del self._jobs[job.id]
+                self._answers.pop(job.id, None)
+                self._cancelled.discard(job.id)
+
+    async def aclose(self) -> None:
+        """Give up the sign of life."""
+        self._is_alive = False

@@ -1,0 +1,652 @@
+"""Contract suite of the job stores, and processes and failures specific to files."""
+
+import json
+import os
+import secrets
+import stat
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from onetool.domain.calls.question import CANCELLED, Answer
+from onetool.domain.calls.server_task import ServerTask
+from onetool.domain.jobs.job import ENDED, Job, NestedStep, OpenQuestion, Progress
+from onetool.files.lock import locked
+from onetool.ports import Messages
+from onetool.storage.files import owners
+from onetool.storage.files.jobs import FileJobs
+from onetool.storage.memory.jobs import MemoryJobs
+from onetool.threads import Threads
+from support.file_access import counted_access
+from support.waiting import HANG_S
+
+ACCEPTED = Answer("accept", {"name": "Zoë \ud800", "count": 2**70, "nested": [{"a": None}]})
+NOTHING = Messages({}, False)
+HOSTILE = ["", "../x", "a/b", "..", "\0", "a\0b", "x" * 10_000, "F" * 32, "0" * 31, "0" * 32 + "\n", "٠" * 32]
+FAR_FUTURE = 1e12
+OTHER_PROCESS = """
+import asyncio, secrets, sys
+from pathlib import Path
+from onetool.domain.calls.question import Answer
+from onetool.domain.jobs.job import Job
+from onetool.storage.files.jobs import FileJobs
+from onetool.threads import Threads
+
+jobs = FileJobs(Path(sys.argv[1]), Threads())
+"""
+OWNER = """
+job = Job(secrets.token_hex(16), "ann", "demo.tool", "d", jobs.owner, 5.0)
+asyncio.run(jobs.put(job))
+print(job.id, job.owner, flush=True)
+sys.stdin.readline()
+"""
+ANSWER = """
+print("ready", flush=True)
+sys.stdin.readline()
+print(asyncio.run(jobs.answer(sys.argv[2], "q1", Answer("accept", {"by": sys.argv[3]}))), flush=True)
+"""
+TAKE_OVER = """
+print("ready", flush=True)
+sys.stdin.readline()
+job = asyncio.run(jobs.take_over(sys.argv[2], sys.argv[3]))
+print(job and job.owner == jobs.owner, flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def folder(tmp_path) -> Path:
+    return tmp_path / "data" / "jobs"
+
+
+@pytest.fixture
+async def files(folder, clock):
+    store = FileJobs(folder, Threads(), clock)
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture(params=["memory", "files"])
+def store(request):
+    return MemoryJobs() if request.param == "memory" else request.getfixturevalue("files")
+
+
+def new_job(store, **fields) -> Job:
+    job = Job(secrets.token_hex(16), "ann", "demo.tool", "d1", store.owner, 5.0)
+    return job._replace(**fields)
+
+
+async def put(store, **fields) -> Job:
+    job = new_job(store, **fields)
+    await store.put(job)
+    return job
+
+
+def full_job(store) -> Job:
+    approval = {"tool": "a.b", "digest": "d", "arguments": [{"name": '"x"', "value": "1", "hidden": 0}]}
+    questions = (
+        OpenQuestion("q-1_A", "form", "Name? \ud800", "gh", {"type": "object"}, "", {"x": [1.5, None]}),
+        OpenQuestion("q2", "url", "Open", url="https://a.example/"),
+        OpenQuestion("q3", "approval", "Run?", approval=approval),
+    )
+    return new_job(
+        store,
+        status="input_required",
+        ended_at=7.25,
+        questions=questions,
+        steps=(NestedStep("a.b", True), NestedStep("a.c")),
+        progress=Progress(0.5, 2.0, "half"),
+        result="0123456789ab",
+        error="Not done.",
+        task=ServerTask("gh", "t1", "e1", {"elicitation": {}}),
+    )
+
+
+async def test_every_field_is_returned_unchanged(store):
+    job = full_job(store)
+    assert [name for name, default in Job._field_defaults.items() if getattr(job, name) == default] == []
+    await store.put(job)
+    found = await store.find(job.id)
+    assert found == job
+    assert [type(question) for question in found.questions] == [OpenQuestion] * 3
+    assert [type(step) for step in found.steps] == [NestedStep] * 2
+    assert type(found.progress) is Progress
+    assert list(await store.list("ann")) == [job]
+
+
+async def test_every_status_is_returned_and_a_job_is_replaced(store):
+    job = await put(store)
+    for status in ["input_required", "running", *sorted(ENDED)]:
+        await store.put(job._replace(status=status, progress=Progress(1.0)))
+        assert await store.find(job.id) == job._replace(status=status, progress=Progress(1.0))
+    assert len(await store.list("ann")) == 1
+
+
+async def test_progress_without_total_and_read_only_mappings_are_stored(store):
+    task = ServerTask("far", "t", capabilities=MappingProxyType({"roots": {}}))
+    job = await put(store, progress=Progress(3.0), task=task)
+    found = await store.find(job.id)
+    assert (found.progress, dict(found.task.capabilities)) == (Progress(3.0), {"roots": {}})
+
+
+async def test_jobs_of_a_principal_are_listed_newest_first(store):
+    times = [3.0, 1.0, 2.0]
+    for created_at in times:
+        await put(store, created_at=created_at)
+        await put(store, created_at=created_at, principal="bob")
+    assert [job.created_at for job in await store.list("ann")] == [3.0, 2.0, 1.0]
+    assert {job.principal for job in await store.list("bob")} == {"bob"}
+    assert list(await store.list("../ann")) == []
+
+
+async def test_an_ended_job_that_is_replaced_is_listed_as_it_is(store):
+    job = await put(store, status="succeeded", ended_at=6.0)
+    assert list(await store.list("ann")) == [job]
+    await store.put(job._replace(result="0123456789ab"))
+    assert [found.result for found in await store.list("ann")] == ["0123456789ab"]
+
+
+async def test_an_answer_is_accepted_once(store):
+    """Also the same answer, and for every question of every job on its own."""
+    job, other = await put(store), await put(store)
+    assert await store.messages(job.id) == NOTHING
+    assert await store.answer(job.id, "q1", ACCEPTED)
+    assert not await store.answer(job.id, "q1", ACCEPTED)
+    assert not await store.answer(job.id, "q1", CANCELLED)
+    assert await store.answer(job.id, "q2", CANCELLED)
+    assert await store.messages(job.id) == Messages({"q1": ACCEPTED, "q2": CANCELLED}, False)
+    assert await store.messages(other.id) == NOTHING
+    assert await store.answer(other.id, "q1", Answer("decline"))
+
+
+async def test_answers_stay_when_the_job_is_replaced(store):
+    job = await put(store)
+    await store.answer(job.id, "q1", ACCEPTED)
+    await store.put(job._replace(status="input_required"))
+    assert (await store.messages(job.id)).answers == {"q1": ACCEPTED}
+    assert not await store.answer(job.id, "q1", CANCELLED)
+
+
+async def test_a_job_is_cancelled_once_or_more(store):
+    job, other = await put(store), await put(store)
+    await store.cancel(job.id)
+    await store.cancel(job.id)
+    assert await store.messages(job.id) == Messages({}, True)
+    assert await store.messages(other.id) == NOTHING
+
+
+@pytest.mark.parametrize("id", ["0" * 32, *HOSTILE], ids=ascii)
+async def test_unknown_and_hostile_ids_are_unknown_jobs(store, id, tmp_path):
+    """No file is created for them, in any directory."""
+    await put(store)
+    before = sorted(tmp_path.rglob("*"))
+    assert await store.find(id) is None
+    assert not await store.answer(id, "q1", ACCEPTED)
+    await store.cancel(id)
+    assert await store.messages(id) == NOTHING
+    assert not await store.is_alive(id)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("id", HOSTILE, ids=ascii)
+async def test_job_with_an_invalid_id_is_not_stored(store, id):
+    with pytest.raises(ValueError, match="Invalid job id"):
+        await put(store, id=id)
+    assert list(await store.list("ann")) == []
+
+
+INVALID_QUESTIONS = [
+    "",
+    "../x",
+    "a/b",
+    "..",
+    "a.b",
+    "\0",
+    "q\n",
+    "é",
+    "x" * 65,
+    "x" * 10_000,
+    "json",
+    "cancel",
+]
+
+
+@pytest.mark.parametrize("question", [*INVALID_QUESTIONS, "JSON", "Cancel"], ids=ascii)
+async def test_invalid_question_has_no_answer(store, question):
+    """The names of other files of a job are invalid too, also where upper and lower case are the same."""
+    job = await put(store)
+    assert not await store.answer(job.id, question, ACCEPTED)
+    assert (await store.find(job.id), await store.messages(job.id)) == (job, NOTHING)
+    with pytest.raises(ValueError, match="Invalid question id"):
+        await store.put(job._replace(questions=(OpenQuestion(question, "form", "?"),)))
+    assert await store.answer(job.id, "x" * 64, ACCEPTED)
+
+
+async def test_job_of_another_owner_is_not_stored(store):
+    job = new_job(store, owner="0" * 32)
+    with pytest.raises(ValueError, match=f"has owner '{'0' * 32}'"):
+        await store.put(job)
+    assert await store.find(job.id) is None
+
+
+async def test_owner_is_alive_from_its_first_job_until_it_closes(store):
+    assert not await store.is_alive(store.owner)
+    await put(store)
+    assert await store.is_alive(store.owner)
+    await put(store)
+    assert await store.is_alive(store.owner)
+    assert not await store.is_alive("0" * 32)
+    await store.aclose()
+    await store.aclose()
+    assert not await store.is_alive(store.owner)
+    await put(store)
+    assert await store.is_alive(store.owner)
+
+
+async def test_jobs_that_ended_before_a_time_are_deleted(store):
+    """With their answers, so that a new job with this id has none."""
+    old, recent, running = [
+        await put(store, **fields)
+        for fields in (
+            {"status": "succeeded", "ended_at": 10.0},
+            {"status": "failed", "ended_at": 20.0},
+            {"created_at": 1.0},
+        )
+    ]
+    for job in (old, recent, running):
+        await store.answer(job.id, "q1", ACCEPTED)
+        await store.cancel(job.id)
+    await store.reap(20.0)
+    assert [await store.find(job.id) for job in (old, recent, running)] == [None, recent, running]
+    assert {job.id for job in await store.list("ann")} == {recent.id, running.id}
+    assert await store.messages(recent.id) == Messages({"q1": ACCEPTED}, True)
+    await store.put(old)
+    assert await store.messages(old.id) == NOTHING
+
+
+async def test_running_job_of_a_living_owner_is_never_deleted(store):
+    job = await put(store, created_at=0.0)
+    await store.answer(job.id, "q1", ACCEPTED)
+    await store.reap(FAR_FUTURE)
+    assert await store.find(job.id) == job
+    assert (await store.messages(job.id)).answers == {"q1": ACCEPTED}
+    assert await store.is_alive(store.owner)
+
+
+async def test_an_empty_store_can_be_read(store):
+    await store.reap(FAR_FUTURE)
+    assert list(await store.list("ann")) == []
+
+
+def start(code: str, *args: object) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", OTHER_PROCESS + code, *map(str, args)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def finish(process: "subprocess.Popen[str]") -> str:
+    return process.communicate("\n", timeout=HANG_S)[0].strip()
+
+
+async def test_of_many_processes_one_answers(files, folder):
+    job = await put(files)
+    with ExitStack() as stack:
+        children = [stack.enter_context(start(ANSWER, folder, job.id, number)) for number in range(8)]
+        for child in children:
+            assert child.stdout.readline() == "ready\n"
+        for child in children:
+            child.stdin.write("\n")
+            child.stdin.flush()
+        results = [finish(child) for child in children]
+    assert sorted(results) == ["False"] * 7 + ["True"]
+    winner = str(results.index("True"))
+    assert (await files.messages(job.id)).answers == {"q1": Answer("accept", {"by": winner})}
+
+
+async def test_another_process_sees_the_job_until_its_owner_is_killed(files, folder, clock):
+    """The end of a killed process is the time at which the next one notices it."""
+    with start(OWNER, folder) as child:
+        id, owner = child.stdout.readline().split()
+        job = Job(id, "ann", "demo.tool", "d", owner, 5.0)
+        assert (await files.find(id), list(await files.list("ann"))) == (job, [job])
+        assert await files.is_alive(owner)
+        assert await files.answer(id, "q1", ACCEPTED)
+        await files.reap(FAR_FUTURE)
+        assert await files.find(id) == job
+        child.kill()
+        child.wait(HANG_S)
+    assert not await files.is_alive(owner)
+    await files.reap(clock.time)
+    assert await files.find(id) == job
+    clock.time += 10
+    await files.reap(clock.time - 10)
+    assert await files.find(id) == job
+    await files.reap(clock.time)
+    assert await files.find(id) is None
+    assert names(folder) == {"owners"}
+    assert names(folder / "owners") == set()
+
+
+@pytest.mark.spec("MCP-58")
+async def test_of_many_processes_one_takes_over_the_job_of_a_killed_owner(files, folder):
+    with ExitStack() as stack:
+        owner = stack.enter_context(start(OWNER, folder))
+        id, owner_id = owner.stdout.readline().split()
+        children = [stack.enter_context(start(TAKE_OVER, folder, id, owner_id)) for _ in range(8)]
+        for child in children:
+            assert child.stdout.readline() == "ready\n"
+        assert await files.take_over(id, owner_id) is None, "its owner is alive"
+        owner.kill()
+        owner.wait(HANG_S)
+        for child in children:
+            child.stdin.write("\n")
+            child.stdin.flush()
+        results = [child.stdout.readline() for child in children]
+        assert sorted(results) == ["None\n"] * 7 + ["True\n"]
+        job = await files.find(id)
+        assert job.owner != owner_id
+        assert await files.is_alive(job.owner)
+        assert await files.take_over(id, job.owner) is None
+        for child in children:
+            finish(child)
+    assert await files.take_over(id, owner_id) is None, "it has another owner now"
+    taken = await files.take_over(id, job.owner)
+    assert taken == job._replace(owner=files.owner) == await files.find(id)
+    await files.put(taken._replace(status="succeeded"))
+
+
+@pytest.mark.spec("MCP-58")
+@pytest.mark.parametrize("status", sorted(ENDED))
+async def test_an_ended_job_is_not_taken_over(files, folder, status):
+    with start(OWNER.replace("5.0)", f"5.0, {status!r})"), folder) as child:
+        id, owner = child.stdout.readline().split()
+        finish(child)
+    assert await files.take_over(id, owner) is None
+
+
+async def test_unknown_jobs_and_own_jobs_are_not_taken_over(store):
+    job = await put(store)
+    await store.aclose()
+    for id in (job.id, "0" * 32, *HOSTILE):
+        for owner in (store.owner, "0" * 32, *HOSTILE):
+            assert await store.take_over(id, owner) is None
+
+
+async def test_a_process_that_ends_without_closing_is_not_alive(files, folder):
+    with start(OWNER, folder) as child:
+        _, owner = child.stdout.readline().split()
+        finish(child)
+    assert not await files.is_alive(owner)
+
+
+async def test_checks_at_the_same_time_do_not_report_a_dead_owner_as_alive(files, folder):
+    fcntl = pytest.importorskip("fcntl")
+    await put(files)
+    await files.aclose()
+    descriptor = os.open(folder / "owners" / f"{files.owner}.lock", os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)  # as a check in another process
+        assert not await files.is_alive(files.owner)
+    finally:
+        os.close(descriptor)
+
+
+def names(folder: Path) -> set[str]:
+    return {file.name for file in folder.iterdir()}
+
+
+async def test_jobs_of_a_closed_owner_are_deleted_after_its_end(folder, clock, files):
+    """Not after the last change of the job."""
+    other = FileJobs(folder, Threads(), clock)
+    job = await put(other, created_at=1.0)
+    clock.time += 100
+    await other.aclose()
+    clock.time += 100
+    await files.reap(1_100.0)
+    assert await files.find(job.id) == job
+    await files.reap(1_100.5)
+    assert await files.find(job.id) is None
+    assert names(folder / "owners") == set()
+
+
+async def test_lock_files_of_owners_with_jobs_or_alive_stay(folder, clock, files):
+    closed, living = FileJobs(folder, Threads(), clock), FileJobs(folder, Threads(), clock)
+    await put(closed, status="succeeded", ended_at=5_000.0)
+    await put(living, status="succeeded", ended_at=1.0)
+    await closed.aclose()
+    await files.reap(2_000.0)
+    assert names(folder / "owners") == {f"{closed.owner}.lock", f"{living.owner}.lock"}
+    assert await files.is_alive(living.owner)
+    await living.aclose()
+    await files.reap(6_000.0)
+    assert names(folder / "owners") == set()
+
+
+async def test_job_whose_lock_file_was_deleted_is_lost(folder, clock, files):
+    other = FileJobs(folder, Threads(), clock)
+    job = await put(other)
+    await other.aclose()
+    (folder / "owners" / f"{other.owner}.lock").unlink()
+    assert not await files.is_alive(other.owner)
+    await files.reap(clock.time)
+    assert await files.find(job.id) == job
+    await files.reap(clock.time + 1)
+    assert await files.find(job.id) is None
+
+
+async def test_lock_file_that_is_deleted_before_it_is_locked_is_created_again(folder, files, monkeypatch):
+    """Another process may take it for the file of a process that ended."""
+    deleted = []
+
+    def delete_first(descriptor):
+        file = folder / "owners" / f"{files.owner}.lock"
+        if not deleted:
+            deleted.append(file)
+            file.unlink()
+        return locked(descriptor)
+
+    monkeypatch.setattr(owners, "locked", delete_first)
+    await put(files)
+    assert len(deleted) == 1
+    assert await files.is_alive(files.owner)
+
+
+@pytest.mark.parametrize("content", ["x", "nan", "inf", "-1", "1" * 5_000])
+async def test_corrupt_lock_file_is_of_an_owner_that_ended_now(folder, clock, files, content):
+    other = FileJobs(folder, Threads(), clock)
+    job = await put(other)
+    await other.aclose()
+    (folder / "owners" / f"{other.owner}.lock").write_text(content)
+    await files.reap(clock.time)
+    assert await files.find(job.id) == job
+    await files.reap(clock.time + 1)
+    assert await files.find(job.id) is None
+
+
+async def test_foreign_files_stay(folder, files):
+    job = await put(files)
+    foreign = [folder / "notes.json", folder / "owners" / "notes.lock", folder / "owners" / "x"]
+    for file in foreign:
+        file.write_text("x")
+        os.utime(file, (1.0, 1.0))
+    await files.reap(FAR_FUTURE)
+    assert list(await files.list("ann")) == [job]
+    assert [file.exists() for file in foreign] == [True] * 3
+
+
+CORRUPT = [b"", b"{", b"[]", b"null", b"5", b'"x"', b"\xff", b"[" * 100_000, b"{}", b'{"id": 1}']
+FIELDS = [
+    {"id": "0" * 32},
+    {"owner": "../x"},
+    {"owner": None},
+    {"status": "queued"},
+    {"status": []},
+    {"created_at": "now"},
+    {"ended_at": "now"},
+    {"questions": 5},
+    {"questions": [5]},
+    {"questions": [{"id": "q"}]},
+    {"steps": [[]]},
+    {"progress": []},
+    {"principal": 5},
+    {"unknown": 1},
+]
+
+
+def corrupted(job: Job, change: object) -> bytes:
+    if isinstance(change, dict):
+        return json.dumps(job.to_json() | change).encode()
+    return change
+
+
+@pytest.mark.parametrize("change", [*CORRUPT, *FIELDS], ids=lambda change: ascii(change)[:40])
+async def test_corrupt_job_is_unknown_and_deleted_when_it_is_old(folder, files, change):
+    good, bad = await put(files), await put(files)
+    file = folder / f"{bad.id}.json"
+    file.write_bytes(corrupted(bad, change))
+    assert await files.find(bad.id) is None
+    assert list(await files.list("ann")) == [good]
+    assert not await files.answer(bad.id, "q1", ACCEPTED)
+    await files.cancel(bad.id)
+    assert await files.messages(bad.id) == NOTHING
+    await files.reap(file.stat().st_mtime - 1)
+    assert file.exists()
+    await files.reap(file.stat().st_mtime + 1)
+    assert not file.exists()
+    assert await files.find(good.id) == good
+
+
+async def test_truncated_job_is_unknown_at_every_length(folder, files):
+    job = full_job(files)
+    await files.put(job)
+    file = folder / f"{job.id}.json"
+    content = file.read_bytes()
+    for length in range(len(content)):
+        file.write_bytes(content[:length])
+        assert await files.find(job.id) is None
+    await files.put(job)
+    assert await files.find(job.id) == job
+
+
+WRONG_ANSWERS = [b'{"action": "run"}', b'{"action": []}', b'{"action": "accept", "content": 5}']
+
+
+@pytest.mark.parametrize("content", [*CORRUPT, *WRONG_ANSWERS], ids=lambda content: ascii(content)[:40])
+async def test_corrupt_answer_is_missing(folder, files, content):
+    """The question stays answered: it cannot be known that no one has used the answer."""
+    job = await put(files)
+    (folder / f"{job.id}.q1").write_bytes(content)
+    assert await files.messages(job.id) == NOTHING
+    assert not await files.answer(job.id, "q1", ACCEPTED)
+
+
+async def test_directories_with_names_of_files_are_unknown(folder, files):
+    job, broken = await put(files), secrets.token_hex(16)
+    for name in (f"{broken}.json", f"{job.id}.q1"):
+        (folder / name).mkdir()
+    assert await files.find(broken) is None
+    assert list(await files.list("ann")) == [job]
+    assert await files.messages(job.id) == NOTHING
+    await files.reap(FAR_FUTURE)
+
+
+async def test_files_that_a_killed_process_left_are_deleted_when_they_are_old(folder, files):
+    """A temporary file, and an answer without its job. New ones may belong to a job that is being written."""
+    job, gone = await put(files), secrets.token_hex(16)
+    left = [
+        folder / name for name in (f".{gone}.json.012345", f"{gone}.q1", f".{gone}.q1.0123", f"{gone}.cancel")
+    ]
+    for file in left:
+        file.write_bytes(b"{")
+    assert list(await files.list("ann")) == [job]
+    assert await files.find(gone) is None
+    assert await files.messages(gone) == NOTHING
+    changed_at = left[0].stat().st_mtime
+    await files.reap(changed_at - 10)
+    assert [file.exists() for file in left] == [True] * 4
+    await files.reap(changed_at + 10)
+    assert [file.exists() for file in left] == [False] * 4
+    assert await files.find(job.id) == job
+
+
+async def test_temporary_files_are_deleted_with_their_job(folder, files):
+    job = await put(files, status="succeeded", ended_at=1.0)
+    (folder / f".{job.id}.json.0123").write_bytes(b"{")
+    await files.reap(2.0)
+    assert names(folder) == {"owners"}
+
+
+@pytest.mark.parametrize("number", range(4))
+async def test_reap_that_is_interrupted_leaves_no_job_without_its_answers(folder, files, monkeypatch, number):
+    """Otherwise a question could be answered again."""
+    job = await put(files, status="succeeded", ended_at=1.0)
+    await files.answer(job.id, "q1", ACCEPTED)
+    await files.answer(job.id, "a", ACCEPTED)
+    await files.cancel(job.id)
+    complete = await files.messages(job.id)
+    remaining, unlink = [number], Path.unlink
+
+    def counted(path, *args, **kwargs):
+        if remaining[0] == 0:
+            raise KeyboardInterrupt
+        remaining[0] -= 1
+        unlink(path, *args, **kwargs)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", counted)
+        with pytest.raises(KeyboardInterrupt):
+            await files.reap(2.0)
+    if await files.find(job.id) is None:
+        assert await files.messages(job.id) == NOTHING
+    else:
+        assert await files.messages(job.id) == complete
+    await files.reap(FAR_FUTURE)
+    assert names(folder) == {"owners"}
+
+
+async def test_list_reads_ended_jobs_once(folder, files):
+    for _ in range(50):
+        await put(files, status="succeeded", ended_at=6.0)
+    running = await put(files)
+    assert len(await files.list("ann")) == 51
+    with counted_access(folder) as access:
+        jobs = await files.list("ann")
+    assert (len(jobs), access["open"], running in jobs) == (51, 1, True)
+    await files.reap(7.0)
+    assert list(await files.list("ann")) == [running]
+
+
+@pytest.mark.linux
+async def test_files_and_directories_are_private_whatever_the_umask(folder, clock):
+    """Also a directory that existed with other permissions."""
+    folder.mkdir(parents=True)
+    folder.chmod(0o755)
+    before = os.umask(0)
+    try:
+        store = FileJobs(folder, Threads(), clock)
+        job = await put(store)
+        await store.answer(job.id, "q1", ACCEPTED)
+        await store.cancel(job.id)
+        await store.aclose()
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
+    assert modes == {
+        "jobs": 0o700,
+        "owners": 0o700,
+        f"{store.owner}.lock": 0o600,
+        f"{job.id}.json": 0o600,
+        f"{job.id}.q1": 0o600,
+        f"{job.id}.cancel": 0o600,
+    }
+
+
+async def test_owners_have_different_ids(folder):
+    stores = [FileJobs(folder, Threads()) for _ in range(3)]
+    ids = {store.owner for store in stores}
+    assert len(ids) == 3
+    assert all(len(bytes.fromhex(id)) == 16 for id in ids)
+    assert not folder.exists()

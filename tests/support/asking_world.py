@@ -1,0 +1,152 @@
+"""OneTool with asking servers of both protocol versions, for clients over stdio and HTTP."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from support.asking_client import (
+    AskingClient,
+    HttpTransport,
+    Message,
+    StdioTransport,
+    count_events,
+    read_log,
+)
+from support.cli_process import onetool
+from support.paths import MCP_SERVERS
+from support.raw_mcp import MODERN
+from support.rest_process import TOKEN, RestProcess
+from support.user_home import Home
+
+SCRIPT = str(MCP_SERVERS / "asking_server.py")
+ERAS = {"old": "--legacy", "new": "--modern"}
+"""How a server is started, by the first word of its name."""
+
+
+class AskingWorld:
+    """One user. Servers are named `old` or `new`, then `_` and anything; `_http` servers use HTTP.
+
+    Processes start when they are first needed, and the clients that `client` returns are shared.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        *names: str,
+        expose: str = "all",
+        server_settings: Mapping[str, Any] | None = None,
+        env: Mapping[str, str] | None = None,
+        **settings: Any,
+    ) -> None:
+        self.root, self.names, self.env = root, names, dict(env or {})
+        self.home = Home(root / "home", root / "home" / "work")
+        self._stack = ExitStack()
+        self._clients: dict[str, AskingClient] = {}
+        self._processes: dict[str, RestProcess] = {}
+        servers = {name: self._server(name) | (server_settings or {}) for name in names}
+        config = {"servers": servers, "expose": expose, "approval": {"mcp": "ask"}}
+        self.settings = yaml.safe_dump(config | settings, sort_keys=False)
+        self.home.write("onetool.yaml", self.settings)
+        self.home.cwd.mkdir(parents=True)
+
+    def __enter__(self) -> "AskingWorld":
+        self.prepare(*self.names)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def prepare(self, *names: str) -> None:
+        """List the tools of servers: a first start may take longer than a listing waits."""
+        done = onetool("servers", "test", *names, env=self.home.env, cwd=self.home.cwd)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def serve(self, name: str = "a", **env: str) -> RestProcess:
+        """Return the process `onetool serve` of this name. All of them use the same directories."""
+        if name not in self._processes:
+            process = RestProcess(self.home.root, settings=self.settings, probes=False, **self.env | env)
+            self._processes[name] = self._stack.enter_context(process)
+        return self._processes[name]
+
+    def stop(self, name: str) -> None:
+        """Stop the process of this name, if it runs; `serve` starts another one."""
+        process = self._processes.pop(name, None)
+        if process is not None:
+            process.stop()
+
+    def open(
+        self, version: str, transport: str, capabilities: Message, serve: str = "a", token: str = TOKEN
+    ) -> AskingClient:
+        """Open a client that is closed with the world."""
+        return self._stack.enter_context(
+            AskingClient(self._transport(version, transport, serve, token), version, capabilities)
+        )
+
+    def client(
+        self, version: str, transport: str, capabilities: Message, serve: str = "a", token: str = TOKEN
+    ) -> AskingClient:
+        """Return a client without recorded questions, opened once for the same arguments.
+
+        Modern clients over stdio share one process: they declare what they can answer with each call.
+        """
+        declared = {} if version == MODERN else capabilities
+        key = json.dumps([version, transport, declared, serve, token])
+        if key not in self._clients:
+            self._clients[key] = self.open(version, transport, capabilities, serve, token)
+        client = self._clients[key].answers()
+        client.capabilities = capabilities
+        return client
+
+    def log(self, server: str) -> Path:
+        """Return the file in which a server records its calls."""
+        return self.root / f"{server}.log"
+
+    def count(self, server: str, tool: str, id: str, event: str = "run") -> int:
+        """Return how often a server recorded an event of a call."""
+        return count_events(self.log(server), tool, id, event)
+
+    def runs(self, id: str) -> list[str]:
+        """Return the tools of all servers that ran with the id of a call."""
+        events = [(name, event) for name in self.names for event in read_log(self.log(name))]
+        return [
+            f"{name}.{event['tool']}"
+            for name, event in events
+            if (event["event"], event["id"]) == ("run", id)
+        ]
+
+    def change_definition(self, server: str, tool: str, **fields: Any) -> None:
+        """Change the definition of a tool, and let OneTool list the tools of the server again."""
+        log = self.log(server)
+        log.with_name(f"{log.name}.tools").write_text(json.dumps({tool: fields}))
+        self.prepare(server)
+
+    def _server(self, name: str) -> dict[str, Any]:
+        era, log = ERAS[name.partition("_")[0]], str(self.log(name))
+        arguments = ["-I", SCRIPT, era, log]
+        if not name.endswith("_http"):
+            command = {"command": sys.executable, "args": arguments, "sandbox": False}
+            return command | {"trust_annotations": True}
+        url = self.start_server([*arguments, "--http", "0"])
+        return {"url": url, "trust_annotations": True}
+
+    def start_server(self, arguments: Sequence[str]) -> str:
+        """Start a server that prints its URL, and stop it with the world."""
+        process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, text=True)
+        self._stack.callback(process.communicate)
+        self._stack.callback(process.kill)
+        assert process.stdout
+        return process.stdout.readline().strip()
+
+    def _transport(
+        self, version: str, transport: str, serve: str, token: str
+    ) -> StdioTransport | HttpTransport:
+        if transport == "http":
+            return HttpTransport(f"{self.serve(serve).url}/mcp", version, token)
+        command = [sys.executable, "-m", "onetool", "mcp"]
+        return StdioTransport(command, self.root / "stderr", self.home.env | self.env, self.home.cwd)

@@ -1,0 +1,11 @@
+import type { JobStatus } from '~/api/jobs';
+import type { Tone } from '~/components/tone';
+
+export const STATUS_TONES: Record<JobStatus, Tone> = {
+  running: 'accent',
+  input_required: 'warning',
+  succeeded: 'success',
+  failed: 'danger',
+  cancelled: 'neutral',
+  lost: 'danger',
+};
