@@ -28,9 +28,15 @@ async def test_run_returns_results_and_raises_errors_of_the_function():
 async def test_functions_run_concurrently_without_limit_and_reuse_threads():
     """A hundred functions that wait for each other each get a thread; only MAX_IDLE threads remain."""
     threads, together = Threads(), threading.Barrier(100)
-    await asyncio.gather(*(threads.run(together.wait, HANG_S) for _ in range(100)))
-    used = {await threads.run(threading.get_ident) for _ in range(50)}
-    assert len(used) <= MAX_IDLE
+
+    def meet():
+        together.wait(HANG_S)
+        return threading.current_thread()
+
+    used = await asyncio.gather(*(threads.run(meet) for _ in range(100)))
+    assert len(set(used)) == 100
+    await until(lambda: sum(thread.is_alive() for thread in used) == MAX_IDLE)
+    assert await threads.run(threading.current_thread) in used
 
 
 async def test_close_ends_idle_threads_at_once_and_busy_ones_after_their_work():

@@ -194,14 +194,29 @@ async def test_server_that_asks_and_does_not_read_fills_no_memory(log):
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_response_that_never_ends_blocks_only_its_own_server(transport):
     async with open_client(transport, timeout_s=3.0) as ot:
-        await ot.call("other.echo", text="x")
+        for name in ("other", "s"):
+            await ot.call(f"{name}.echo", text="x")
         endless = asyncio.create_task(ot.call("s.never_end"))
         assert await count_calls(ot, endless) > 10
         assert endless.result().meta.reason == "timeout"
-        if transport != "stdio":  # each response has a connection of its own, which is closed
-            async with asyncio.timeout(HANG_S):
-                while (await ot.call("s.disconnected")).data == "0":
-                    await asyncio.sleep(0.01)
+        if transport != "stdio":
+            await until_disconnected(ot)
+
+
+@pytest.mark.spec("MCP-66")
+@pytest.mark.parametrize("transport", ["json", "sse"])
+async def test_call_that_ends_before_its_response_begins_closes_its_connection(transport):
+    async with open_client(transport, timeout_s=3.0) as ot:
+        await ot.call("s.echo", text="x")
+        assert (await ot.call("s.never_begin")).meta.reason == "timeout"
+        await until_disconnected(ot)
+
+
+async def until_disconnected(ot):
+    """Wait until the server over HTTP sees that the connection of one of its responses was closed."""
+    async with asyncio.timeout(HANG_S):
+        while (await ot.call("s.disconnected")).data != "1":
+            await asyncio.sleep(0.01)
 
 
 @pytest.mark.spec("MCP-66")

@@ -113,6 +113,9 @@ class Call:
         except OSError:
             disconnected += 1
 
+    def never_begin(self):
+        """Over HTTP: send no header."""
+
     def disconnected(self):
         return texts(str(disconnected))
 
@@ -145,6 +148,12 @@ def handle(message, send):
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
+def wait_for_disconnection(connection):
+    global disconnected
+    connection.recv(1)
+    disconnected += 1
+
+
 def serve_stdio():
     def send(message, end="\n"):
         sys.stdout.write((message if isinstance(message, str) else json.dumps(message)) + end)
@@ -168,6 +177,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json" if MODE == "json" else "text/event-stream")
         self.send_header("Connection", "close")
+        if message.get("params", {}).get("name") == "never_begin":
+            wait_for_disconnection(self.connection)
+            return
         self.end_headers()
         self.close_connection = True
         self.is_open = False

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 from weakref import WeakValueDictionary
 
+import anyio
 import httpx2
 import orjson
 from mcp.client.streamable_http import streamable_http_client
@@ -48,6 +49,8 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
 
     def __init__(self, transport: httpx2.AsyncBaseTransport, limits: MessageLimits) -> None:
         self._transport, self._limits = transport, limits
+        self._waiting: dict[int | str, anyio.CancelScope] = {}
+        """Requests without a response so far, by their ids."""
         self._bodies: WeakValueDictionary[int | str, LimitedBody] = WeakValueDictionary()
         """Responses that arrive, by the id of the request."""
 
@@ -56,7 +59,7 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
         message = _message(request)
         self._end_cancelled(message)
         try:
-            response = await self._transport.handle_async_request(request)
+            response = await self._send(request, message.get("id"))
         except (RequestNotSent, *NOT_SENT_ERRORS) as error:
             return _error_response(NOT_SENT, describe(error))
         except httpx2.TransportError as error:
@@ -66,6 +69,17 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
             return _error_response(*problem)
         self._limit(message.get("id"), response)
         return response
+
+    async def _send(self, request: httpx2.Request, request_id: int | str | None) -> httpx2.Response:
+        """Send a request and return its response, unless it is cancelled meanwhile."""
+        if request_id is None:
+            return await self._transport.handle_async_request(request)
+        with anyio.CancelScope() as self._waiting[request_id]:
+            try:
+                return await self._transport.handle_async_request(request)
+            finally:
+                del self._waiting[request_id]
+        raise httpx2.TransportError("the request was cancelled")
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -89,9 +103,9 @@ class ErrorResponseTransport(httpx2.AsyncBaseTransport):
     def _end_cancelled(self, message: Mapping[str, Any]) -> None:
         """End the response to a request that this message cancels."""
         if message.get("method") == "notifications/cancelled":
-            body = self._bodies.get(message["params"]["requestId"])
-            if body is not None:
-                body.cancel()
+            request_id = message["params"]["requestId"]
+            if ends := self._waiting.get(request_id) or self._bodies.get(request_id):
+                ends.cancel()
 
 
 def _problem(request: httpx2.Request, response: httpx2.Response) -> tuple[int, str] | None:
