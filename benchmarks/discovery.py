@@ -11,7 +11,8 @@ from benchmarks.graded_queries import agreement, load_queries
 from benchmarks.options import Options
 from benchmarks.rankings import PlainBm25, Query, Ranking, WordsAndSemantic, interval, mean, qualities
 from onetool.domain.injection.scanner import scan
-from onetool.domain.search.tool_index import SearchEntry, ToolIndex
+from onetool.domain.search.terms import SearchEntry
+from onetool.domain.search.tool_index import ToolIndex
 from onetool.embeddings.bert_embedder import BertEmbedder
 
 RankingFactory = Callable[[Sequence[SearchEntry]], Ranking]

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from onetool.catalog.tool_search import MIN_CANDIDATES
 from onetool.domain.search.rank_fusion import entry_texts, fuse
-from onetool.domain.search.tool_index import SearchEntry, ToolIndex
+from onetool.domain.search.terms import SearchEntry
+from onetool.domain.search.tool_index import ToolIndex
 from onetool.ports import Embedder
 
 CUTS = (1, 3, 5, 10)

@@ -25,9 +25,3 @@ async def test_search_finds_a_tool_by_its_description():
 async def test_search_without_a_match_is_empty():
     async with memory_runtime() as ot:
         assert await search(ot, "qqqq zzzz") == []
-
-
-async def test_very_large_catalog_is_not_indexed_for_a_search(monkeypatch):
-    monkeypatch.setattr("onetool.catalog.tool_search.MAX_INDEXED", 0)
-    async with memory_runtime(packs={"travel": [book]}) as ot:
-        assert await search(ot, "I need rooms tonight") == []

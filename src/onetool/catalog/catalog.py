@@ -8,10 +8,14 @@ from onetool.domain.errors import Reason, ToolNotFound
 from onetool.domain.page import Page
 from onetool.domain.policy.policy import Policy
 from onetool.domain.policy.rule import Decision, decide
+from onetool.domain.search.tool_index import ToolIndex
 from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.tools.help_text import origin_of
+from onetool.domain.tools.pack_summary import PackSummary
 from onetool.domain.tools.tool import Tool, ToolSpec
 from onetool.ports import ToolSource
 
+from .searchable_sources import SearchableSources
 from .source_chain import SourceChain
 
 PAGE_SIZE = 256
@@ -47,6 +51,7 @@ class Catalog:
         self.policy = policy or Policy()
         """Decides which tools a caller sees and may call."""
         self._sources = SourceChain(sources)
+        self.searchable = SearchableSources(self._sources)
         self._resolved: dict[str, ResolvedTool] = {}
         self._generation = -1
 
@@ -108,20 +113,37 @@ class Catalog:
         return await self._find(name) or await self._find(self.aliases.get(name, ""))
 
     async def page(
-        self, cursor: str | None = None, limit: int = PAGE_SIZE, *, start_servers: bool = True
+        self,
+        cursor: str | None = None,
+        limit: int = PAGE_SIZE,
+        *,
+        start_servers: bool = True,
+        pattern: str = "",
+        in_memory: bool = False,
     ) -> Page[Tool]:
         """Return up to `limit` tools after an opaque cursor.
 
         start_servers: start servers whose tools are unknown; otherwise omit those tools.
+        pattern: only tools whose names contain this text, ignoring case.
+        in_memory: omit the tools of sources that answer queries themselves.
         """
         await self._sources.refresh()
-        return await self._sources.page(cursor, limit, start_servers=start_servers)
+        return await self._sources.page(
+            cursor, limit, start_servers=start_servers, pattern=pattern, in_memory=in_memory
+        )
 
-    async def tools(self, caller: Caller | None = None, *, start_servers: bool = True) -> AsyncIterator[Tool]:
-        """Iterate over all tools, or over those that a caller may call."""
+    async def tools(
+        self,
+        caller: Caller | None = None,
+        *,
+        start_servers: bool = True,
+        pattern: str = "",
+        in_memory: bool = False,
+    ) -> AsyncIterator[Tool]:
+        """Iterate over all tools, or over those that a caller may call. See `page` for the parameters."""
         cursor: str | None = None
         while True:
-            page = await self.page(cursor, start_servers=start_servers)
+            page = await self.page(cursor, start_servers=start_servers, pattern=pattern, in_memory=in_memory)
             for tool in page.items:
                 if caller is None or self.policy.is_visible(tool.spec, caller):
                     yield tool
@@ -129,9 +151,26 @@ class Catalog:
             if cursor is None:
                 return
 
-    async def specs(self, caller: Caller | None = None) -> list[ToolSpec]:
+    async def specs(
+        self, caller: Caller | None = None, *, pattern: str = "", in_memory: bool = False
+    ) -> list[ToolSpec]:
         """Return the specs of all tools, or of those that a caller may call."""
-        return [tool.spec async for tool in self.tools(caller)]
+        return [tool.spec async for tool in self.tools(caller, pattern=pattern, in_memory=in_memory)]
+
+    async def pack_summaries(self, caller: Caller) -> list[PackSummary]:
+        """Return the packs with tools that a caller may call."""
+        packs: dict[str, list[ToolSpec]] = {}
+        for spec in await self.specs(caller, in_memory=True):
+            if not spec.app_only:
+                packs.setdefault(spec.pack, []).append(spec)
+        stored = await self.searchable.pack_sizes()
+        for pack in stored:
+            if pack in packs or caller.is_restricted:
+                packs[pack] = await self.pack(pack, caller)
+        return [
+            *(PackSummary(pack, origin_of(specs), len(specs)) for pack, specs in packs.items() if specs),
+            *(PackSummary(pack, "local", size) for pack, size in stored.items() if pack not in packs),
+        ]
 
     async def packs(self, caller: Caller | None = None) -> set[str]:
         """Return the names of all packs, or of those that are not hidden from a caller."""
@@ -177,6 +216,11 @@ class Catalog:
         """Return a number that changes whenever a tool may have changed."""
         await self._sources.refresh()
         return self._sources.generation
+
+    async def memory_generation(self) -> int:
+        """Return a number that changes whenever a tool of a source without search may have changed."""
+        await self._sources.refresh()
+        return self._sources.memory_generation
 
     async def count(self) -> int:
         """Return the number of tools, except those of servers that must start first."""
@@ -226,15 +270,21 @@ class Catalog:
         packs = await self.packs(caller) | self.skipped_packs(caller).keys()
         if pack in packs and (reason := await self.unavailable_reason(pack)):
             return f" {pack!r} is unavailable: {reason}"
-        return did_you_mean(name, await self._names(caller))
+        return did_you_mean(name, [*await self._names(caller), *await self._stored_names(name, caller)])
 
     async def _names(self, caller: Caller) -> list[str]:
         names: list[str] = []
-        async for tool in self.tools(caller, start_servers=False):
+        async for tool in self.tools(caller, start_servers=False, in_memory=True):
             names.append(tool.spec.name)
             if len(names) == MAX_SUGGESTION_NAMES:
                 break
         return names
+
+    async def _stored_names(self, name: str, caller: Caller) -> list[str]:
+        """Return the names of stored tools that share words with a name."""
+        query = await self.searchable.parse(name, ToolIndex(()))
+        tools = await self.searchable.candidates(query, None)
+        return [tool.key for tool in tools if self.policy.may_see(tool.key, caller)]
 
 
 def _check_enabled(name: str, tool: Tool) -> None:

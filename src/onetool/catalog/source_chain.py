@@ -7,11 +7,13 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, 
 from typing import TypeVar
 
 from onetool.domain.page import Page
+from onetool.domain.search.matching import contains
 from onetool.domain.tools.tool import Tool
-from onetool.ports import ToolSource
+from onetool.ports import SearchableSource, ToolSource
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+S = TypeVar("S", bound=ToolSource)
 
 RETRY_AFTER = 5.0
 """Seconds after which a failed source is used again, unless it changes earlier."""
@@ -27,7 +29,15 @@ class SourceChain:
         """Sources that currently fail, by name, and why."""
         self.generation = 0
         """Changes whenever a source has changed, failed or recovered."""
+        self.memory_generation = 0
+        """The same without searchable sources."""
         self._sources = list(sources)
+        self.searchable = [
+            (index, source)
+            for index, source in enumerate(self._sources)
+            if isinstance(source, SearchableSource)
+        ]
+        """The searchable sources with their positions."""
         self._generations: list[Hashable] = [UNREAD] * len(self._sources)
         self._duplicates: list[Sequence[str]] = [()] * len(self._sources)
         self._owners: tuple[int, Mapping[str, Sequence[int]]] = (-1, {})
@@ -79,23 +89,37 @@ class SourceChain:
         if len(remote) > 1:
             empty: Page[Tool] = Page(())
             await asyncio.gather(
-                *(self._query(source, lambda source: source.page(None, 1), empty) for source in remote)
+                *(self.query(source, lambda source: source.page(None, 1), empty) for source in remote)
             )
 
     async def count_local(self) -> int:
         """Return the number of tools that do not belong to another server."""
         local = [source for source in self._sources if not source.capabilities.remote]
-        return sum([await self._query(source, lambda source: source.count(), 0) for source in local])
+        return sum([await self.query(source, lambda source: source.count(), 0) for source in local])
 
-    async def page(self, cursor: str | None, limit: int, *, start_servers: bool = True) -> Page[Tool]:
-        """Return up to `limit` tools after an opaque cursor, source by source."""
+    async def page(
+        self,
+        cursor: str | None,
+        limit: int,
+        *,
+        start_servers: bool = True,
+        pattern: str = "",
+        in_memory: bool = False,
+    ) -> Page[Tool]:
+        """Return up to `limit` tools after an opaque cursor, source by source.
+
+        pattern: only tools whose names contain this text.
+        in_memory: omit the tools of searchable sources.
+        """
         if cursor is None and start_servers:
             await self.start_remote()
         tools: list[Tool] = []
         start, _, source_cursor = (cursor or "0:").partition(":")
         for index in range(int(start), len(self._sources)):
-            if start_servers or not self._sources[index].status().needs_start:
-                page = await self._page_of(index, source_cursor or None, limit - len(tools))
+            source = self._sources[index]
+            is_listed = start_servers or not source.status().needs_start
+            if is_listed and not (in_memory and isinstance(source, SearchableSource)):
+                page = await self._page_of(index, source_cursor or None, limit - len(tools), pattern)
                 tools += page.items
                 if page.next:
                     return Page(tuple(tools), f"{index}:{page.next}")
@@ -145,11 +169,11 @@ class SourceChain:
     async def count(self) -> int:
         """Return the number of tools, except those of servers that must start first."""
         ready = [source for source in self._sources if not source.status().needs_start]
-        return sum([await self._query(source, lambda source: source.count(), 0) for source in ready])
+        return sum([await self.query(source, lambda source: source.count(), 0) for source in ready])
 
     async def _find(self, sources: Sequence[ToolSource], name: str, version: str | None) -> Tool | None:
         for source in sources:
-            tool = await self._query(source, lambda source: source.find(name, version), None)
+            tool = await self.query(source, lambda source: source.find(name, version), None)
             if tool is not None and not await self._is_overridden(source, tool.spec.pack):
                 return tool
         return None
@@ -168,30 +192,42 @@ class SourceChain:
             generation, found = self.generation, dict[str, list[int]]()
             empty: Collection[str] = ()
             for index, source in enumerate(self._sources):
-                for pack in await self._query(source, lambda source: source.packs(), empty):
+                for pack in await self.query(source, lambda source: source.packs(), empty):
                     found.setdefault(pack, []).append(index)
             self._owners = generation, owners = generation, found
         return owners
 
-    async def _has_earlier(self, index: int, tool: Tool) -> bool:
+    async def is_hidden(self, index: int, name: str) -> bool:
+        """Whether a tool of a source cannot be called, because its name belongs to another source."""
+        pack = name.partition(".")[0]
+        return await self._is_overridden(self._sources[index], pack) or await self._has_earlier(
+            index, pack, name
+        )
+
+    async def _has_earlier(self, index: int, pack: str, name: str) -> bool:
         """Whether a source before this one has a tool with the same name."""
-        owners = (await self._pack_owners()).get(tool.spec.pack, ())
+        owners = (await self._pack_owners()).get(pack, ())
         earlier = [self._sources[owner] for owner in owners if owner < index]
-        return bool(earlier) and await self._find(earlier, tool.spec.name, None) is not None
+        return bool(earlier) and await self._find(earlier, name, None) is not None
 
     async def _pack_of(self, source: ToolSource, name: str) -> Sequence[Tool]:
         empty: Sequence[Tool] = ()
-        return await self._query(source, lambda source: source.pack(name), empty)
+        return await self.query(source, lambda source: source.pack(name), empty)
 
-    async def _page_of(self, index: int, cursor: str | None, limit: int) -> Page[Tool]:
+    async def _page_of(self, index: int, cursor: str | None, limit: int, pattern: str) -> Page[Tool]:
         """Return a page of one source, with its own cursor, without the names that an earlier source has."""
         empty: Page[Tool] = Page(())
-        page = await self._query(self._sources[index], lambda source: source.page(cursor, limit), empty)
+        source = self._sources[index]
+        if pattern and isinstance(source, SearchableSource):
+            page = await self.query(source, lambda source: source.matching(pattern, cursor, limit), empty)
+        else:
+            page = await self.query(source, lambda source: source.page(cursor, limit), empty)
         tools = [
             tool
             for tool in page.items
-            if not await self._is_overridden(self._sources[index], tool.spec.pack)
-            and not await self._has_earlier(index, tool)
+            if contains(pattern, tool.spec.qualified_name)
+            and not await self._is_overridden(source, tool.spec.pack)
+            and not await self._has_earlier(index, tool.spec.pack, tool.spec.name)
         ]
         return Page(tools, page.next)
 
@@ -200,9 +236,9 @@ class SourceChain:
         generation = self._generation(source)
         if generation is not FAILED:
             self.failures.pop(source.name, None)
-            await self._query(source, lambda source: source.refresh(), None)
+            await self.query(source, lambda source: source.refresh(), None)
         self._generations[index] = generation
-        self.generation += 1
+        self._change(source)
         return generation is not FAILED
 
     async def _find_duplicates(self, index: int, shared: Mapping[str, Sequence[int]]) -> Sequence[str]:
@@ -218,7 +254,7 @@ class SourceChain:
             for pack, owners in shared.items()
             if index in owners and owners[0] < index
             for tool in await self._pack_of(source, pack)
-            if await self._has_earlier(index, tool)
+            if await self._has_earlier(index, pack, tool.spec.name)
         ]
 
     def _generation(self, source: ToolSource) -> Hashable:
@@ -228,7 +264,7 @@ class SourceChain:
             self._fail(source, error)
             return FAILED
 
-    async def _query(self, source: ToolSource, query: Callable[[ToolSource], Awaitable[T]], default: T) -> T:
+    async def query(self, source: S, query: Callable[[S], Awaitable[T]], default: T) -> T:
         """Return what a source answers, or the default if the source fails or has failed recently."""
         if source.name in self.failures:
             return default
@@ -238,10 +274,15 @@ class SourceChain:
             self._fail(source, error)
             return default
 
+    def _change(self, source: ToolSource) -> None:
+        self.generation += 1
+        if not isinstance(source, SearchableSource):
+            self.memory_generation += 1
+
     def _fail(self, source: ToolSource, error: Exception) -> None:
         if source.name not in self.failures:
             log.error("source %s failed; treated as empty: %s: %s", source.name, type(error).__name__, error)
-            self.generation += 1
+            self._change(source)
             self._retry_at = self._clock() + RETRY_AFTER
         self.failures[source.name] = f"{type(error).__name__}: {error}"
 

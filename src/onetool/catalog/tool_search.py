@@ -1,4 +1,4 @@
-"""Search for tools by what they do: an index over the catalog, rebuilt when the catalog changes."""
+"""Search for tools by what they do, by words and by meaning."""
 
 import asyncio
 import logging
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from onetool.domain.calls.caller import Caller
 from onetool.domain.search.rank_fusion import entry_texts, fuse
 from onetool.domain.search.relevance import Match, close_matches
-from onetool.domain.search.tool_index import MAX_QUERY_LENGTH, SearchEntry, ToolIndex
+from onetool.domain.search.terms import MAX_QUERY_LENGTH, SearchEntry
+from onetool.domain.search.tool_index import CANDIDATE_POOL_SIZE, ToolIndex, ideal_score, rank
 from onetool.domain.tools.found_tools import FoundTools
 from onetool.domain.tools.tool import ToolSpec
 from onetool.ports import Embedder, EmbeddingIndex
@@ -20,73 +21,104 @@ log = logging.getLogger(__name__)
 
 MIN_CANDIDATES = 50
 """Minimum number of matches to rank before tools that the caller may not call are removed."""
-MAX_ADDED, MAX_INDEXED = 10, 20_000
-"""Maximum number of names that `find_names` returns, and the catalog size from which on it returns none."""
+MAX_ADDED = 10
+"""Maximum number of names that `find_names` returns."""
 MAX_EMBEDDED = 20_000
 """Maximum number of tools to embed. More would occupy a CPU for many minutes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _SearchIndex:
-    """All tools of one generation of the catalog."""
+class _MemoryIndex:
+    """The tools of the sources without search, in one generation of them."""
 
     generation: int
     specs: Mapping[str, ToolSpec]
-    entries: Sequence[SearchEntry]
     tools: ToolIndex
 
-    def find(self, query: str, limit: int, embeddings: EmbeddingIndex | None) -> list[Match]:
-        """Return matches, best first: by words, and by meaning if the tools are embedded."""
-        scores = dict(self.tools.find(query, limit))
-        if embeddings is None:
-            return [Match(key, score) for key, score in scores.items()]
-        closest = embeddings(query[:MAX_QUERY_LENGTH], limit)
-        similarities = {self.entries[position].key: similarity for position, similarity in closest}
-        return [
-            Match(key, scores.get(key, 0.0), similarities.get(key, 0.0))
-            for key in fuse(scores, similarities, self.tools.ideal_score(query), limit)
-        ]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Embeddings:
+    """The embeddings of all tools in one generation of the catalog; no `index` if there are none."""
+
+    generation: int
+    keys: Sequence[str] = ()
+    index: EmbeddingIndex | None = None
 
 
 class CatalogSearch:
-    """Finds tools for a query, by words and by meaning."""
+    """Finds tools for a query. Tools in memory are indexed again when they change; others by their source."""
 
     def __init__(self, catalog: Catalog, threads: Threads, *, embedder: Embedder | None = None) -> None:
         self._catalog, self._threads, self._embedder = catalog, threads, embedder
-        self._index = _SearchIndex(-1, {}, (), ToolIndex(()))
-        self._embedded: tuple[_SearchIndex, EmbeddingIndex | None] = (self._index, None)
+        self._index = _MemoryIndex(-1, {}, ToolIndex(()))
+        self._embeddings = _Embeddings(-1)
         self._index_task: asyncio.Task[None] | None = None
         self._embed_task: asyncio.Task[None] | None = None
         self.problem = ""
         """Why tools are found by words only and how to change that; empty if meaning is used too."""
 
     async def find_names(self, query: str) -> list[str]:
-        """Return the names of matching tools for the bundle search. Empty if indexing would take long."""
-        if await self._catalog.count() > MAX_INDEXED:
-            return []
+        """Return the names of matching tools for the bundle search."""
         found = await self.find(query, Caller(interface="search"), MAX_ADDED)
         return [spec.name for spec in found.specs] if found.is_close else []
 
     async def find(self, query: str, caller: Caller, limit: int) -> FoundTools:
         """Return the close matches among the tools that this caller may call, or the nearest few."""
-        index = await self._current_index()
-        max_matches = len(index.specs) if caller.is_restricted else max(MIN_CANDIDATES, limit)
-        embeddings = self._embedded[1] if self._embedded[0] is index else None
-        matches = await self._threads.run(index.find, query, max_matches, embeddings)
-        self._start_embedding(index)
+        index, generation = await self._current_index(), await self._catalog.generation()
+        max_matches = max(MIN_CANDIDATES, limit)
+        if caller.is_restricted:
+            max_matches = len(index.specs) + CANDIDATE_POOL_SIZE
+        scores, ideal = await self._find_words(index, query, caller, max_matches)
+        similarities = await self._find_meaning(generation, query, max_matches)
+        self._start_embedding(generation)
+        specs = await self._load(index, scores.keys() | similarities.keys())
+        keys = fuse(scores, similarities, ideal, max_matches) if similarities else list(scores)
+        matches = [Match(key, scores.get(key, 0.0), similarities.get(key, 0.0)) for key in keys]
         policy = self._catalog.policy
-        visible = [match for match in matches if policy.is_visible(index.specs[match.key], caller)]
-        keys, is_close = close_matches(visible, index.tools.ideal_score(query))
-        specs = sorted((index.specs[key] for key in keys), key=lambda spec: spec.is_deprecated)
-        return FoundTools(specs[:limit], len(specs), len(matches) == max_matches, is_close)
+        visible = [
+            match for match in matches if match.key in specs and policy.is_visible(specs[match.key], caller)
+        ]
+        close, is_close = close_matches(visible, ideal)
+        shown = sorted((specs[key] for key in close), key=lambda spec: spec.is_deprecated)
+        return FoundTools(shown[:limit], len(shown), len(matches) == max_matches, is_close)
 
     async def wait_until_indexed(self) -> None:
         """Wait for embedding in progress."""
         if self._embed_task is not None:
             await asyncio.shield(self._embed_task)
 
-    async def _current_index(self) -> _SearchIndex:
-        generation = await self._catalog.generation()
+    async def _find_words(
+        self, index: _MemoryIndex, query: str, caller: Caller, limit: int
+    ) -> tuple[dict[str, float], float]:
+        """Return the scores of the best matches by words, best first, and the ideal score."""
+        searchable = self._catalog.searchable
+        parsed = await searchable.parse(query, index.tools)
+        ideal = ideal_score(parsed.terms, parsed.statistics)
+        if not parsed.stored.tools:
+            return dict(await self._threads.run(index.tools.find, query, limit)), ideal
+        packs = await self._catalog.packs(caller) if caller.is_restricted else None
+        stored = await searchable.candidates(parsed, packs)
+        in_memory = index.tools.candidates(parsed.terms, max(CANDIDATE_POOL_SIZE, limit))
+        tools = [*in_memory, *stored]
+        return dict(await self._threads.run(rank, tools, parsed.terms, parsed.statistics, limit)), ideal
+
+    async def _find_meaning(self, generation: int, query: str, limit: int) -> dict[str, float]:
+        """Return the similarities of the closest matches by meaning; empty until the tools are embedded."""
+        embeddings = self._embeddings
+        if embeddings.index is None or embeddings.generation != generation:
+            return {}
+        closest = await self._threads.run(embeddings.index, query[:MAX_QUERY_LENGTH], limit)
+        return {embeddings.keys[position]: similarity for position, similarity in closest}
+
+    async def _load(self, index: _MemoryIndex, keys: set[str]) -> dict[str, ToolSpec]:
+        """Return the specs of the tools that still exist."""
+        specs = {key: index.specs[key] for key in keys if key in index.specs}
+        stored = keys - specs.keys()
+        tools = await self._catalog.searchable.named(stored) if stored else []
+        return specs | {tool.spec.name: tool.spec for tool in tools}
+
+    async def _current_index(self) -> _MemoryIndex:
+        generation = await self._catalog.memory_generation()
         if generation != self._index.generation and self._index_task is not None:
             await asyncio.shield(self._index_task)  # it may build an earlier generation
         if generation != self._index.generation:
@@ -95,44 +127,48 @@ class CatalogSearch:
         return self._index
 
     async def _build(self, generation: int) -> None:
-        specs = [spec for spec in await self._catalog.specs() if not spec.app_only]
+        specs = [spec for spec in await self._catalog.specs(in_memory=True) if not spec.app_only]
         self._index = await self._threads.run(_build_index, generation, specs)
 
-    def _start_embedding(self, index: _SearchIndex) -> None:
+    def _start_embedding(self, generation: int) -> None:
         """Embed the tools in the background, after a search: no search waits for it."""
         is_busy = self._embed_task is not None and not self._embed_task.done()
-        if self._embedder is not None and self._embedded[0] is not index and not is_busy:
-            self._embed_task = asyncio.get_running_loop().create_task(self._embed(self._embedder, index))
+        if self._embedder is not None and self._embeddings.generation != generation and not is_busy:
+            self._embed_task = asyncio.get_running_loop().create_task(self._embed(self._embedder, generation))
 
-    async def _embed(self, embedder: Embedder, index: _SearchIndex) -> None:
-        embeddings, problem, level = None, "", logging.INFO
-        if len(index.entries) > MAX_EMBEDDED:
-            problem = f"{len(index.entries)} tools exceed the limit of {MAX_EMBEDDED} for semantic search."
-        else:
-            try:
-                embeddings = await self._threads.run(
-                    embedder.index, [entry_texts(entry) for entry in index.entries]
-                )
-            except (ImportError, FileNotFoundError) as error:
-                problem = str(error)
-            except Exception as error:  # noqa: BLE001 - root of a background task: search by words still works
-                problem, level = f"{type(error).__name__}: {error}", logging.WARNING
+    async def _embed(self, embedder: Embedder, generation: int) -> None:
+        embeddings, problem, level = _Embeddings(generation), "", logging.INFO
+        try:
+            count = await self._catalog.count()
+            if count > MAX_EMBEDDED:
+                problem = f"{count} tools exceed the limit of {MAX_EMBEDDED} for semantic search."
+            else:
+                specs = [spec for spec in await self._catalog.specs() if not spec.app_only]
+                index = await self._threads.run(_embed_specs, embedder, specs)
+                embeddings = _Embeddings(generation, [spec.qualified_name for spec in specs], index)
+        except (ImportError, FileNotFoundError) as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001 - root of a background task: search by words still works
+            problem, level = f"{type(error).__name__}: {error}", logging.WARNING
         if problem and problem != self.problem:
             log.log(level, "semantic search unavailable; tools are found by words only: %s", problem)
-        self.problem, self._embedded = problem, (index, embeddings)
+        self.problem, self._embeddings = problem, embeddings
 
 
-def _build_index(generation: int, specs: Sequence[ToolSpec]) -> _SearchIndex:
-    entries = [
-        SearchEntry(
-            key=spec.qualified_name,
-            name=spec.qualified_name,
-            description=spec.description,
-            parameters=tuple(map(str, spec.input_schema.get("properties") or ())),
-            tags=spec.tags,
-        )
-        for spec in specs
-    ]
-    return _SearchIndex(
-        generation, {spec.qualified_name: spec for spec in specs}, entries, ToolIndex(entries)
+def _build_index(generation: int, specs: Sequence[ToolSpec]) -> _MemoryIndex:
+    by_name = {spec.qualified_name: spec for spec in specs}
+    return _MemoryIndex(generation, by_name, ToolIndex(map(_entry, specs)))
+
+
+def _embed_specs(embedder: Embedder, specs: Sequence[ToolSpec]) -> EmbeddingIndex:
+    return embedder.index([entry_texts(_entry(spec)) for spec in specs])
+
+
+def _entry(spec: ToolSpec) -> SearchEntry:
+    return SearchEntry(
+        key=spec.qualified_name,
+        name=spec.qualified_name,
+        description=spec.description,
+        parameters=tuple(map(str, spec.input_schema.get("properties") or ())),
+        tags=spec.tags,
     )

@@ -4,10 +4,18 @@ from typing import Any, Literal
 
 from onetool.domain.search.matching import contains
 from onetool.domain.text.strings import first_line
-from onetool.domain.tools.help_text import origin_of, overlaps_of, pack_text
+from onetool.domain.tools.help_text import overlaps_of, pack_text
 from onetool.domain.tools.signature import arguments, result_type, signature
 from onetool.domain.tools.tool import ToolSpec
-from onetool.sdk import YamlList, instructions, list_aliases, list_snippets, list_tools, show_snippet
+from onetool.sdk import (
+    YamlList,
+    instructions,
+    list_aliases,
+    list_packs,
+    list_snippets,
+    list_tools,
+    show_snippet,
+)
 
 pack = "ot"
 
@@ -27,7 +35,7 @@ def tools(pattern: str = "", info: Info = "min") -> list[Any]:
     Example:
         ot.tools(pattern="file", info="full")
     """
-    specs = [spec for spec in list_tools() if contains(pattern, spec.qualified_name)]
+    specs = list_tools(pattern)
     if info == "list":
         return YamlList(spec.qualified_name for spec in specs)
     return YamlList(map(_brief if info == "min" else _full, specs))
@@ -46,22 +54,17 @@ def packs(pattern: str = "", info: Info = "min") -> Any:
     Example:
         ot.packs(pattern="fs", info="full")
     """
-    specs = list_tools()
-    matches: dict[str, list[ToolSpec]] = {}
-    for spec in specs:
-        if contains(pattern, spec.pack):
-            matches.setdefault(spec.pack, []).append(spec)
+    matches = [summary for summary in list_packs() if contains(pattern, summary.name)]
     if info == "list":
-        return YamlList(matches)
+        return YamlList(summary.name for summary in matches)
     if info == "min":
-        return YamlList(
-            {"name": name, "source": origin_of(specs), "tool_count": len(specs)}
-            for name, specs in matches.items()
-        )
-    overlaps = overlaps_of(specs)
+        return YamlList(summary._asdict() for summary in matches)
+    packs = {summary.name: _pack_specs(summary.name) for summary in matches}
+    shown = (spec for specs in packs.values() for spec in specs)
+    overlaps = overlaps_of([*list_tools(stored=False), *shown])
     texts = [
         pack_text(name, specs, instructions(name), overlaps=overlaps.get(name, ()))
-        for name, specs in matches.items()
+        for name, specs in packs.items()
     ]
     return "\n\n".join(texts) or f"No pack matches {pattern!r}. See ot.packs()."
 
@@ -106,6 +109,10 @@ def snippets(pattern: str = "", info: Info = "min") -> Any:
     if info == "min":
         return YamlList(f"{name}: {text}" for name, text in matches.items())
     return "\n\n".join(map(show_snippet, matches)) or f"No snippet matches {pattern!r}. See ot.snippets()."
+
+
+def _pack_specs(name: str) -> list[ToolSpec]:
+    return [spec for spec in list_tools(f"{name}.") if spec.pack == name]
 
 
 def _brief(spec: ToolSpec) -> dict[str, Any]:

@@ -8,7 +8,15 @@ from .contents import ContentSource
 from .embeddings import Embedder, EmbeddingIndex
 from .jobs import JobStore, Messages
 from .sandbox import Sandbox
-from .sources import LOCAL, READY, ServerSource, SourceCapabilities, SourceStatus, ToolSource
+from .sources import (
+    LOCAL,
+    READY,
+    SearchableSource,
+    ServerSource,
+    SourceCapabilities,
+    SourceStatus,
+    ToolSource,
+)
 from .stores import (
     LockedTokens,
     ManifestStore,
@@ -36,6 +44,7 @@ __all__ = [
     "RateLimiter",
     "ResultStore",
     "Sandbox",
+    "SearchableSource",
     "ServerSource",
     "SessionStore",
     "SourceCapabilities",

@@ -1,11 +1,12 @@
 """Ports of stored bundles, and of the enabled flags of tools that are stored elsewhere."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Protocol
 
 from onetool.domain.bundles.bundle import Bundle, BundleFilter, StoredTool, ToolKey, ToolVersion
 from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
+from onetool.domain.search.terms import IndexedTool, TermStatistics
 
 
 class BundleStore(Protocol):
@@ -87,6 +88,31 @@ class BundleStore(Protocol):
 
     async def pack(self, name: str) -> Sequence[StoredTool]:
         """Return the active version of each tool in the bundle with this name in code."""
+        ...
+
+    async def named(self, names: Collection[str]) -> Sequence[StoredTool]:
+        """Return the active versions of those tools that exist, by their names in code, in any order."""
+        ...
+
+    async def pack_sizes(self) -> Mapping[str, int]:
+        """Return the number of enabled tools in each pack that has any."""
+        ...
+
+    async def term_statistics(self, terms: Collection[str]) -> TermStatistics:
+        """Return how common terms are among the stored tools. Older versions may count too."""
+        ...
+
+    async def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
+        """Return the terms of stored tools that misspelled ones may stand for."""
+        ...
+
+    async def candidates(
+        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
+    ) -> Sequence[IndexedTool]:
+        """Return up to `limit` enabled tools that contain any of these terms, the best matches first.
+
+        packs: only tools of these packs.
+        """
         ...
 
     async def search(

@@ -3,17 +3,31 @@
 from onetool.catalog.snippets import describe_snippet as render_snippet
 from onetool.catalog.snippets import visible_snippets
 from onetool.domain.tools.found_tools import FoundTools
+from onetool.domain.tools.pack_summary import PackSummary
 from onetool.domain.tools.tool import ToolSpec
 from onetool.runtime.active_call import current_call
 
 from .calls import wait_for
 
 
-def list_tools() -> list[ToolSpec]:
-    """Return all tools that the caller may call, except those for apps."""
+def list_tools(pattern: str = "", *, stored: bool = True) -> list[ToolSpec]:
+    """Return all tools that the caller may call, except those for apps.
+
+    Args:
+        pattern: Only tools whose names contain this text, ignoring case.
+        stored: Whether to include the tools of bundles, which may be very many.
+    """
     active = current_call()
-    specs = active.runtime.state.catalog.specs(active.invocation.caller)
+    catalog, caller = active.runtime.state.catalog, active.invocation.caller
+    specs = catalog.specs(caller, pattern=pattern, in_memory=not stored)
     return [spec for spec in wait_for(active, specs, "list_tools()") if not spec.app_only]
+
+
+def list_packs() -> list[PackSummary]:
+    """Return the packs with tools that the caller may call."""
+    active = current_call()
+    packs = active.runtime.state.catalog.pack_summaries(active.invocation.caller)
+    return wait_for(active, packs, "list_packs()")
 
 
 def find_tools(query: str, limit: int = 5) -> FoundTools:

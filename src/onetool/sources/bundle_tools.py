@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from onetool.domain.bundles.bundle import BundleFilter, StoredTool, ToolVersion
 from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.page import Page
+from onetool.domain.search.terms import IndexedTool, TermStatistics
 from onetool.domain.tools.tool import Runner, Tool, ToolSpec
 from onetool.ports import LOCAL, READY, BundleStore, SourceStatus
 
@@ -72,6 +74,33 @@ class BundleToolSource:
         if name not in await self.packs():
             return []
         return [self._tool(stored) for stored in await self._store.pack(name)]
+
+    async def matching(self, pattern: str, cursor: str | None, limit: int) -> Page[Tool]:
+        """Return active versions whose names contain a text."""
+        page = await self._store.tools(replace(ACTIVE, name_contains=pattern), cursor, limit)
+        return Page([self._tool(stored) for stored in page.items], page.next)
+
+    async def named(self, names: Collection[str]) -> Sequence[Tool]:
+        """Return the active versions of those tools that exist."""
+        return [self._tool(stored) for stored in await self._store.named(names)]
+
+    async def pack_sizes(self) -> Mapping[str, int]:
+        """Return the number of enabled tools in each bundle that has any."""
+        return await self._store.pack_sizes()
+
+    async def term_statistics(self, terms: Collection[str]) -> TermStatistics:
+        """Return how common terms are."""
+        return await self._store.term_statistics(terms)
+
+    async def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
+        """Return the terms of tools that misspelled ones may stand for."""
+        return await self._store.similar_terms(terms)
+
+    async def candidates(
+        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
+    ) -> Sequence[IndexedTool]:
+        """Return the enabled tools that match terms best."""
+        return await self._store.candidates(terms, packs, limit)
 
     async def count(self) -> int:
         """Return the number of stored versions."""

@@ -1,7 +1,7 @@
 """Fusion of a lexical and a semantic ranking."""
 
 from onetool.domain.search.rank_fusion import MIN_SIMILARITY, entry_texts, fuse
-from onetool.domain.search.tool_index import SearchEntry
+from onetool.domain.search.terms import SearchEntry
 
 
 def test_similarity_and_share_of_the_ideal_score_are_added():

@@ -3,7 +3,8 @@
 import pytest
 
 from onetool.domain.search.relevance import Match, close_matches
-from onetool.domain.search.tool_index import SearchEntry, ToolIndex
+from onetool.domain.search.terms import SearchEntry
+from onetool.domain.search.tool_index import ToolIndex
 
 
 @pytest.mark.parametrize(

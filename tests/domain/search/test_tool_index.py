@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from onetool.domain.search.terms import SearchEntry
 from onetool.domain.search.tokenizer import SYNONYMOUS_NOUNS, SYNONYMOUS_VERBS, stem, tokenize
-from onetool.domain.search.tool_index import SearchEntry, ToolIndex
+from onetool.domain.search.tool_index import ToolIndex
 from support.cpu_time import growth, measure
 
 ENTRIES = (

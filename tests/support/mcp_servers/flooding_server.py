@@ -19,7 +19,7 @@ NOTIFICATIONS = {
     "resources": ("resources/list_changed", {}),
     "progress": ("progress", {}),
 }
-listings = disconnected = 0
+listings = waiting = disconnected = 0
 names = []
 
 
@@ -116,6 +116,9 @@ class Call:
     def never_begin(self):
         """Over HTTP: send no header."""
 
+    def waiting(self):
+        return texts(str(waiting))
+
     def disconnected(self):
         return texts(str(disconnected))
 
@@ -149,7 +152,8 @@ def handle(message, send):
 
 
 def wait_for_disconnection(connection):
-    global disconnected
+    global waiting, disconnected
+    waiting += 1
     connection.recv(1)
     disconnected += 1
 

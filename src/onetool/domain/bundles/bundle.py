@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from onetool.domain.errors import OneToolError
+from onetool.domain.search.matching import contains
 from onetool.domain.text.strings import to_camel_case
 
 BUNDLE_TYPES: Mapping[str, type] = dict.fromkeys(
@@ -74,6 +75,8 @@ class BundleFilter:
     include_disabled: bool = False
     active_only: bool = False
     """Match only the active version of each tool."""
+    name_contains: str = ""
+    """Match tools whose names in code contain this text, ignoring case."""
 
     def matches_bundle(self, bundle: "Bundle") -> bool:
         """Whether a bundle matches."""
@@ -86,6 +89,7 @@ class BundleFilter:
         has_tag = self.tags is None or bool(self.tags & set(stored.tool.tags))
         return (
             has_tag
+            and contains(self.name_contains, stored.name)
             and self.matches_bundle(stored.bundle)
             and (self.include_disabled or stored.tool.is_enabled)
         )

@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from onetool.domain.search.matching import closest_words, rank_names, split_words
+from onetool.domain.search.terms import SearchEntry
 
 from .bundle import InvalidBundle, StoredTool, ToolVersion
 
@@ -120,6 +121,17 @@ def _tier(query: SearchQuery, tool: ToolVersion, similar: Collection[str]) -> Ti
 def searchable_words(tool: ToolVersion) -> set[str]:
     """Return the words by which a tool is found."""
     return set(split_words(" ".join((tool.slug, tool.display_name, tool.description, *tool.tags))))
+
+
+def search_entry(tool: ToolVersion) -> SearchEntry:
+    """Return the texts by which a stored tool is found by what it does."""
+    return SearchEntry(
+        key=tool.id,
+        name=tool.slug,
+        description=tool.description or tool.display_name,
+        parameters=tuple(map(str, tool.arg_schema.get("properties") or ())),
+        tags=tool.tags,
+    )
 
 
 def normalize_name(text: str) -> str:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from .terms import SENTENCE_END, SearchEntry
 from .tokenizer import CAMEL_CASE_BOUNDARY, WORD_PATTERN
-from .tool_index import SENTENCE_END, SearchEntry
 
 LEXICAL_WEIGHT = 0.3
 """Weight of a perfect match by words, compared with a similarity of 1. See decision 10."""

@@ -39,6 +39,8 @@ START_IDLE_S = 30.0
 """Seconds without a sign of life after which a start has failed."""
 START_TIMEOUT_S = 900.0
 """Seconds after which a start has failed in any case."""
+END_TIMEOUT_S = 1.0
+"""How long a request whose time is over may take to end by itself."""
 CLOSE_TIMEOUT_S = 6.0
 LOG_LEVEL: mcp_types.LoggingLevel = "debug"
 """What servers of the newer protocol are asked to log."""
@@ -200,15 +202,17 @@ class ServerSession:
         sending = client.request_raw(method, params, seconds, options.on_progress, capabilities)
         with self._logs.collect(options.on_log):
             try:
-                return await self._in_own_task(sending)
+                return await self._in_own_task(sending, deadline)
             except MCPError as error:
                 raise self._map_error(error, deadline) from error
 
-    async def _in_own_task(self, sending: Coroutine[Any, Any, dict[str, Any]]) -> dict[str, Any]:
+    async def _in_own_task(
+        self, sending: Coroutine[Any, Any, dict[str, Any]], deadline: float | None
+    ) -> dict[str, Any]:
         """Send a request in a task of its own, as its cancel scopes need it.
 
         If the caller is cancelled, the task is cancelled once: it then tells the server, and a second
-        cancellation would interrupt that.
+        cancellation would interrupt that. After the deadline it tells the server by itself.
         """
         task = asyncio.create_task(sending)
         self._sending.add(task)
@@ -217,7 +221,10 @@ class ServerSession:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             task.add_done_callback(consume_exception)
-            task.cancel()
+            if deadline is None or time.monotonic() < deadline:
+                task.cancel()
+            else:
+                asyncio.get_running_loop().call_later(END_TIMEOUT_S, task.cancel)
             raise
 
     def _map_error(self, error: MCPError, deadline: float | None) -> Exception:

@@ -1,6 +1,8 @@
 """Stored bundles in memory."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from onetool.domain.bundles.bundle import (
     AlreadyExists,
@@ -13,8 +15,10 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.identifiers import python_name
 from onetool.domain.bundles.names import function_name, pack_names
-from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, find_hits
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, find_hits, search_entry
 from onetool.domain.page import Page
+from onetool.domain.search.terms import IndexedTool, TermStatistics
+from onetool.domain.search.tool_index import ToolIndex
 
 
 class MemoryBundles:
@@ -114,6 +118,29 @@ class MemoryBundles:
             if stored.name.partition(".")[0] == name and self._is_active(stored.tool)
         ]
 
+    async def named(self, names: Collection[str]) -> Sequence[StoredTool]:
+        """Return the active versions of tools by their names in code."""
+        return [stored for stored in self._all() if stored.name in names and self._is_active(stored.tool)]
+
+    async def pack_sizes(self) -> Mapping[str, int]:
+        """Return the number of enabled tools in each pack."""
+        return Counter(stored.name.partition(".")[0] for stored in self._enabled())
+
+    async def term_statistics(self, terms: Collection[str]) -> TermStatistics:
+        """Return how common terms are."""
+        return self._term_index(None).statistics(terms)
+
+    async def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
+        """Return the terms of tools that misspelled ones may stand for."""
+        index = self._term_index(None)
+        return [similar for term in terms for similar in index.similar_terms(term)]
+
+    async def candidates(
+        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
+    ) -> Sequence[IndexedTool]:
+        """Return the enabled tools that match terms best."""
+        return self._term_index(packs).candidates(dict.fromkeys(terms, 1.0), limit)
+
     async def search(
         self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
     ) -> Sequence[SearchHit]:
@@ -155,6 +182,18 @@ class MemoryBundles:
     def _all(self) -> list[StoredTool]:
         tools = [self._stored_tool(tool) for tool in list(self._tools.values())]
         return [stored for stored in tools if not stored.bundle.soft_deleted_at]
+
+    def _enabled(self) -> list[StoredTool]:
+        return [stored for stored in self._all() if self._matches(stored, BundleFilter(active_only=True))]
+
+    def _term_index(self, packs: Collection[str] | None) -> ToolIndex:
+        return ToolIndex(
+            replace(
+                search_entry(stored.tool), key=stored.name, name=f"{stored.bundle.slug} {stored.tool.slug}"
+            )
+            for stored in self._enabled()
+            if packs is None or stored.name.partition(".")[0] in packs
+        )
 
     def _matches(self, stored: StoredTool, filter: BundleFilter) -> bool:
         return filter.matches(stored) and (not filter.active_only or self._is_active(stored.tool))

@@ -50,6 +50,8 @@ def matches_tool(filter: BundleFilter) -> Condition:
         condition &= Condition("tools.enabled")
     if filter.active_only:
         condition &= Condition("active")
+    if filter.name_contains:
+        condition &= Condition("contains(?, pack || '.' || func)", (filter.name_contains,))
     if filter.tags is not None:
         tagged = is_in("tag", filter.tags)
         condition &= Condition(f"tools.id in (select tool_id from tags where {tagged.sql})", tagged.values)

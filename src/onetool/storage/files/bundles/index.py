@@ -3,15 +3,18 @@
 import logging
 import sqlite3
 import weakref
+import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from onetool.domain.search.matching import contains
 from onetool.files.corrupt_files import move_corrupt_file
 from onetool.files.fingerprint import fingerprint
 from onetool.files.sqlite_files import connect_private, naming_database, open_frozen
 
+from . import term_queries
 from .queries import IndexQueries
 
 log = logging.getLogger(__name__)
@@ -20,8 +23,8 @@ TIMEOUT_S = 10.0
 """How long a writer waits for another process."""
 MAX_IDLE = 4
 """How many idle connections stay open."""
-SCHEMA_VERSION = 3
-TABLES = """
+SCHEMA_VERSION = 4
+TABLES = f"""
 create table bundles (
     id text primary key, base text not null, pack text not null, enabled integer not null,
     deleted integer not null, stamp text not null, body blob not null
@@ -32,20 +35,24 @@ create table tools (
     number integer primary key, id text not null unique, bundle_id text not null, slug text not null,
     version text not null, func text not null, enabled integer not null, active integer not null,
     created_at text not null, modified_at text not null, slug_key text not null, name_key text not null,
-    word_list text not null, stamp text not null, body blob not null, unique (bundle_id, slug, version)
+    word_list text not null, term_list text not null, stamp text not null, body blob not null,
+    unique (bundle_id, slug, version)
 );
-create index tools_func on tools (bundle_id, func);
+create index tools_func on tools (bundle_id, func, active, enabled);
 create index tools_slug on tools (slug);
 create index tools_slug_key on tools (slug_key);
 create index tools_name_key on tools (name_key);
 create table tags (tag text not null, tool_id text not null, primary key (tag, tool_id)) without rowid;
 create table boots (id text not null);
-"""
-FULL_TEXT_TABLE = (
+{term_queries.TABLES}"""
+FULL_TEXT_TABLES = (
     "create virtual table words using fts5"
-    " (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 0')"
+    " (text, content='', columnsize=0, tokenize='unicode61 remove_diacritics 0')",
+    *term_queries.FULL_TEXT_TABLES,
 )
-"""Without a copy of the words, which are in the column `word_list` of the tools."""
+"""Without copies of the words and terms, which are in columns of the tools."""
+FORMAT = zlib.crc32(f"{SCHEMA_VERSION} {term_queries.version()}".encode()) >> 1
+"""The version that SQLite keeps: a signed number of 32 bits."""
 
 
 class _IndexConnection(NamedTuple):
@@ -99,8 +106,9 @@ class BundleIndex:
                 yield IndexQueries(connection, False)
             return
         with open_frozen(self._file) as connection:
-            if connection.execute("pragma user_version").fetchone()[0] != SCHEMA_VERSION:
+            if connection.execute("pragma user_version").fetchone()[0] != FORMAT:
                 raise sqlite3.OperationalError(f"{self._file} has another format and cannot be written")
+            _add_functions(connection)
             yield IndexQueries(connection, self._uses_full_text(connection))
 
     def exists(self) -> bool:
@@ -129,14 +137,15 @@ class BundleIndex:
         with self._connect() as connection:
             connection.execute("pragma journal_mode = wal")
             connection.execute("begin immediate")
-            is_new: bool = connection.execute("pragma user_version").fetchone()[0] != SCHEMA_VERSION
+            is_new: bool = connection.execute("pragma user_version").fetchone()[0] != FORMAT
             if is_new:
                 _drop_tables(connection)
                 for statement in TABLES.split(";\n"):
                     connection.execute(statement)
                 if self._full_text and _has_fts5(connection):
-                    connection.execute(FULL_TEXT_TABLE)
-                connection.execute(f"pragma user_version = {SCHEMA_VERSION}")
+                    for statement in FULL_TEXT_TABLES:
+                        connection.execute(statement)
+                connection.execute(f"pragma user_version = {FORMAT}")
             connection.commit()
             return is_new
 
@@ -153,6 +162,7 @@ class BundleIndex:
             sqlite = connect_private(self._file, TIMEOUT_S, check_same_thread=False)
             try:
                 sqlite.execute("pragma synchronous = normal")
+                _add_functions(sqlite)
                 connection = _IndexConnection(sqlite, inode, self._uses_full_text(sqlite))
                 inode = self._inode()
             except BaseException:
@@ -183,6 +193,10 @@ class BundleIndex:
         return self._full_text and table is not None
 
 
+def _add_functions(connection: sqlite3.Connection) -> None:
+    connection.create_function("contains", 2, contains, deterministic=True)
+
+
 def _close_all(connections: list[_IndexConnection]) -> None:
     while connections:
         with suppress(IndexError):
@@ -190,7 +204,7 @@ def _close_all(connections: list[_IndexConnection]) -> None:
 
 
 def _drop_tables(connection: sqlite3.Connection) -> None:
-    for table in ("bundles", "tools", "tags", "boots", "words"):
+    for table in ("bundles", "tools", "tags", "boots", "words", *term_queries.NAMES):
         connection.execute(f"drop table if exists {table}")
 
 

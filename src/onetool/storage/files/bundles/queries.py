@@ -16,17 +16,19 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.identifiers import python_name
 from onetool.domain.bundles.names import pack_names
-from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, Tier
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, Tier, search_entry
 from onetool.domain.page import Page
 
 from .conditions import Condition, is_after, is_in_tier, matches_bundle, matches_tool
 from .rows import COLUMNS, ToolRow, to_body
+from .term_queries import ENABLED, TermQueries, add_pack, join_terms
 
 TOOLS_AND_BUNDLES = "tools join bundles on bundles.id = bundle_id"
 SELECT_TOOLS = f"select tools.body, bundles.body, bundles.pack, tools.func from {TOOLS_AND_BUNDLES}"
 SELECT_LISTED = f"{SELECT_TOOLS} where not deleted"
 INSERT_TOOL = f"""
-insert into tools ({", ".join(COLUMNS)}, func, active) values ({", ".join(f":{name}" for name in COLUMNS)},
+insert into tools ({", ".join(COLUMNS)}, term_list, func, active)
+values ({", ".join(f":{name}" for name in COLUMNS)}, :term_list,
     iif(exists (select 1 from tools where bundle_id = :bundle_id and func = :func and slug <> :slug),
         :long_func, :func),
     not exists (select 1 from tools where bundle_id = :bundle_id and slug = :slug))
@@ -39,6 +41,7 @@ class IndexQueries:
 
     def __init__(self, connection: sqlite3.Connection, has_full_text: bool) -> None:
         self._connection, self._has_full_text = connection, has_full_text
+        self.terms = TermQueries(connection, has_full_text)
 
     def put_bundle(self, bundle: Bundle) -> None:
         """Write the row of a bundle, and update the pack names of all bundles with the same slug."""
@@ -50,6 +53,8 @@ class IndexQueries:
         )
         for name in {base, *([old[0]] if old else [])}:
             self._name_packs(name)
+        if old and old[0] != base:
+            self._rename_terms(bundle)
 
     def drop_bundle(self, bundle_id: str) -> None:
         """Delete the rows of a bundle and its tools."""
@@ -95,7 +100,14 @@ class IndexQueries:
         if bundle is None or packs is None:
             raise LookupError("Cannot read the bundle of the tool.")
         first: int = self._fetch_one("select coalesce(max(number), 0) + 1 from tools")[0]
-        self._connection.executemany(INSERT_TOOL, [row.values for row in rows])
+        terms = [add_pack(bundle.slug, row.terms) for row in rows]
+        self._connection.executemany(
+            INSERT_TOOL,
+            [
+                {**row.values, "term_list": join_terms(fields)}
+                for row, fields in zip(rows, terms, strict=True)
+            ],
+        )
         if tags := [(tag, row.tool.id) for row in rows for tag in set(row.tool.tags)]:
             self._connection.executemany("insert into tags values (?, ?)", tags)
         if self._has_full_text:
@@ -103,6 +115,7 @@ class IndexQueries:
                 "insert into words (rowid, text) select number, word_list from tools where number >= ?",
                 (first,),
             )
+        self.terms.add(list(enumerate(terms, first)))
         inserted = self._fetch_all(
             "select slug, active, func from tools where number >= ? order by number", first
         )
@@ -113,16 +126,20 @@ class IndexQueries:
 
     def drop_tool(self, tool_id: str) -> None:
         """Delete the rows of a tool."""
-        row = self._fetch_one("select number, word_list, bundle_id, slug from tools where id = ?", tool_id)
+        row = self._fetch_one(
+            "select number, word_list, bundle_id, slug, term_list from tools where id = ?", tool_id
+        )
         if row is None:
             return
+        number, word_list, bundle_id, slug, term_list = row
         self._connection.execute("delete from tools where id = ?", (tool_id,))
         self._connection.execute("delete from tags where tool_id = ?", (tool_id,))
         if self._has_full_text:
             self._connection.execute(
-                "insert into words (words, rowid, text) values ('delete', ?, ?)", row[:2]
+                "insert into words (words, rowid, text) values ('delete', ?, ?)", (number, word_list)
             )
-        self._mark_active(*row[2:])
+        self.terms.remove(number, term_list)
+        self._mark_active(bundle_id, slug)
 
     def boot_id(self) -> str | None:
         """Return the boot of the machine in which all bundles were last compared with their files."""
@@ -219,6 +236,19 @@ class IndexQueries:
         query = f"{SELECT_LISTED} and active and pack = ? order by tools.id"
         return [_stored_tool(row) for row in self._fetch_all(query, name)]
 
+    def named(self, names: Iterable[str]) -> list[StoredTool]:
+        """Return the active versions of tools by their names in code."""
+        parts = [name.partition(".") for name in names]
+        pairs = orjson.dumps([[pack, func] for pack, _, func in parts]).decode()
+        query = f"""{SELECT_LISTED} and active and (pack, func) in
+            (select value ->> 0, value ->> 1 from json_each(?))"""
+        return [_stored_tool(row) for row in self._fetch_all(query, pairs)]
+
+    def pack_sizes(self) -> dict[str, int]:
+        """Return the number of enabled tools in each pack that has any."""
+        query = f"select pack, count(*) from {TOOLS_AND_BUNDLES} where {ENABLED} group by pack order by pack"
+        return dict(self._fetch_all(query))
+
     def search(
         self,
         query: SearchQuery,
@@ -265,6 +295,18 @@ class IndexQueries:
             " order by enabled desc, created_at desc, id desc limit 1)) where bundle_id = ?1 and slug = ?2",
             (bundle_id, slug),
         )
+
+    def _rename_terms(self, bundle: Bundle) -> None:
+        """Write the terms of the tools of a bundle that has a new name."""
+        rows = self._fetch_all("select number, term_list, body from tools where bundle_id = ?", bundle.id)
+        for number, term_list, body in rows:
+            self.terms.remove(number, term_list)
+            tool = ToolVersion.from_json(orjson.loads(body))
+            terms = add_pack(bundle.slug, search_entry(tool).terms())
+            self._connection.execute(
+                "update tools set term_list = ? where number = ?", (join_terms(terms), number)
+            )
+            self.terms.add([(number, terms)])
 
     def _name_packs(self, base: str) -> None:
         rows = self._fetch_all("select body from bundles where base = ? and not deleted", base)

@@ -7,7 +7,8 @@ import orjson
 
 from onetool.domain.bundles.bundle import Bundle, ToolVersion
 from onetool.domain.bundles.names import function_name
-from onetool.domain.bundles.ranking import normalize_name, searchable_words
+from onetool.domain.bundles.ranking import normalize_name, search_entry, searchable_words
+from onetool.domain.search.terms import FieldTerms
 
 COLUMNS = (
     "id",
@@ -34,6 +35,8 @@ class ToolRow(NamedTuple):
     """The values of COLUMNS, and the two function names that are possible."""
     size: int
     """Size in bytes, without words."""
+    terms: FieldTerms
+    """The terms of its own texts, without those of the pack's name."""
 
 
 def tool_row(tool: ToolVersion, stamp: str) -> ToolRow:
@@ -58,7 +61,7 @@ def tool_row(tool: ToolVersion, stamp: str) -> ToolRow:
         "func": function_name(tool.slug, None),
         "long_func": function_name(tool.slug, ""),
     }
-    return ToolRow(tool, values, len(body))
+    return ToolRow(tool, values, len(body), search_entry(tool).terms())
 
 
 def to_body(record: Bundle | ToolVersion) -> bytes:

@@ -10,7 +10,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,6 +25,7 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
+from onetool.domain.search.terms import IndexedTool, TermStatistics
 from onetool.files.atomic import make_private_dir
 from onetool.files.fingerprint import fingerprint
 from onetool.storage.files.on_thread import on_thread
@@ -202,6 +203,38 @@ class FileBundles:
         """Return the active versions of a bundle by its pack name."""
         with self._query() as rows:
             return rows.pack(name)
+
+    @on_thread
+    def named(self, names: Collection[str]) -> Sequence[StoredTool]:
+        """Return the active versions of tools by their names in code."""
+        with self._query() as rows:
+            return rows.named(names)
+
+    @on_thread
+    def pack_sizes(self) -> Mapping[str, int]:
+        """Return the number of enabled tools in each pack."""
+        with self._query() as rows:
+            return rows.pack_sizes()
+
+    @on_thread
+    def term_statistics(self, terms: Collection[str]) -> TermStatistics:
+        """Return how common terms are."""
+        with self._query() as rows:
+            return rows.terms.statistics(terms)
+
+    @on_thread
+    def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
+        """Return the terms of tools that misspelled ones may stand for."""
+        with self._query() as rows:
+            return rows.terms.similar(terms)
+
+    @on_thread
+    def candidates(
+        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
+    ) -> Sequence[IndexedTool]:
+        """Return the enabled tools that match terms best."""
+        with self._query() as rows:
+            return rows.terms.candidates(terms, packs, limit)
 
     @on_thread
     def search(
