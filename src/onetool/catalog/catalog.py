@@ -23,6 +23,8 @@ MAX_CACHED = 4096
 """Maximum number of resolved names in the cache."""
 MAX_SUGGESTION_NAMES = 2_000
 """Maximum number of names to compare with a name that was not found."""
+MAX_SUGGESTION_MATCHES = 5_000
+"""Number of stored tools with a word above which it suggests none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +285,7 @@ class Catalog:
     async def _stored_names(self, name: str, caller: Caller) -> list[str]:
         """Return the names of stored tools that share words with a name."""
         query = await self.searchable.parse(name, ToolIndex(()))
-        tools = await self.searchable.candidates(query, None)
+        tools = await self.searchable.candidates(query, max_count=MAX_SUGGESTION_MATCHES)
         return [tool.key for tool in tools if self.policy.may_see(tool.key, caller)]
 
 

@@ -1,5 +1,6 @@
 """The sources with so many tools that they answer queries themselves."""
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 
 from onetool.domain.search.terms import (
@@ -52,10 +53,14 @@ class SearchableSources:
         return await self._count(terms, in_memory)
 
     async def candidates(
-        self, query: WordQuery, packs: Collection[str] | None, limit: int = CANDIDATE_POOL_SIZE
+        self, query: WordQuery, packs: Collection[str] | None = None, *, max_count: int = sys.maxsize
     ) -> list[IndexedTool]:
-        """Return the best matches, without tools whose names belong to another source."""
-        terms = selective_terms(query.terms, query.stored)
+        """Return the best matches, without tools whose names belong to another source.
+
+        packs: only tools of these packs.
+        max_count: number of tools above which a term is too common to find one.
+        """
+        limit, terms = CANDIDATE_POOL_SIZE, selective_terms(query.terms, query.stored, max_count)
         empty: Sequence[IndexedTool] = ()
         if not terms:
             return []

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
 
 from .terms import (
@@ -12,7 +12,6 @@ from .terms import (
     IndexedTool,
     SearchEntry,
     TermStatistics,
-    index_terms,
     name_pairs,
     query_terms,
     similar_terms,
@@ -35,6 +34,8 @@ CANDIDATE_POOL_SIZE = 300
 
 Postings = Mapping[str, Mapping[int, float]]
 """For each term, the tools that contain it, each with a weight."""
+KeysOf = Callable[[str], Sequence[str]]
+"""Returns the keys of the postings to which a term of a tool is added."""
 
 
 class ToolIndex:
@@ -96,11 +97,14 @@ def ideal_score(terms: Mapping[str, float], statistics: TermStatistics) -> float
     return sum(_inverse_frequency(count, statistics.tools) for count in counts)
 
 
-def selective_terms(terms: Iterable[str], statistics: TermStatistics) -> list[str]:
-    """Return the rarest terms, as many as are needed for a full pool of candidates."""
+def selective_terms(terms: Iterable[str], statistics: TermStatistics, max_count: int) -> list[str]:
+    """Return the rarest terms, as many as are needed for a full pool of candidates.
+
+    max_count: number of tools above which a term is too common.
+    """
     found, selected = 0, list[str]()
     known = [(statistics.counts.get(term, 0), term) for term in terms]
-    for count, term in sorted(entry for entry in known if entry[0]):
+    for count, term in sorted(entry for entry in known if 0 < entry[0] <= max_count):
         if found >= CANDIDATE_POOL_SIZE:
             break
         found += count
@@ -119,8 +123,9 @@ class _Ranking:
     ) -> None:
         """Compute the scores of all terms, or only of some."""
         fields = [tool.fields for tool in tools]
-        self.postings = _build_postings(fields, statistics, terms)
-        self._name_shares = _build_name_shares(fields)
+        keys_of = _all_keys if terms is None else _selected_keys(terms)
+        self.postings = _build_postings(fields, statistics, keys_of)
+        self._name_shares = _build_name_shares(fields, keys_of)
 
     def find(self, terms: Mapping[str, float], limit: int) -> list[tuple[int, float]]:
         """Return the positions of the best tools with their scores, best first."""
@@ -152,14 +157,27 @@ def _lengths(tools: Sequence[IndexedTool]) -> list[int]:
     return [sum(map(len, column)) for column in zip(*(tool.fields for tool in tools), strict=True)]
 
 
-def _build_postings(
-    tools: Sequence[FieldTerms], statistics: TermStatistics, terms: Collection[str] | None
-) -> Postings:
+def _all_keys(term: str) -> Sequence[str]:
+    """Return the keys under which a term is indexed: the term, and the group of its synonyms."""
+    group = SYNONYM_GROUPS.get(term)
+    return (term,) if group is None else (term, group)
+
+
+def _selected_keys(selected: Collection[str]) -> KeysOf:
+    """Return a function that returns only the selected keys of a term."""
+    keys = {term: (group,) for term, group in SYNONYM_GROUPS.items() if group in selected}
+    found = {term: (term, *keys.get(term, ())) for term in selected}
+    none: Sequence[str] = ()
+    by_term: Mapping[str, Sequence[str]] = keys | found
+    return lambda term: by_term.get(term, none)
+
+
+def _build_postings(tools: Sequence[FieldTerms], statistics: TermStatistics, keys_of: KeysOf) -> Postings:
     """Return the BM25F score that each term adds to each tool."""
     mean_lengths = statistics.mean_lengths if tools else []
     postings: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for tool, fields in enumerate(tools):
-        for term, frequency in _weighted_frequencies(fields, mean_lengths, terms).items():
+        for term, frequency in _weighted_frequencies(fields, mean_lengths, keys_of).items():
             postings[term][tool] = frequency / (TERM_SATURATION + frequency)
     for term, scores in postings.items():
         count = statistics.counts.get(term, len(scores))
@@ -175,30 +193,28 @@ def _inverse_frequency(count: int, total: int) -> float:
 
 
 def _weighted_frequencies(
-    fields: FieldTerms, mean_lengths: Sequence[float], terms: Collection[str] | None
+    fields: FieldTerms, mean_lengths: Sequence[float], keys_of: KeysOf
 ) -> Mapping[str, float]:
     frequencies: defaultdict[str, float] = defaultdict(float)
     for field, mean_length, weight, b in zip(
         fields, mean_lengths, FIELD_WEIGHTS, LENGTH_NORMALIZATION, strict=True
     ):
         normalized = weight / (1 - b + b * len(field) / mean_length) if field else 0.0
-        for term in index_terms(field):
-            if terms is None or term in terms:
-                frequencies[term] += normalized
+        for term in field:
+            for key in keys_of(term):
+                frequencies[key] += normalized
     for pair in name_pairs(fields[0]):
-        if terms is None or pair in terms:
+        if pair in keys_of(pair):
             frequencies[pair] += FIELD_WEIGHTS[0]
     return frequencies
 
 
-def _build_name_shares(tools: Sequence[FieldTerms]) -> Postings:
+def _build_name_shares(tools: Sequence[FieldTerms], keys_of: KeysOf) -> Postings:
     """Return which share of each tool's name a term is; a synonym shares its part equally with its group."""
     shares: defaultdict[str, dict[int, float]] = defaultdict(dict)
     for tool, (name, *_) in enumerate(tools):
         for term in dict.fromkeys(name):
-            share = 1 / len(name)
-            if term in SYNONYM_GROUPS:
-                share /= 2
-                shares[SYNONYM_GROUPS[term]][tool] = share
-            shares[term][tool] = share
+            share = 1 / len(name) / (2 if term in SYNONYM_GROUPS else 1)
+            for key in keys_of(term):
+                shares[key][tool] = share
     return shares

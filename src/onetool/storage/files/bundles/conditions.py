@@ -51,7 +51,7 @@ def matches_tool(filter: BundleFilter) -> Condition:
     if filter.active_only:
         condition &= Condition("active")
     if filter.name_contains:
-        condition &= Condition("contains(?, pack || '.' || func)", (filter.name_contains,))
+        condition &= _contains("pack || '.' || func", filter.name_contains)
     if filter.tags is not None:
         tagged = is_in("tag", filter.tags)
         condition &= Condition(f"tools.id in (select tool_id from tags where {tagged.sql})", tagged.values)
@@ -73,6 +73,16 @@ def is_in_tier(tier: Tier, query: SearchQuery, similar: Collection[str], has_ful
 def is_after(position: SearchPosition) -> Condition:
     """Match the tools after a position in its tier."""
     return Condition("(tools.modified_at, tools.id) < (?, ?)", (position.modified_at, position.id))
+
+
+def _contains(name: str, text: str) -> Condition:
+    """Match names that contain a text, ignoring case. SQLite itself knows only the case of ASCII letters."""
+    contains = Condition(f"contains(?, {name})", (text,))
+    if not text.isascii():
+        return contains
+    escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in text)
+    like = Condition(f"({name}) like ? escape '\\'", (f"%{escaped}%",))
+    return like | (Condition(f"({name}) glob '*[^ -~]*'") & contains)
 
 
 def _starts_with(column: str, prefix: str) -> Condition:

@@ -220,7 +220,11 @@ class IndexQueries:
 
     def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of tools, ordered by id."""
-        condition = matches_tool(filter) & Condition("tools.id > ?", (cursor or "",))
+        condition = matches_tool(filter)
+        if filter.name_contains:  # an index has the names of all tools, beside each other
+            named = f"select number from {TOOLS_AND_BUNDLES} where {condition.sql}"
+            condition = Condition(f"number in ({named})", condition.values)
+        condition &= Condition("tools.id > ?", (cursor or "",))
         query = f"{SELECT_TOOLS} where {condition.sql} order by tools.id limit ?"
         rows = self._fetch_all(query, *condition.values, limit + 1)
         tools = [_stored_tool(row) for row in rows[:limit]]

@@ -35,6 +35,8 @@ FULL_TEXT_TABLES = (
 NAMES = ("term_totals", "term_counts", "terms")
 INACTIVE_ALLOWANCE = 4
 """How many times more matches are read than returned, because some are older versions or disabled."""
+MAX_RANKED = 30_000
+"""How many matches are ranked to select candidates: about 4 µs each. Of more, any are selected."""
 MAX_LENGTH_DIFFERENCE = 3
 """In characters, of a misspelled term and the one that is meant."""
 ENABLED = "active and tools.enabled and bundles.enabled and not deleted"
@@ -106,10 +108,12 @@ class TermQueries:
             weights = dict.fromkeys(terms, 1.0)
             return self._all(packs).candidates(weights, limit)
         in_packs, values = _in_packs(packs)
-        matches = "select rowid as number, rank from terms where terms match ? order by rank limit ?"
+        is_ranked = sum(self.statistics(terms).counts.values()) <= MAX_RANKED
+        rank, order = ("rank", "order by rank") if is_ranked else ("0", "")
+        matches = f"select rowid as number, {rank} as score from terms where terms match ? {order} limit ?"
         rows = self._fetch(
             f"{SELECT_TERMS.format(f'({matches}) join tools using (number)')}"
-            f" where {ENABLED}{in_packs} order by rank, tools.id limit ?",
+            f" where {ENABLED}{in_packs} order by score, tools.id limit ?",
             " OR ".join(f'"{term}"' for term in terms),
             INACTIVE_ALLOWANCE * limit if packs is None else -1,
             *values,
