@@ -13,7 +13,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks import calls, startup
+from benchmarks import calls, startup, store_costs
 from benchmarks.figures import ROUNDS, Figure, interleaved
 from benchmarks.options import Options
 
@@ -76,7 +76,12 @@ def measures(root: Path) -> dict[str, Callable[[Path], Awaitable[Figure]]]:
     """Return a function for each ratio by name."""
     options = Options(cache=root, seconds=SECONDS)
     call_measures = {name: partial(_call, contest, options) for name, contest in CONTESTS.items()}
-    return {**call_measures, **{name: partial(_start, name) for name in startup.STARTS}}
+    return {
+        **call_measures,
+        **{name: partial(_start, name) for name in startup.STARTS},
+        "store": store_costs.writes,
+        "index": store_costs.indexing,
+    }
 
 
 async def _call(contest: Callable[[Options, Path], Any], options: Options, directory: Path) -> Figure:

@@ -82,7 +82,8 @@ def _contains(name: str, text: str) -> Condition:
         return contains
     escaped = "".join(f"\\{char}" if char in "\\%_" else char for char in text)
     like = Condition(f"({name}) like ? escape '\\'", (f"%{escaped}%",))
-    return like | (Condition(f"({name}) glob '*[^ -~]*'") & contains)
+    is_ascii = Condition(f"length({name}) = length(cast({name} as blob))")
+    return like | (~is_ascii & contains)
 
 
 def _starts_with(column: str, prefix: str) -> Condition:

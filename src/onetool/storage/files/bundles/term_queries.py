@@ -24,6 +24,7 @@ from onetool.domain.search.tool_index import ToolIndex
 TABLES = f"""
 create table term_totals (tools integer not null, {", ".join(f"length_{n}" for n in range(FIELD_COUNT))});
 insert into term_totals values (0{", 0" * FIELD_COUNT});
+create table vocabulary (term text primary key) without rowid;
 """
 FULL_TEXT_TABLES = (
     "create virtual table terms using fts5"
@@ -32,7 +33,7 @@ FULL_TEXT_TABLES = (
     "create virtual table term_counts using fts5vocab (terms, row)",
 )
 """The weights select candidates; the ranking weighs their fields itself."""
-NAMES = ("term_totals", "term_counts", "terms")
+NAMES = ("term_totals", "vocabulary", "term_counts", "terms")
 INACTIVE_ALLOWANCE = 4
 """How many times more matches are read than returned, because some are older versions or disabled."""
 MAX_RANKED = 30_000
@@ -76,6 +77,10 @@ class TermQueries:
     def add(self, tools: Sequence[tuple[int, FieldTerms]]) -> None:
         """Index the terms of tools, each with its row number."""
         self._change("insert into terms (rowid, name, summary, more) values (?, ?, ?, ?)", tools, 1)
+        words = {term for _, fields in tools for field in fields for term in field if not term.isdigit()}
+        self._connection.executemany(
+            "insert or ignore into vocabulary values (?)", [(word,) for word in sorted(words)]
+        )
 
     def remove(self, number: int, term_list: str) -> None:
         """Remove the terms of a tool from the index."""
@@ -94,10 +99,7 @@ class TermQueries:
         return TermStatistics(tools, lengths, dict(counts))
 
     def similar(self, terms: Iterable[str]) -> list[str]:
-        """Return terms that misspelled ones may stand for."""
-        if not self._has_full_text:
-            index = self._all()
-            return [similar for term in terms for similar in index.similar_terms(term)]
+        """Return terms that misspelled ones may stand for. The last tool with a term may be deleted."""
         return [similar for term in terms for similar in similar_terms(term, self._vocabulary(term))]
 
     def candidates(
@@ -130,7 +132,7 @@ class TermQueries:
         """Return the terms with the same first letter and a similar length."""
         first, length = term[0], len(term)
         rows = self._fetch(
-            "select term from term_counts where term >= ? and term < ? and length(term) between ? and ?",
+            "select term from vocabulary where term >= ? and term < ? and length(term) between ? and ?",
             first,
             chr(ord(first) + 1),
             length - MAX_LENGTH_DIFFERENCE,
