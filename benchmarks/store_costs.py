@@ -17,7 +17,7 @@ from onetool.domain.bundles.bundle import Bundle
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.threads import Threads
 
-WRITES, FILES = 50, 1_000
+WRITES, FILES = 200, 1_000
 
 
 async def writes(directory: Path) -> Figure:

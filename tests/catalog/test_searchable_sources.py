@@ -173,6 +173,24 @@ async def test_unknown_name_gets_a_suggestion_from_any_source(name, nearest):
     assert stored.pages == 0
 
 
+async def test_tools_of_apps_are_not_counted():
+    registry = Registry()
+    spec = ToolSpec(name="app.show", description="Show.", input_schema={}, app_only=True)
+    registry.register(Tool(spec, None))
+    catalog = Catalog([SnapshotSource(StaticReader("app", registry)), memory_source(*IN_MEMORY)])
+    assert [pack.name for pack in await catalog.pack_summaries(USER)] == ["mail", "shared"]
+
+
+async def test_tool_that_one_caller_has_called_is_still_hidden_from_others():
+    policy = Policy(profiles={"post": Profile("post", packs=["mail"])})
+    catalog, _ = await make_catalog(policy)
+    hidden = "shared.read"  # resolved once, it is in the cache
+    assert (await catalog.resolve(hidden, USER)).tool.spec.name == hidden
+    with pytest.raises(ToolNotFound) as error:
+        await catalog.resolve(hidden, Caller(interface="mcp", profile="post"))
+    assert str(error.value) == f"Tool not found: '{hidden}'."
+
+
 async def test_suggestion_names_no_hidden_tool():
     policy = Policy(profiles={"post": Profile("post", packs=["mail"])})
     catalog, _ = await make_catalog(policy)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.domain.search.terms import SearchEntry
+from onetool.domain.search.terms import SearchEntry, TermStatistics
 from onetool.domain.search.tokenizer import SYNONYMOUS_NOUNS, SYNONYMOUS_VERBS, stem, tokenize
-from onetool.domain.search.tool_index import ToolIndex
+from onetool.domain.search.tool_index import ToolIndex, selective_terms
 from support.cpu_time import growth, measure
 
 ENTRIES = (
@@ -122,6 +122,14 @@ def test_common_words_reorder_candidates_but_add_none_to_a_full_pool():
     assert matches[0][0] == "chosen"
     assert len(ToolIndex([*plain, *many, chosen]).find("rare report common", 300)) == 300
     assert all(not key.startswith("p") for key, _ in matches[:401])
+
+
+def test_rarest_terms_select_candidates_until_the_pool_is_full():
+    statistics = TermStatistics(1_000, [0] * 5, {"common": 900, "some": 250, "rare": 60, "few": 3})
+    terms = ["common", "some", "rare", "few", "unknown"]
+    assert selective_terms(terms, statistics, 1_000) == ["few", "rare", "some"]
+    assert selective_terms(terms, statistics, 100) == ["few", "rare"]
+    assert selective_terms(["common"], statistics, 1_000) == ["common"]
 
 
 def test_only_the_first_unknown_words_are_corrected(index):
