@@ -166,6 +166,8 @@ class Catalog:
             if not spec.app_only:
                 packs.setdefault(spec.pack, []).append(spec)
         stored = await self.searchable.pack_sizes()
+        visible = await self.packs(caller)
+        stored = {pack: size for pack, size in stored.items() if pack in visible}
         for pack in stored:
             if pack in packs or caller.is_restricted:
                 packs[pack] = await self.pack(pack, caller)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 from onetool.domain.search.terms import (
     FUZZY_WEIGHT,
@@ -19,11 +20,14 @@ from onetool.ports import SearchableSource
 from .source_chain import SourceChain
 
 
-class WordQuery:
-    """The terms of a query with their weights, and how common they are among all tools."""
+class WordQuery(NamedTuple):
+    """The terms of a query with their weights, and how common they are."""
 
-    def __init__(self, terms: Mapping[str, float], all_tools: TermStatistics, stored: TermStatistics) -> None:
-        self.terms, self.statistics, self.stored = terms, all_tools, stored
+    terms: Mapping[str, float]
+    statistics: TermStatistics
+    """Those of all tools."""
+    stored: TermStatistics
+    """Those of the searchable sources."""
 
 
 class SearchableSources:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from onetool.domain.calls.caller import Caller
 from onetool.domain.search.rank_fusion import entry_texts, fuse
 from onetool.domain.search.relevance import Match, close_matches
-from onetool.domain.search.terms import MAX_QUERY_LENGTH, SearchEntry
+from onetool.domain.search.terms import MAX_QUERY_LENGTH, IndexedTool, SearchEntry
 from onetool.domain.search.tool_index import CANDIDATE_POOL_SIZE, ToolIndex, ideal_score, rank
 from onetool.domain.tools.found_tools import FoundTools
 from onetool.domain.tools.tool import ToolSpec
@@ -16,6 +16,7 @@ from onetool.ports import Embedder, EmbeddingIndex
 from onetool.threads import Threads
 
 from .catalog import Catalog
+from .searchable_sources import WordQuery
 
 log = logging.getLogger(__name__)
 
@@ -98,9 +99,7 @@ class CatalogSearch:
             return dict(await self._threads.run(index.tools.find, query, limit)), ideal
         packs = await self._catalog.packs(caller) if caller.is_restricted else None
         stored = await searchable.candidates(parsed, packs)
-        in_memory = index.tools.candidates(parsed.terms, max(CANDIDATE_POOL_SIZE, limit))
-        tools = [*in_memory, *stored]
-        return dict(await self._threads.run(rank, tools, parsed.terms, parsed.statistics, limit)), ideal
+        return dict(await self._threads.run(_rank_all, index.tools, stored, parsed, limit)), ideal
 
     async def _find_meaning(self, generation: int, query: str, limit: int) -> dict[str, float]:
         """Return the similarities of the closest matches by meaning; empty until the tools are embedded."""
@@ -153,6 +152,13 @@ class CatalogSearch:
         if problem and problem != self.problem:
             log.log(level, "semantic search unavailable; tools are found by words only: %s", problem)
         self.problem, self._embeddings = problem, embeddings
+
+
+def _rank_all(
+    in_memory: ToolIndex, stored: Sequence[IndexedTool], query: WordQuery, limit: int
+) -> list[tuple[str, float]]:
+    candidates = in_memory.candidates(query.terms, max(CANDIDATE_POOL_SIZE, limit))
+    return rank([*candidates, *stored], query.terms, query.statistics, limit)
 
 
 def _build_index(generation: int, specs: Sequence[ToolSpec]) -> _MemoryIndex:

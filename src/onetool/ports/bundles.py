@@ -6,10 +6,11 @@ from typing import Protocol
 from onetool.domain.bundles.bundle import Bundle, BundleFilter, StoredTool, ToolKey, ToolVersion
 from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
-from onetool.domain.search.terms import IndexedTool, TermStatistics
+
+from .search import ToolSearch
 
 
-class BundleStore(Protocol):
+class BundleStore(ToolSearch, Protocol):
     """Stores bundles and the versions of their tools.
 
     No method blocks the event loop. Several tasks and processes may use one store at a time. A change is
@@ -92,27 +93,6 @@ class BundleStore(Protocol):
 
     async def named(self, names: Collection[str]) -> Sequence[StoredTool]:
         """Return the active versions of those tools that exist, by their names in code, in any order."""
-        ...
-
-    async def pack_sizes(self) -> Mapping[str, int]:
-        """Return the number of enabled tools in each pack that has any."""
-        ...
-
-    async def term_statistics(self, terms: Collection[str]) -> TermStatistics:
-        """Return how common terms are among the stored tools. Older versions may count too."""
-        ...
-
-    async def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
-        """Return the terms of stored tools that misspelled ones may stand for."""
-        ...
-
-    async def candidates(
-        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
-    ) -> Sequence[IndexedTool]:
-        """Return up to `limit` enabled tools that contain any of these terms, the best matches first.
-
-        packs: only tools of these packs.
-        """
         ...
 
     async def search(

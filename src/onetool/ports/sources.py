@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 
 from onetool.domain.health import ServerState
 from onetool.domain.page import Page
-from onetool.domain.search.terms import IndexedTool, TermStatistics
 from onetool.domain.servers.instructions import InstructionsReview
 from onetool.domain.servers.manifest import QuarantinedTool, ToolAccess
 from onetool.domain.servers.startup import StartReport
 from onetool.domain.tools.tool import Tool
 
 from .contents import ContentSource
+from .search import ToolSearch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,7 @@ class ToolSource(Protocol):
 
 
 @runtime_checkable
-class SearchableSource(ToolSource, Protocol):
+class SearchableSource(ToolSource, ToolSearch, Protocol):
     """A source with so many tools that it answers queries itself. Other sources are read tool by tool."""
 
     async def matching(self, pattern: str, cursor: str | None, limit: int) -> Page[Tool]:
@@ -107,27 +107,6 @@ class SearchableSource(ToolSource, Protocol):
 
     async def named(self, names: Collection[str]) -> Sequence[Tool]:
         """Return those tools that exist, in any order."""
-        ...
-
-    async def pack_sizes(self) -> Mapping[str, int]:
-        """Return the number of enabled tools in each pack that has any."""
-        ...
-
-    async def term_statistics(self, terms: Collection[str]) -> TermStatistics:
-        """Return how common terms are."""
-        ...
-
-    async def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
-        """Return the terms of tools that misspelled ones may stand for."""
-        ...
-
-    async def candidates(
-        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
-    ) -> Sequence[IndexedTool]:
-        """Return the enabled tools that contain any of these terms, the best matches first.
-
-        packs: only tools of these packs.
-        """
         ...
 
 
