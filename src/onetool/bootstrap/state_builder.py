@@ -205,7 +205,7 @@ class StateBuilder:
             has_function=has_function,
             find_names=search.find_names,
         )
-        virtual = VirtualBundles(packs, stores.toggles)
+        virtual = VirtualBundles(packs, unstored.generation, stores.toggles)
         return Bundles(stores.bundles, virtual, stores.activity, policy, threads=self._threads, new_id=new_id)
 
     async def _unstored_sources(

@@ -1,6 +1,6 @@
 """The search over all bundles: packs of other sources, and stored tools."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from onetool.domain.bundles.bundle import BundleFilter, StoredTool
 from onetool.domain.bundles.ranking import (
@@ -48,7 +48,8 @@ class BundleSearch:
         after = SearchPosition.from_cursor(cursor) if cursor else None
         hits = await self._hits(parsed, filter, after, limit + 1)
         if len(hits) <= limit:
-            hits += await self._hits_by_meaning(parsed, filter, after)
+            first = hits if after is None else await self._hits(parsed, filter, None, ENOUGH_MATCHES)
+            hits += await self._hits_by_meaning(parsed, filter, after, first)
         position = hits[limit - 1].position if len(hits) > limit else None
         return Page([hit.stored for hit in hits[:limit]], position and position.to_cursor())
 
@@ -69,11 +70,17 @@ class BundleSearch:
         return sort_hits(hits)[:limit]
 
     async def _hits_by_meaning(
-        self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None
+        self,
+        query: SearchQuery,
+        filter: BundleFilter,
+        after: SearchPosition | None,
+        by_words: Sequence[SearchHit],
     ) -> list[SearchHit]:
-        """Return tools whose descriptions may use other words than the query, unless many match by words."""
-        by_words = await self._hits(query, filter, None, ENOUGH_MATCHES)
-        if len(by_words) == ENOUGH_MATCHES:
+        """Return tools whose descriptions may use other words than the query, unless many match by words.
+
+        by_words: the first matches by words.
+        """
+        if len(by_words) >= ENOUGH_MATCHES:
             return []
         ids = {hit.stored.tool.id for hit in by_words}
         virtual = {tool.name: tool for tool in await self._virtual.tools() if filter.matches(tool)}

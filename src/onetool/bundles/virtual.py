@@ -11,10 +11,15 @@ ListPacks = Callable[[], Awaitable[Mapping[str, Sequence[ToolSpec]]]]
 
 
 class VirtualBundles:
-    """Every pack of every source but the bundle store. They are few, so all are listed every time."""
+    """Every pack of every source but the bundle store. They are few, so all are listed once per change."""
 
-    def __init__(self, list_packs: ListPacks, toggles: ToggleStore) -> None:
-        self._list_packs, self._toggles = list_packs, toggles
+    def __init__(
+        self, list_packs: ListPacks, packs_generation: Callable[[], Awaitable[int]], toggles: ToggleStore
+    ) -> None:
+        """packs_generation: returns a number that changes whenever a pack may have changed."""
+        self._list_packs, self._packs_generation, self._toggles = list_packs, packs_generation, toggles
+        self._listed: tuple[Hashable, Sequence[StoredTool]] = (None, ())
+        """The tools, and the generations in which they were listed."""
 
     def generation(self) -> Hashable:
         """Return a value that changes whenever a flag changes."""
@@ -22,19 +27,22 @@ class VirtualBundles:
 
     async def bundles(self) -> dict[str, Bundle]:
         """Return every pack as a bundle, by id."""
-        flags = await self._toggles.read()
-        packs = await self._list_packs()
-        bundles = [bundle_view(pack, specs[0], flags) for pack, specs in packs.items() if specs]
-        return {bundle.id: bundle for bundle in bundles}
+        return {stored.bundle.id: stored.bundle for stored in await self.tools()}
 
-    async def tools(self) -> list[StoredTool]:
+    async def tools(self) -> Sequence[StoredTool]:
         """Return every tool of these packs."""
-        flags = await self._toggles.read()
-        return [
-            tool_view(spec, bundle_view(pack, specs[0], flags), flags)
-            for pack, specs in (await self._list_packs()).items()
-            for spec in specs
-        ]
+        generations = await self._packs_generation(), self._toggles.generation()
+        if self._listed[0] != generations:
+            flags, packs = await self._toggles.read(), await self._list_packs()
+            self._listed = (
+                generations,
+                [
+                    tool_view(spec, bundle_view(pack, specs[0], flags), flags)
+                    for pack, specs in packs.items()
+                    for spec in specs
+                ],
+            )
+        return self._listed[1]
 
     async def tool(self, key: ToolKey) -> StoredTool | None:
         """Return one tool; None if its bundle is not virtual.

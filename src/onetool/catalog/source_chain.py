@@ -59,6 +59,8 @@ class SourceChain:
 
         Concurrent callers share one task, and a caller that is cancelled does not stop it.
         """
+        if self.is_current():
+            return
         if self._refreshing is not None and not self._refreshing.done():
             await asyncio.shield(self._refreshing)  # it may have started before the latest change
         if self._refreshing is None or self._refreshing.done():

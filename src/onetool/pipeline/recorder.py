@@ -278,9 +278,12 @@ def _consume_exception(write: asyncio.Task[None]) -> None:
 def _log_calls(calls: Sequence[_UnwrittenCall]) -> list[CallRecord]:
     """Write calls to the log and return their records."""
     if log.isEnabledFor(logging.INFO):
+        template = vars(log.makeRecord(log.name, logging.INFO, __file__, 0, "call", (), None))
         for record, inputs in calls:
             if record.kind == "call":
-                log.info("call", extra=_log_fields(record, inputs))
+                entry = logging.LogRecord.__new__(logging.LogRecord)  # `log.info` takes three times as long
+                vars(entry).update(template, created=record.ended, **_log_fields(record, inputs))
+                log.handle(entry)
     return [call.record for call in calls]
 
 
@@ -297,13 +300,21 @@ def _derived_id(tool: str) -> str:
 
 
 def _log_fields(record: CallRecord, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("tool", "ok", "tool_id", "version", "code", "reason", "duration_ms", "bytes_in", "bytes_out")
+    is_ok = record.ok
     return {
         "span": record.tool,
-        "status": "SUCCESS" if record.ok else "FAILED",
+        "status": "SUCCESS" if is_ok else "FAILED",
         "duration": record.duration_ms / 1000,
         "inputs": inputs,
-        **{name: getattr(record, name) for name in names},
+        "tool": record.tool,
+        "ok": is_ok,
+        "tool_id": record.tool_id,
+        "version": record.version,
+        "code": record.code,
+        "reason": record.reason,
+        "duration_ms": record.duration_ms,
+        "bytes_in": record.bytes_in,
+        "bytes_out": record.bytes_out,
         "source": record.source,
         "session": record.session,
         "call_id": record.id,

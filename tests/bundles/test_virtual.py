@@ -1,0 +1,38 @@
+"""Packs as bundles: they are listed again only when a pack or a flag has changed."""
+
+from onetool.bundles.virtual import VirtualBundles
+from onetool.domain.bundles.pack_views import tool_id_of
+from onetool.domain.tools.tool import ToolSpec
+from onetool.storage.memory.toggles import MemoryToggles
+
+
+class Packs:
+    """Packs that a test changes, with the number of times they were listed."""
+
+    def __init__(self):
+        self.specs = {"demo": [ToolSpec(name="demo.a", description="", input_schema={})]}
+        self.number, self.listings = 0, 0
+
+    async def list(self):
+        self.listings += 1
+        return self.specs
+
+    async def generation(self):
+        return self.number
+
+
+async def test_packs_are_listed_once_per_change():
+    """Searches, pages and look-ups in between use the same list."""
+    packs, toggles = Packs(), MemoryToggles()
+    virtual = VirtualBundles(packs.list, packs.generation, toggles)
+    assert [bundle.slug for bundle in (await virtual.bundles()).values()] == ["demo"]
+    assert [stored.is_enabled for stored in await virtual.tools()] == [True]
+    assert packs.listings == 1
+
+    await virtual.set_enabled(tool_id_of("demo.a"), False)
+    assert [stored.is_enabled for stored in await virtual.tools()] == [False]
+    assert packs.listings == 2
+
+    packs.specs, packs.number = {}, 1
+    assert await virtual.bundles() == {}
+    assert packs.listings == 3
