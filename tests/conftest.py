@@ -19,6 +19,8 @@ from support import cli_process
 from support.spec_rows import SpecRows
 from support.user_home import Home
 
+pytest_plugins = ["support.postgres"]
+
 NO_CLOCK: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("check", max_examples=25, **NO_CLOCK)
 settings.register_profile("stress", max_examples=10_000, **NO_CLOCK)

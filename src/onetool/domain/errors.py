@@ -26,6 +26,7 @@ OneToolError
 │   └── InvalidAnswer        the answer does not fit the form
 ├── LoginFailed              the login to another server failed
 ├── StoreUnavailable         a store is locked or cannot be written; also an OSError
+│   └── WorkspaceReadOnly    the workspace of a hosted OneTool is being moved
 └── NoActiveRuntime          code that needs a runtime was called without one; also a RuntimeError
 """
 
@@ -144,6 +145,10 @@ class LoginFailed(OneToolError):
 
 class StoreUnavailable(OneToolError, OSError):
     """A store is locked by another process for too long, or cannot be read or written. Nothing changed."""
+
+
+class WorkspaceReadOnly(StoreUnavailable):
+    """The workspace can only be read for a moment, because it is being moved to another database."""
 
 
 class NoActiveRuntime(OneToolError, RuntimeError):

@@ -1,0 +1,109 @@
+"""Migrations of the database: numbered SQL files, each applied once, in order, in a transaction of its own."""
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from typing import LiteralString, NamedTuple, cast
+
+import psycopg
+
+from onetool.domain.errors import StoreUnavailable
+
+LOCK = 7_306_086_840_021_119_000
+"""Key of the advisory lock that lets one process migrate at a time."""
+LOCK_TIMEOUT_MS = 60_000
+ROLES = """
+do $$ declare missing text; begin
+    foreach missing in array array['onetool_owner', 'onetool_app', 'onetool_search'] loop
+        if not exists (select from pg_roles where rolname = missing) then
+            begin
+                execute format('create role %I nologin', missing);
+            exception when duplicate_object or unique_violation then null;  -- a migration of another database
+            end;
+        end if;
+    end loop;
+    if not pg_has_role('onetool_owner', 'onetool_search', 'member') then
+        begin
+            grant onetool_search to onetool_owner;
+        exception when unique_violation then null;
+        end;
+    end if;
+    execute format('grant create on database %I to onetool_owner', current_database());
+end $$
+"""
+"""Roles belong to the whole cluster, so they are no migration of one database."""
+TABLE = """
+create table if not exists public.onetool_migrations
+    (number int primary key, name text not null, checksum text not null, applied_at timestamptz default now())
+"""
+NAME = re.compile(r"(\d{4})_\w+\.sql")
+
+
+class Migration(NamedTuple):
+    """One file of SQL."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def checksum(self) -> str:
+        """A value that changes with the SQL."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+def migrations() -> list[Migration]:
+    """Return all migrations, in order."""
+    found = [file for file in (files(__package__) / "migrations").iterdir() if NAME.fullmatch(file.name)]
+    return sorted(Migration(int(file.name[:4]), file.name, file.read_text("utf-8")) for file in found)
+
+
+def migrate(url: str, report: Callable[[str], None] = lambda line: None) -> list[str]:
+    """Apply the migrations that a database lacks, as `onetool_owner`. Return their names.
+
+    The role in the URL must be able to create roles the first time, and to become `onetool_owner`.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached, or has other migrations than this version.
+    """
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"set lock_timeout = {LOCK_TIMEOUT_MS}")
+            connection.execute("select pg_advisory_lock(%s)", (LOCK,))
+            connection.execute(ROLES)
+            connection.execute(TABLE)
+            missing = _missing(connection, migrations())
+            for migration in missing:
+                report(f"Applying {migration.name}")
+                with connection.transaction():
+                    connection.execute("set local role onetool_owner")
+                    connection.execute(cast(LiteralString, migration.sql))
+                    connection.execute("reset role")
+                    connection.execute(
+                        "insert into public.onetool_migrations (number, name, checksum) values (%s, %s, %s)",
+                        (migration.number, migration.name, migration.checksum),
+                    )
+            return [migration.name for migration in missing]
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"Cannot migrate the database: {str(error).strip()}") from error
+
+
+def _missing(connection: psycopg.Connection, known: Sequence[Migration]) -> list[Migration]:
+    """Return the migrations that were not applied yet.
+
+    Raises:
+        StoreUnavailable: The database has a migration that this version does not have, or another text of it.
+    """
+    rows = connection.execute("select number, name, checksum from public.onetool_migrations").fetchall()
+    by_number = {migration.number: migration for migration in known}
+    for number, name, checksum in rows:
+        if number not in by_number:
+            raise StoreUnavailable(
+                f"The database has migration {name}, which this version of OneTool does not know. "
+                "Use the version that wrote it, or a newer one."
+            )
+        if by_number[number].checksum != checksum:
+            raise StoreUnavailable(f"Migration {name} of the database has another text than this version's.")
+    applied = {row[0] for row in rows}
+    return [migration for migration in known if migration.number not in applied]

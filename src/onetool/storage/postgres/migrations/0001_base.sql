@@ -1,0 +1,72 @@
+-- Workspaces, their revisions, and the functions that begin a transaction in one of them.
+--
+-- Every table of the schema `onetool` belongs to workspaces: its primary key begins with `workspace_id`, and
+-- `protect` hides the rows of other workspaces from the application's role. No table uses a sequence.
+
+create extension if not exists btree_gin with schema public;
+create extension if not exists fuzzystrmatch with schema public;
+
+create schema home;
+create schema onetool;
+grant usage on schema home, onetool to onetool_app;
+grant usage on schema onetool to onetool_search;
+
+create table home.workspaces (
+    id uuid primary key,
+    slug text not null unique,
+    name text not null default '',
+    limits text not null default '{}',
+    created_at timestamptz not null default now(),
+    deleted_at timestamptz
+);
+grant select on home.workspaces to onetool_app;
+
+create procedure onetool.protect(target regclass) language plpgsql as $$
+begin
+    execute format('alter table %s enable row level security, force row level security', target);
+    execute format('create policy maintenance on %s to onetool_owner using (true)', target);
+    execute format(
+        'create policy own on %s to onetool_app'
+        ' using (workspace_id = (select current_setting(''onetool.workspace''))::uuid)', target);
+    execute format('grant select, insert, update, delete on %s to onetool_app', target);
+end $$;
+revoke execute on procedure onetool.protect from public;
+
+create table onetool.workspace_state (
+    workspace_id uuid primary key,
+    revision bigint not null default 0,
+    calls bigint not null default 0,  -- the number of the last recorded call
+    fenced boolean not null default false  -- read-only
+);
+call onetool.protect('onetool.workspace_state');
+revoke insert, delete on onetool.workspace_state from onetool_app;
+
+create function onetool.begin_read(workspace uuid) returns void language sql as $$
+    select set_config('onetool.workspace', workspace::text, true)
+$$;
+
+-- Begin a transaction that writes. With `bump`, writers of a workspace wait for each other, and its revision
+-- rises and is announced at the commit. Returns the revision.
+create function onetool.begin_write(workspace uuid, bump boolean) returns bigint
+language plpgsql volatile set search_path = onetool as $$
+declare
+    state workspace_state;
+begin
+    perform set_config('onetool.workspace', workspace::text, true);
+    perform pg_advisory_xact_lock_shared(hashtextextended(workspace::text, 0));  -- a move takes the exclusive one
+    if bump then
+        update workspace_state set revision = revision + 1
+            where workspace_id = workspace returning * into state;
+    else
+        select * into state from workspace_state where workspace_id = workspace;
+    end if;
+    if state is null or state.fenced then
+        raise exception 'workspace % is read-only', workspace using errcode = 'OT001';
+    end if;
+    if bump then
+        perform pg_notify('onetool', workspace || ' ' || state.revision);
+    end if;
+    return state.revision;
+end $$;
+revoke execute on function onetool.begin_read, onetool.begin_write from public;
+grant execute on function onetool.begin_read, onetool.begin_write to onetool_app;

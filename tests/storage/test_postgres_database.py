@@ -1,0 +1,142 @@
+"""Transactions of workspaces in PostgreSQL: their rows are separate, and the application's role is limited."""
+
+import asyncio
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from onetool.domain.errors import StoreUnavailable, WorkspaceReadOnly
+from onetool.storage.postgres.database import Database, WorkspaceDatabase, on_thread
+from onetool.storage.postgres.migrate import migrate, migrations
+from onetool.threads import Threads
+from support.postgres import new_workspace
+
+
+def test_second_migration_applies_nothing(postgres_url):
+    assert migrate(postgres_url) == []
+
+
+def test_database_of_a_newer_version_is_refused(postgres_url):
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("insert into public.onetool_migrations values (9999, '9999_later.sql', '')")
+        try:
+            with pytest.raises(StoreUnavailable, match=r"9999_later\.sql.*newer"):
+                migrate(postgres_url)
+        finally:
+            connection.execute("delete from public.onetool_migrations where number = 9999")
+
+
+def test_changed_migration_is_refused(postgres_url):
+    first = migrations()[0]
+    change = "update public.onetool_migrations set checksum = %s where number = 1"
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute(change, ("",))
+        try:
+            with pytest.raises(StoreUnavailable, match="another text"):
+                migrate(postgres_url)
+        finally:
+            connection.execute(change, (first.checksum,))
+
+
+def test_every_table_of_workspaces_is_protected(postgres_url):
+    """Its primary key begins with the workspace, and row-level security is forced, for the owner too."""
+    with psycopg.connect(postgres_url) as connection:
+        tables = connection.execute(
+            "select relname, relrowsecurity and relforcerowsecurity,"
+            " (select attname from pg_attribute, pg_index where indrelid = pg_class.oid and indisprimary"
+            "  and attrelid = indrelid and attnum = indkey[0])"
+            " from pg_class where relnamespace = 'onetool'::regnamespace and relkind in ('r', 'p')"
+        ).fetchall()
+    assert [table for table in tables if table[1:] != (True, "workspace_id")] == []
+    assert "workspace_state" in {table[0] for table in tables}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "create table onetool.mine (id int)",
+        "alter table onetool.workspace_state disable row level security",
+        "insert into onetool.workspace_state (workspace_id) values (gen_random_uuid())",
+        "delete from onetool.workspace_state",
+        "truncate onetool.workspace_state",
+        "update home.workspaces set slug = slug",
+        "call onetool.protect('onetool.workspace_state')",
+    ],
+)
+def test_application_cannot(workspace, statement):
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.reading() as cursor:
+        cursor.execute(statement)
+
+
+def test_rows_of_other_workspaces_do_not_exist(workspace, postgres, postgres_url):
+    other = new_workspace(postgres, postgres_url)
+    with other.writing() as cursor:
+        cursor.execute("select workspace_id from workspace_state")
+        assert cursor.fetchall() == [(other.workspace,)]
+    with workspace.writing() as cursor:
+        cursor.execute("update workspace_state set revision = 99 where workspace_id = %s", (other.workspace,))
+        assert cursor.rowcount == 0
+
+
+def test_transaction_without_a_workspace_sees_no_rows(postgres, workspace):
+    """Also on a connection that was in a workspace before."""
+    with workspace.reading():
+        pass
+    with pytest.raises(psycopg.Error), postgres.transaction() as cursor:
+        cursor.execute("select * from workspace_state")
+
+
+def test_revision_rises_with_each_change(workspace):
+    before = workspace.revision
+    with workspace.writing():
+        pass
+    assert workspace.revision > before
+    with pytest.raises(RuntimeError), workspace.writing():
+        raise RuntimeError
+    with workspace.recording():
+        pass
+    assert workspace.revision == before + 1
+
+
+async def test_failures_of_the_database_are_store_errors(postgres, postgres_url, workspace):
+    class Store:
+        _threads = Threads()
+
+        @on_thread
+        def change(self, workspace):
+            with workspace.writing():
+                pass
+
+        @on_thread
+        def fail(self):
+            with workspace.reading() as cursor:
+                cursor.execute("select 1 / 0")
+
+    store = Store()
+    with pytest.raises(StoreUnavailable, match="DivisionByZero"):
+        await store.fail()
+    with psycopg.connect(postgres_url) as connection:
+        fence = "update onetool.workspace_state set fenced = true where workspace_id = %s"
+        connection.execute(fence, (workspace.workspace,))
+    for unusable in (workspace, WorkspaceDatabase(postgres, uuid4())):
+        with pytest.raises(WorkspaceReadOnly):
+            await store.change(unusable)
+
+
+async def test_server_that_is_away_is_reported():
+    database = Database("postgresql://nobody@127.0.0.1:1/nothing", wait_s=0.2)
+
+    class Store:
+        _threads = Threads()
+
+        @on_thread
+        def read(self):
+            with WorkspaceDatabase(database, uuid4()).reading():
+                pass
+
+    try:
+        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+            await asyncio.wait_for(Store().read(), 30)
+    finally:
+        database.close()

@@ -1,0 +1,67 @@
+"""The PostgreSQL server of the tests, a database of each test process in it, and a workspace of each test."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.migrate import migrate
+
+SERVER = "postgresql://postgres@127.0.0.1:5432/postgres"
+IS_REQUIRED = "ONETOOL_REQUIRE_SERVERS"
+"""Variable with which a missing server fails a test instead of skipping it."""
+
+
+def server_url() -> str:
+    """Return the URL of the server; skip or fail the test if there is none."""
+    url = os.environ.get("ONETOOL_TEST_DATABASE_URL", SERVER)
+    try:
+        with psycopg.connect(url, connect_timeout=2):
+            return url
+    except psycopg.OperationalError as error:
+        message = f"no PostgreSQL server: {error}"
+        if os.environ.get(IS_REQUIRED):
+            pytest.fail(message)
+        pytest.skip(message)
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Return the URL of a new database with all tables."""
+    server, name = server_url(), f"onetool_test_{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"create database {name}")  # type: ignore[call-overload] # letters and digits
+    try:
+        url = psycopg.conninfo.make_conninfo(server, dbname=name)
+        migrate(url)
+        yield url
+    finally:
+        with suppress(psycopg.Error), psycopg.connect(server, autocommit=True) as connection:
+            connection.execute(f"drop database {name} with (force)")  # type: ignore[call-overload]
+
+
+@pytest.fixture(scope="session")
+def postgres(postgres_url: str) -> Iterator[Database]:
+    """Return connections to the database."""
+    database = Database(postgres_url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def workspace(postgres: Database, postgres_url: str) -> WorkspaceDatabase:
+    """Return a new workspace."""
+    return new_workspace(postgres, postgres_url)
+
+
+def new_workspace(database: Database, url: str) -> WorkspaceDatabase:
+    """Create a workspace, as its owner."""
+    id: UUID = uuid4()
+    with psycopg.connect(url) as connection:
+        connection.execute("insert into home.workspaces (id, slug) values (%s, %s)", (id, f"w{id.hex}"))
+        connection.execute("insert into onetool.workspace_state (workspace_id) values (%s)", (id,))
+    return WorkspaceDatabase(database, id)
