@@ -1,4 +1,4 @@
-"""Transactions of workspaces in PostgreSQL: their rows are separate, and the application's role is limited."""
+"""Transactions of workspaces in PostgreSQL: rows are separate, and the application has a limited role."""
 
 import asyncio
 from uuid import uuid4

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
-from typing import Any, Concatenate, LiteralString, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
 from uuid import UUID
 
 import psycopg
@@ -152,5 +152,5 @@ def store_errors() -> Iterator[None]:
 
 
 def _configure(connection: psycopg.Connection) -> None:
-    connection.execute(cast(LiteralString, SETTINGS))
+    connection.execute(SETTINGS.encode())
     connection.commit()

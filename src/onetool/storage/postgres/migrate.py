@@ -1,10 +1,10 @@
-"""Migrations of the database: numbered SQL files, each applied once, in order, in a transaction of its own."""
+"""Migrations of the database: numbered SQL files, each applied once, in order, in its own transaction."""
 
 import hashlib
 import re
 from collections.abc import Callable, Sequence
 from importlib.resources import files
-from typing import LiteralString, NamedTuple, cast
+from typing import NamedTuple
 
 import psycopg
 
@@ -78,7 +78,7 @@ def migrate(url: str, report: Callable[[str], None] = lambda line: None) -> list
                 report(f"Applying {migration.name}")
                 with connection.transaction():
                     connection.execute("set local role onetool_owner")
-                    connection.execute(cast(LiteralString, migration.sql))
+                    connection.execute(migration.sql.encode())
                     connection.execute("reset role")
                     connection.execute(
                         "insert into public.onetool_migrations (number, name, checksum) values (%s, %s, %s)",
