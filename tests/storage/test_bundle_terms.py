@@ -11,6 +11,7 @@ from onetool.domain.search.terms import NO_TOOLS
 from onetool.storage.files.bundles import index, term_queries
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.memory.bundles import MemoryBundles
+from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
 
 WORDS = (
@@ -29,8 +30,10 @@ WORDS = (
 )
 
 
-@pytest.fixture(params=["memory", "files", "files without FTS5"])
+@pytest.fixture(params=["memory", "files", "files without FTS5", "postgres"])
 def store(request, tmp_path):
+    if request.param == "postgres":
+        return PostgresBundles(request.getfixturevalue("workspace"), Threads())
     if request.param == "memory":
         return MemoryBundles()
     return FileBundles(tmp_path / "bundles", Threads(), full_text=request.param == "files")

@@ -18,14 +18,17 @@ from onetool.storage.files.bundles.indexer import MIN_FILE_BYTES
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.bundles.sync import CHECK_INTERVAL_S
 from onetool.storage.memory.bundles import MemoryBundles
+from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
 from support.file_access import counted_access
 
 EVERYTHING = BundleFilter(include_disabled=True)
 
 
-@pytest.fixture(params=["memory", "files", "files without FTS5"])
+@pytest.fixture(params=["memory", "files", "files without FTS5", "postgres"])
 def store(request, tmp_path):
+    if request.param == "postgres":
+        return PostgresBundles(request.getfixturevalue("workspace"), Threads())
     if request.param == "memory":
         return MemoryBundles()
     return FileBundles(tmp_path / "bundles", Threads(), full_text=request.param == "files")

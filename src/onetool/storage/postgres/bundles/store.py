@@ -1,0 +1,221 @@
+"""Stored bundles in PostgreSQL."""
+
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from onetool.domain.bundles.bundle import (
+    AlreadyExists,
+    Bundle,
+    BundleFilter,
+    StoredTool,
+    ToolKey,
+    ToolVersion,
+)
+from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
+from onetool.domain.page import Page
+from onetool.domain.search.terms import IndexedTool, TermStatistics
+from onetool.storage.postgres.database import WorkspaceDatabase, on_thread
+from onetool.threads import Threads
+
+from .changes import BundleChanges
+from .queries import BundleQueries
+from .rows import storable
+
+
+class PostgresBundles:
+    """The bundles of one workspace."""
+
+    problems: Sequence[str] = ()
+
+    def __init__(self, workspace: WorkspaceDatabase, threads: Threads) -> None:
+        self._workspace, self._threads = workspace, threads
+        self._slugs: tuple[Hashable, Sequence[str]] = (None, ())
+        """The slugs of a filter, and the filter and revision at which they were read."""
+
+    def generation(self) -> Hashable:
+        """Return the revision of the workspace that is known here."""
+        return self._workspace.revision
+
+    @on_thread
+    def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
+        """Create or replace a bundle with what `change` returns."""
+        with self._changes() as changes:
+            bundle = change(changes.bundle(bundle_id))
+            changes.put_bundle(bundle)
+        return bundle
+
+    @on_thread
+    def bundle(self, bundle_id: str) -> Bundle | None:
+        """Return a bundle. Includes deleted ones."""
+        with self._query() as queries:
+            return queries.bundle(storable(bundle_id))
+
+    @on_thread
+    def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
+        """Return a page of bundles, starting at an opaque cursor."""
+        with self._query() as queries:
+            return queries.bundles(filter, cursor, limit)
+
+    @on_thread
+    def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
+        """Store a new version, unless `check` raises for its bundle."""
+        with self._changes() as changes:
+            bundle = changes.bundle(tool.bundle_id)
+            check(bundle)
+            changes.check_unique([tool], is_new=True)
+            (stored,) = changes.put_tools([tool], _existing(bundle))
+        return stored
+
+    @on_thread
+    def import_bundle(self, bundle: Bundle, tools: Sequence[ToolVersion]) -> None:
+        """Store a bundle with all its tools, or nothing."""
+        with self._changes() as changes:
+            old = changes.bundle(bundle.id)
+            if old is not None and not old.soft_deleted_at:
+                raise AlreadyExists
+            changes.check_unique(tools, is_new=False)
+            changes.put_bundle(bundle)
+            changes.drop_tools([tool.id for tool in tools])
+            changes.put_tools(tools, bundle)
+
+    @on_thread
+    def change_tool(
+        self, key: ToolKey, change: Callable[[Bundle | None, ToolVersion | None], ToolVersion]
+    ) -> StoredTool:
+        """Replace a version with what `change` returns."""
+        with self._changes() as changes:
+            bundle = changes.bundle(key[0])
+            tool = change(bundle, changes.tool(key))
+            changes.check_unique([tool], is_new=False)
+            changes.drop_tools([tool.id])
+            (stored,) = changes.put_tools([tool], _existing(bundle))
+        return stored
+
+    @on_thread
+    def delete_tool(self, key: ToolKey) -> bool:
+        """Delete a version permanently. Return whether it existed."""
+        with self._changes() as changes:
+            tool = changes.tool(key)
+            return tool is not None and changes.drop_tools([tool.id]) > 0
+
+    @on_thread
+    def tool(self, key: ToolKey) -> StoredTool | None:
+        """Return a version. Includes versions of deleted bundles."""
+        bundle, slug, version = map(storable, key)
+        with self._query() as queries:
+            return queries.tool((bundle, slug, version))
+
+    @on_thread
+    def find(self, name: str) -> Sequence[StoredTool]:
+        """Return all versions of the tool with this qualified name, newest first."""
+        if storable(name) != name:
+            return ()
+        pack, _, func = name.partition(".")
+        with self._query() as queries:
+            return queries.versions(pack, func)
+
+    @on_thread
+    def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
+        """Return a page of versions, starting at an opaque cursor."""
+        with self._query() as queries:
+            return queries.tools(filter, cursor, limit)
+
+    @on_thread
+    def packs(self) -> Sequence[str]:
+        """Return the pack names of the bundles that contain a tool."""
+        with self._query() as queries:
+            return queries.packs()
+
+    @on_thread
+    def pack(self, name: str) -> Sequence[StoredTool]:
+        """Return the active versions of a bundle by its pack name."""
+        with self._query() as queries:
+            return queries.pack(storable(name))
+
+    @on_thread
+    def named(self, names: Collection[str]) -> Sequence[StoredTool]:
+        """Return the active versions of tools by their names in code."""
+        with self._query() as queries:
+            return queries.named(map(storable, names))
+
+    @on_thread
+    def pack_sizes(self) -> Mapping[str, int]:
+        """Return the number of enabled tools in each pack."""
+        with self._query() as queries:
+            return queries.pack_sizes()
+
+    @on_thread
+    def term_statistics(self, terms: Collection[str]) -> TermStatistics:
+        """Return how common terms are."""
+        with self._query() as queries:
+            return queries.term_statistics(terms)
+
+    @on_thread
+    def similar_terms(self, terms: Sequence[str]) -> Sequence[str]:
+        """Return the terms of tools that misspelled ones may stand for."""
+        with self._query() as queries:
+            return queries.similar_terms(terms)
+
+    @on_thread
+    def candidates(
+        self, terms: Sequence[str], packs: Collection[str] | None, limit: int
+    ) -> Sequence[IndexedTool]:
+        """Return the enabled tools that match terms best."""
+        with self._query() as queries:
+            return queries.candidates(terms, packs, limit)
+
+    @on_thread
+    def search(
+        self, query: SearchQuery, filter: BundleFilter, after: SearchPosition | None, limit: int
+    ) -> Sequence[SearchHit]:
+        """Return the best matches, or those after a position."""
+        if not query.words:
+            return []
+        query = query._replace(prefix=storable(query.prefix))
+        with self._query() as queries:
+            return queries.search(
+                query, filter, lambda: query.similar_slugs(self._slugs_of(queries, filter)), after, limit
+            )
+
+    @on_thread
+    def count(self) -> int:
+        """Return the number of tool versions."""
+        with self._query() as queries:
+            return queries.count()
+
+    @on_thread
+    def reap(self, before: str) -> Sequence[str]:
+        """Delete the empty bundles that were soft-deleted before `before`. Return their ids."""
+        with self._changes() as changes:
+            return changes.reap(before)
+
+    async def aclose(self) -> None:
+        """Do nothing: the connections belong to the process."""
+
+    def _slugs_of(self, queries: BundleQueries, filter: BundleFilter) -> Sequence[str]:
+        """Return the slugs of the tools that a filter selects. They are read once per revision."""
+        key = (self.generation(), filter)
+        if self._slugs[0] != key:
+            self._slugs = key, queries.slugs(filter)
+        return self._slugs[1]
+
+    @contextmanager
+    def _query(self) -> Iterator[BundleQueries]:
+        with self._workspace.reading() as cursor:
+            yield BundleQueries(cursor, self._workspace.workspace)
+
+    @contextmanager
+    def _changes(self) -> Iterator[BundleChanges]:
+        with self._workspace.writing() as cursor:
+            yield BundleChanges(cursor, self._workspace.workspace)
+
+
+def _existing(bundle: Bundle | None) -> Bundle:
+    """Return the bundle of a tool that is written.
+
+    Raises:
+        LookupError: There is no such bundle.
+    """
+    if bundle is None:
+        raise LookupError("There is no bundle for the tool.")
+    return bundle
