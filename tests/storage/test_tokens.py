@@ -12,14 +12,18 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.files.atomic import write_atomic
 from onetool.storage.files.tokens import FileTokens
 from onetool.storage.memory.tokens import MemoryTokens
+from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
 from support.waiting import HANG_S
 
 TEXT = '{"access_token": "s3cr3t"}'
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["memory", "files", "postgres"])
 def tokens(request, tmp_path):
+    if request.param == "postgres":
+        workspace, sealer = (request.getfixturevalue(name) for name in ("workspace", "sealer"))
+        return PostgresTokens(workspace, Threads(), sealer, "server")
     return MemoryTokens() if request.param == "memory" else FileTokens(tmp_path / "a" / "tokens", Threads())
 
 

@@ -3,15 +3,19 @@
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import psycopg
 import pytest
 
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.directory import WorkspaceAdmin
+from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.migrate import migrate
+from onetool.storage.postgres.sealer import Sealer
 
 SERVER = "postgresql://postgres@127.0.0.1:5432/postgres"
+RING = KeyRing({"test": b"k" * KEY_BYTES})
 IS_REQUIRED = "ONETOOL_REQUIRE_SERVERS"
 """Variable with which a missing server fails a test instead of skipping it."""
 
@@ -59,9 +63,12 @@ def workspace(postgres: Database, postgres_url: str) -> WorkspaceDatabase:
 
 
 def new_workspace(database: Database, url: str) -> WorkspaceDatabase:
-    """Create a workspace, as its owner."""
-    id: UUID = uuid4()
-    with psycopg.connect(url) as connection:
-        connection.execute("insert into home.workspaces (id, slug) values (%s, %s)", (id, f"w{id.hex}"))
-        connection.execute("insert into onetool.workspace_state (workspace_id) values (%s)", (id,))
-    return WorkspaceDatabase(database, id)
+    """Create a workspace."""
+    created = WorkspaceAdmin(url, RING).create(f"w{uuid4().hex}")
+    return WorkspaceDatabase(database, created.id)
+
+
+@pytest.fixture
+def sealer(workspace: WorkspaceDatabase) -> Sealer:
+    """Return what seals values of the workspace."""
+    return Sealer(workspace, RING)

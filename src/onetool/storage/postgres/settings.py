@@ -1,0 +1,55 @@
+"""Settings of a workspace in PostgreSQL: every version is kept, and the last one counts."""
+
+from typing import Any, NamedTuple
+
+import orjson
+
+from onetool.threads import Threads
+
+from .database import WorkspaceDatabase, on_thread
+
+
+class SettingsVersion(NamedTuple):
+    """Settings and prompts as JSON."""
+
+    version: int
+    document: dict[str, Any]
+    prompts: dict[str, Any]
+
+
+class PostgresSettings:
+    """The settings of one workspace."""
+
+    def __init__(self, workspace: WorkspaceDatabase, threads: Threads) -> None:
+        self._workspace, self._threads = workspace, threads
+
+    def read(self) -> SettingsVersion:
+        """Return the last version; version 0 without settings if there is none. Blocks."""
+        with self._workspace.reading() as cursor:
+            cursor.execute(
+                "select version, document, prompts from settings where workspace_id = %s"
+                " order by version desc limit 1",
+                (self._workspace.workspace,),
+            )
+            row = cursor.fetchone()
+        if row is None:
+            return SettingsVersion(0, {}, {})
+        return SettingsVersion(row[0], orjson.loads(row[1]), orjson.loads(row[2]))
+
+    @on_thread
+    def put(self, settings: SettingsVersion, changed_by: str) -> bool:
+        """Add the version after the one that was read. Return False if another process was faster."""
+        with self._workspace.writing() as cursor:
+            cursor.execute(
+                "insert into settings (workspace_id, version, document, prompts, changed_by)"
+                " select %(ws)s, %(version)s, %(document)s, %(prompts)s, %(by)s where not exists"
+                " (select from settings where workspace_id = %(ws)s and version >= %(version)s)",
+                {
+                    "ws": self._workspace.workspace,
+                    "version": settings.version + 1,
+                    "document": orjson.dumps(settings.document).decode(),
+                    "prompts": orjson.dumps(settings.prompts).decode(),
+                    "by": changed_by,
+                },
+            )
+            return cursor.rowcount > 0
