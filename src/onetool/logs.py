@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import Empty, Full, Queue
@@ -26,7 +27,25 @@ CLOSE_TIMEOUT_S = 1.0
 """Time that `close` waits for queued records to be written."""
 OWN_LOGGERS = "onetool"
 """Start of the logger names of OneTool and, with their module names, of packs."""
-_STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
+CREDENTIALS = "onetool_credentials"
+"""Attribute of a record: what is redacted in it."""
+_STANDARD_FIELDS = frozenset(logging.makeLogRecord({}).__dict__) | {
+    "message",
+    "asctime",
+    "taskName",
+    CREDENTIALS,
+}
+_credentials: ContextVar[CredentialSet | None] = ContextVar("credentials of log records", default=None)
+
+
+@contextmanager
+def redacting(credentials: CredentialSet) -> Iterator[None]:
+    """Redact these in all records of the block, instead of those of the process."""
+    token = _credentials.set(credentials)
+    try:
+        yield
+    finally:
+        _credentials.reset(token)
 
 
 class RotatingFile:
@@ -80,6 +99,8 @@ class JsonLogHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Queue a record without blocking."""
+        if (credentials := _credentials.get()) is not None:
+            setattr(record, CREDENTIALS, credentials)
         if self._writer is None:
             self._writer = threading.Thread(target=self._write, name="onetool-logs", daemon=True)
             self._writer.start()
@@ -105,13 +126,18 @@ class JsonLogHandler(logging.Handler):
         fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
         if record.exc_info:
             fields["exception"] = logging.Formatter().formatException(record.exc_info)
-        redactor = self._credentials.redactor
+        redactor = self._credentials_of(record).redactor
         masked = redactor.mask(jsonable(fields)) if redactor else fields
         return redactor.redact(encode(masked).decode()) + "\n"
 
     def format_message(self, record: logging.LogRecord) -> str:
         """Format a record as a sentence for a terminal."""
-        return f"{record.levelname.lower()}: {printable(self._credentials.redact(record.getMessage()))}\n"
+        message = self._credentials_of(record).redact(record.getMessage())
+        return f"{record.levelname.lower()}: {printable(message)}\n"
+
+    def _credentials_of(self, record: logging.LogRecord) -> CredentialSet:
+        """Return those of the workspace that a record is about, or those of the process."""
+        return getattr(record, CREDENTIALS, self._credentials)
 
     def _try_format_json(self, record: logging.LogRecord) -> str:
         try:

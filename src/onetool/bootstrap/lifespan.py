@@ -9,10 +9,11 @@ from secrets import token_bytes
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.logs import Logs, RotatingFile, open_logs
-from onetool.ports import ActivityStore, ServerSource, ToolSource
+from onetool.ports import ActivityStore, ReloadSignal, ServerSource, ToolSource
 from onetool.runtime.jobs import Jobs
 from onetool.runtime.runtime import Runtime
 from onetool.runtime.state import State
+from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration
 from onetool.sources.mcp_servers import AttachServer
 from onetool.storage.files.keys import KEY_BYTES, read_or_create_key
@@ -34,13 +35,24 @@ class SharedParts:
     threads: Threads
     credentials: CredentialSet
     stores: Stores
-    logs: Logs
+    logs: Logs | None = None
+    """None: the settings of a runtime do not change the log."""
     log_level: str | None = None
     """Minimum level of messages on stderr, instead of the one in the settings."""
     servers: SharedServers = field(default_factory=SharedServers)
+    sandbox: MontySandbox | None = None
+    """None: each runtime has its own."""
+    omitted_packs: frozenset[str] = frozenset()
+    """Shipped packs that do not exist here."""
+    request_key: bytes | None = None
+    """Seals what MCP clients send back. None: a key in the user's files."""
+    signal: ReloadSignal | None = None
+    """None: a file of the user."""
 
     def configure_logs(self, configuration: Configuration) -> None:
         """Apply the settings of the log."""
+        if self.logs is None:
+            return
         level, file = _log_targets(configuration, self.log_level, has_files=self.stores.has_files)
         self.logs.configure(stderr=level, file=file)
 
@@ -130,6 +142,8 @@ async def open_runtime(
             attach=attach,
             waits_for_servers=waits_for_servers,
             asks_users=asks_users,
+            sandbox=parts.sandbox,
+            omitted_packs=parts.omitted_packs,
         )
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:
@@ -146,9 +160,11 @@ async def open_runtime(
             sessions=parts.stores.sessions,
             jobs=jobs,
             client_sessions=parts.stores.client_sessions,
-            request_key=await _request_key(configuration, threads, has_files=parts.stores.has_files),
+            request_key=parts.request_key
+            or await _request_key(configuration, threads, has_files=parts.stores.has_files),
             threads=threads,
-            signal=FileReloadSignal(configuration.paths.reload_file if parts.stores.has_files else None),
+            signal=parts.signal
+            or FileReloadSignal(configuration.paths.reload_file if parts.stores.has_files else None),
             new_id=new_id,
         )
         await runtime.start(configuration)

@@ -1,6 +1,5 @@
 """Construction of states from a configuration and from the parts that live as long as the process."""
 
-import os
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -74,7 +73,14 @@ class StateBuilder:
         attach: AttachServer | None,
         waits_for_servers: bool,
         asks_users: bool,
+        sandbox: MontySandbox | None = None,
+        omitted_packs: frozenset[str] = frozenset(),
     ) -> None:
+        """Create the parts.
+
+        sandbox: one that other runtimes use too; by default, this one has its own.
+        omitted_packs: shipped packs that do not exist here.
+        """
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
         self.recorder = Recorder(stores.activity, threads)
@@ -94,7 +100,8 @@ class StateBuilder:
         self._http_tokens = TokenCache(stores.http_tokens, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
-        self._sandbox = MontySandbox(threads)
+        self._sandbox, self._owns_sandbox = sandbox or MontySandbox(threads), sandbox is None
+        self._omitted_packs = omitted_packs
 
     async def close(self) -> None:
         """Write pending records, close the connections and servers, and stop the sandbox."""
@@ -103,7 +110,8 @@ class StateBuilder:
             await self._http_tokens.close()
             await self._connections.close()
         finally:
-            self._sandbox.close()
+            if self._owns_sandbox:
+                self._sandbox.close()
 
     async def build(self, configuration: Configuration, runtime: Runtime) -> State:
         """Build a state: everything that a reload replaces."""
@@ -155,7 +163,7 @@ class StateBuilder:
             http=plan.http,
             servers=McpServers(servers, settings.servers),
             contents=CatalogContents({server.name: server for server in servers}, policy),
-            chat_models=ConfiguredChatModels(configuration, os.environ, self._threads, new_id),
+            chat_models=ConfiguredChatModels(configuration, configuration.environment, self._threads, new_id),
             credentials=self._credentials,
             directories=(configuration.paths.data, configuration.paths.state)
             if self._stores.has_files
@@ -216,6 +224,7 @@ class StateBuilder:
         describe = partial(describe_shipped, index=index, threads=threads)
         built_in: Registry = await threads.run(describe, BUILT_IN_PACKS, package_directory(BUILT_IN_PACKS))
         starters: Registry = await threads.run(describe, STARTER_PACKS, package_directory(STARTER_PACKS))
+        built_in, starters = (registry.without(self._omitted_packs) for registry in (built_in, starters))
         readers: list[SnapshotReader] = [
             StaticReader("built-in packs", built_in),
             ConfigToolReader(

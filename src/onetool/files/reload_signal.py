@@ -1,6 +1,7 @@
 """A file whose change signals a configuration reload to the user's other processes."""
 
 import logging
+from collections.abc import Hashable
 from pathlib import Path
 
 from .atomic import write_atomic
@@ -14,7 +15,7 @@ class FileReloadSignal:
 
     def __init__(self, file: Path | None) -> None:
         self._file = str(file) if file else None
-        self._acknowledged: Fingerprint = None
+        self._acknowledged: Hashable = None
 
     def current(self) -> Fingerprint:
         """Return the current state of the signal."""
@@ -25,7 +26,7 @@ class FileReloadSignal:
         """Whether there is a signal that is not acknowledged. Costs one stat."""
         return self._file is not None and fingerprint(self._file) != self._acknowledged
 
-    def acknowledge(self, signalled: Fingerprint) -> None:
+    def acknowledge(self, signalled: Hashable) -> None:
         """Mark a signal as handled. Pass the value of `current` from before the reload, so none is missed."""
         self._acknowledged = signalled
 

@@ -7,6 +7,7 @@ from .client_sessions import ClientSessionStore
 from .contents import ContentSource
 from .embeddings import Embedder, EmbeddingIndex
 from .jobs import JobStore, Messages
+from .reload import ReloadSignal
 from .sandbox import Sandbox
 from .sources import (
     LOCAL,
@@ -42,6 +43,7 @@ __all__ = [
     "ManifestStore",
     "Messages",
     "RateLimiter",
+    "ReloadSignal",
     "ResultStore",
     "Sandbox",
     "SearchableSource",

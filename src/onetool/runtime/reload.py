@@ -2,11 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from typing import Any
 
-from onetool.files.fingerprint import Fingerprint
-from onetool.files.reload_signal import FileReloadSignal
+from onetool.ports import ReloadSignal
 from onetool.settings.configuration import Configuration
 from onetool.settings.restart import pending_restart
 from onetool.settings.schema import Settings
@@ -25,7 +24,7 @@ class Reloader:
         *,
         read: Callable[[], Configuration],
         build: Callable[[Configuration], Awaitable[State]],
-        signal: FileReloadSignal,
+        signal: ReloadSignal,
         threads: Threads,
     ) -> None:
         self._read, self._build, self._signal, self._threads = read, build, signal, threads
@@ -76,7 +75,7 @@ class Reloader:
                 self._signal.acknowledge(signalled)
                 log.error("reload failed; the previous configuration stays active: %s", error)
 
-    async def _replace(self, signalled: Fingerprint) -> Mapping[str, Any]:
+    async def _replace(self, signalled: Hashable) -> Mapping[str, Any]:
         """Read and build everything. The signal is taken before, so a later one is not missed."""
         configuration = await self._threads.run(self._read)
         self.state = await self._build(configuration)

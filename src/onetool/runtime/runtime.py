@@ -15,13 +15,12 @@ from onetool.domain.content.parts import media_in
 from onetool.domain.errors import ToolError
 from onetool.domain.identity.principal import Principal
 from onetool.domain.jobs.job import Job
-from onetool.files.reload_signal import FileReloadSignal
 from onetool.pipeline.code_runner import CodeResult
 from onetool.pipeline.recorder import Recorder
 from onetool.pipeline.run_records import StartedRun
 from onetool.pipeline.sandbox_callbacks import SandboxCallbacks
 from onetool.pipeline.token_savings import TokenSavings
-from onetool.ports import ClientSessionStore, SessionStore
+from onetool.ports import ClientSessionStore, ReloadSignal, SessionStore
 from onetool.settings.configuration import Configuration
 from onetool.telemetry import names
 from onetool.telemetry.spans import start_span
@@ -53,7 +52,7 @@ class Runtime:
         client_sessions: ClientSessionStore,
         request_key: bytes,
         threads: Threads,
-        signal: FileReloadSignal,
+        signal: ReloadSignal,
         new_id: Callable[[], str],
     ) -> None:
         self.recorder = recorder

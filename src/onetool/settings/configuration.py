@@ -1,5 +1,6 @@
 """The configuration: the user's files, merged with the trusted files of the project."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -68,6 +69,8 @@ class Configuration:
     """Files of the project that are ignored until the user runs `onetool trust`."""
     provider: str = ""
     """The default provider that the user chose with `onetool auth use`, or an empty string."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    """The variables that may contain keys of chat model providers."""
 
     @property
     def shown_roots(self) -> tuple[Path, ...]:
@@ -113,6 +116,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
         roots=_roots(settings, paths),
         untrusted_files=tuple(trust.untrusted) if trust else (),
         provider=(_read_file(paths.provider_file) or b"").decode("utf-8", "replace").strip(),
+        environment=env,
     )
 
 

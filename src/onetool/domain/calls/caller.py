@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from onetool.domain.identity.principal import LOCAL, Principal
+from onetool.domain.identity.principal import Principal, current_principal
 from onetool.domain.secrets.credential_set import CredentialSet
 
 from .approval_request import ApprovalRequest
@@ -68,7 +68,7 @@ class Caller:
     """
 
     interface: str
-    principal: Principal = LOCAL
+    principal: Principal = field(default_factory=current_principal)
     session: str = ""
     client: str = ""
     """Name of the program that calls, as it states it; empty if unknown."""

@@ -1,5 +1,8 @@
 """The person or program on whose behalf calls are made."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import NamedTuple
 
 
@@ -11,3 +14,19 @@ class Principal(NamedTuple):
 
 LOCAL = Principal("local")
 """The user of a machine on which OneTool has one user."""
+_current = ContextVar("principal", default=LOCAL)
+
+
+def current_principal() -> Principal:
+    """Return the principal of the request in progress; LOCAL if there is no request of someone else."""
+    return _current.get()
+
+
+@contextmanager
+def acting_as(principal: Principal) -> Iterator[None]:
+    """Make this the principal of everything that the block does."""
+    token = _current.set(principal)
+    try:
+        yield
+    finally:
+        _current.reset(token)

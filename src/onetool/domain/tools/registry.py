@@ -1,6 +1,6 @@
 """A collection of tools with unique names."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from onetool.domain.errors import DuplicateTool
 
@@ -31,6 +31,18 @@ class Registry:
         self._tools.update(dict.fromkeys(names, tool))
         self._order.append(tool)
         self._packs.setdefault(tool.spec.pack, []).append(tool)
+
+    def without(self, packs: Set[str]) -> "Registry":
+        """Return a registry without these packs; itself, if it has none of them."""
+        if not packs & self._packs.keys():
+            return self
+        rest = Registry()
+        for tool in self._order:
+            if tool.spec.pack not in packs:
+                rest.register(tool)
+        rest.skipped = {pack: reason for pack, reason in self.skipped.items() if pack not in packs}
+        rest.skipped_tools = self.skipped_tools
+        return rest
 
     def get(self, name: str) -> Tool | None:
         """Return the tool with this plain or qualified name, or None."""

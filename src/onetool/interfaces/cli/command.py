@@ -112,6 +112,13 @@ def load_current_configuration() -> Configuration:
     return configuration
 
 
+def chosen_log_level() -> str | None:
+    """Return the level that the user passed with --log-level."""
+    context = click.get_current_context(silent=True)
+    level: str | None = (context.find_root().obj or {}).get("log_level") if context else None
+    return level
+
+
 def with_runtime(
     action: Callable[[Runtime], Coroutine[Any, Any, T]],
     *,
@@ -127,8 +134,7 @@ def with_runtime(
     """
     configuration = load_current_configuration()
     _reserve_stdout()
-    context = click.get_current_context(silent=True)
-    level = ((context.find_root().obj or {}).get("log_level") if context else None) or log_level
+    level = chosen_log_level() or log_level
 
     already_loaded = iter([configuration])
 

@@ -37,6 +37,8 @@ COMMANDS = {
     "status": ("background:status", "Show OneTool in the background, its clients and servers."),
     "servers": ("servers:servers", "List, add and test MCP servers."),
     "serve": ("serve:serve", "Serve the REST API and the web UI."),
+    "migrate": ("hosted:migrate", "Create or update the database of a hosted OneTool."),
+    "admin": ("hosted:admin", "Manage the workspaces and API keys of a hosted OneTool."),
     "scaffold": ("scaffold:scaffold", "Create a pack from a template."),
     "doctor": ("doctor:doctor", "Find problems and suggest fixes."),
     "init": ("init:init", "Create the settings files."),

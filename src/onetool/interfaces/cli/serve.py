@@ -18,7 +18,7 @@ from onetool.files.atomic import write_new
 from onetool.runtime.runtime import Runtime
 from onetool.settings.paths import Paths
 
-from .command import current_paths, stdout, with_runtime
+from .command import chosen_log_level, current_paths, stdout, with_runtime
 
 LOOPBACK = "127.0.0.1"
 MIN_TOKEN_LENGTH = 20
@@ -46,9 +46,21 @@ MIN_TOKEN_LENGTH = 20
     help="Let clients with the token add and change MCP servers, which run as you. "
     "Default: only if it listens on this machine's own address.",
 )
+@click.option(
+    "--hosted",
+    is_flag=True,
+    help="Serve the workspaces of a team, stored in PostgreSQL, at /w/WORKSPACE/. "
+    "Needs ONETOOL_DATABASE_URL and ONETOOL_KEYS.",
+)
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
 def serve(
-    host: str, port: int, hosts: tuple[str, ...], edit_servers: bool | None, reap_interval: float
+    *,
+    host: str,
+    port: int,
+    hosts: tuple[str, ...],
+    edit_servers: bool | None,
+    hosted: bool,
+    reap_interval: float,
 ) -> None:
     """Serve the REST API and the web UI. Listens on 127.0.0.1 by default.
 
@@ -62,8 +74,13 @@ def serve(
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
     sock = _bind(host, port)  # first, because a new token is shown only once
-    token, token_location = load_token(current_paths())
     names = (*hosts, *host_header(host))
+    if hosted:
+        from .hosted import serve_hosted
+
+        serve_hosted(sock, names, chosen_log_level() or "warning")
+        return
+    token, token_location = load_token(current_paths())
     if edit_servers is None:
         edit_servers = ip_address(sock.getsockname()[0]).is_loopback
 

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from starlette.responses import Response
 
 from onetool.domain.calls.question import CANCELLED, Answer
-from onetool.domain.identity.principal import LOCAL
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.jobs.job_errors import JobError
 from onetool.runtime.runtime import Runtime
 
@@ -66,7 +66,7 @@ class PostedElsewhere:
             return None
         response = Answer("accept", result) if isinstance(result, dict) else CANCELLED
         try:
-            await self._jobs.respond(request.job, LOCAL, request.name, response)
+            await self._jobs.respond(request.job, current_principal(), request.name, response)
         except JobError as error:
             raise HttpRequestRefused(str(error), 400) from error
         return Response(status_code=202)

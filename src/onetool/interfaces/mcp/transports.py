@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.responses import JSONResponse
 
+from onetool.domain.identity.principal import Principal, current_principal
 from onetool.network.line_streams import ConnectionLines, ConnectionOutput
 from onetool.runtime.runtime import Runtime
 
@@ -24,7 +25,7 @@ from .server import OneToolServer
 log = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 2**20
-ONLY_PATH, PROFILE_PATH = "/mcp/only/", "/mcp/p/"
+MCP_PATH, ONLY_PATH, PROFILE_PATH = "/mcp", "/mcp/only/", "/mcp/p/"
 MAX_QUEUED_LINES = 100
 """Lines that are read ahead of the requests in progress."""
 
@@ -61,11 +62,14 @@ async def http_app(server: OneToolServer) -> AsyncIterator[StreamableHTTPASGIApp
 
 
 class NamedApps:
-    """An ASGI app for `/mcp/only/SERVER` and `/mcp/p/PROFILE`, with one app for each path in use."""
+    """An ASGI app for `/mcp`, `/mcp/only/SERVER` and `/mcp/p/PROFILE`.
+
+    There is one app for each path and principal in use: their clients share nothing.
+    """
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self._apps: dict[str, asyncio.Future[StreamableHTTPASGIApp]] = {}
+        self._apps: dict[tuple[str, Principal], asyncio.Future[StreamableHTTPASGIApp]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -87,23 +91,24 @@ class NamedApps:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _app(self, path: str) -> StreamableHTTPASGIApp:
-        if path not in self._apps:
-            self._apps[path] = asyncio.get_running_loop().create_future()
-            self._tasks.add(asyncio.create_task(self._host(path)))
-        return await asyncio.shield(self._apps[path])
+        key = path, current_principal()
+        if key not in self._apps:
+            self._apps[key] = asyncio.get_running_loop().create_future()
+            self._tasks.add(asyncio.create_task(self._host(path, self._apps[key])))
+        return await asyncio.shield(self._apps[key])
 
-    async def _host(self, path: str) -> None:
+    async def _host(self, path: str, opened: "asyncio.Future[StreamableHTTPASGIApp]") -> None:
         """Hold the app of a path open: it must be closed by the task that opened it."""
         server = create_endpoint(self._runtime, _endpoint(path))
         async with http_app(server) as app:
-            self._apps[path].set_result(app)
+            opened.set_result(app)
             await asyncio.Event().wait()
 
 
 def _endpoint(path: str) -> McpEndpoint:
     if path.startswith(PROFILE_PATH):
         return McpEndpoint(profile=path.removeprefix(PROFILE_PATH))
-    return McpEndpoint(only=path.removeprefix(ONLY_PATH))
+    return McpEndpoint() if path == MCP_PATH else McpEndpoint(only=path.removeprefix(ONLY_PATH))
 
 
 class StdinLines:

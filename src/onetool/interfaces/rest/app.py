@@ -103,6 +103,7 @@ def create_api(
     wrong_tokens: WrongTokens | None = None,
     *,
     edit_servers: bool = False,
+    chats: ActiveChats | None = None,
 ) -> FastAPI:
     """Create the routes without the guard. Without a token, `/login` rejects every token."""
     api = FastAPI(
@@ -125,7 +126,7 @@ def create_api(
     for edits in (import_routes, edit_routes, registry_routes):
         api.include_router(edits(runtime, lambda: _check_edits(edit_servers)))
     api.include_router(server_detail_routes(runtime))
-    chats = ActiveChats(runtime)
+    chats = chats or ActiveChats(runtime)
     api.include_router(chat_routes(chats))
     api.include_router(session_routes(runtime, chats))
     api.include_router(login_routes(Credentials(token or token_urlsafe()), wrong_tokens or WrongTokens()))

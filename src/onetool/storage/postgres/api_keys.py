@@ -78,11 +78,15 @@ class PostgresApiKeys:
     @on_thread
     def revoke(self, id: str) -> bool:
         """Revoke a key. Return False if there is no such key, or if it was revoked before."""
+        try:
+            key_id = UUID(id)
+        except ValueError:
+            return False
         with self._workspace.writing() as cursor:
             cursor.execute(
                 "update api_keys set revoked_at = now()"
                 " where workspace_id = %s and id = %s and revoked_at is null",
-                (self._workspace.workspace, UUID(id)),
+                (self._workspace.workspace, key_id),
             )
             return cursor.rowcount > 0
 

@@ -70,6 +70,8 @@ class WorkspaceDatabase:
         self.workspace = workspace
         self._database = database
         self._revision = 0
+        self.settings_changes = 0
+        """How often settings or secrets were changed, as far as this process knows."""
 
     @property
     def revision(self) -> int:
@@ -79,6 +81,10 @@ class WorkspaceDatabase:
     def note_revision(self, revision: int) -> None:
         """Raise the number, after a write here or when a write elsewhere was announced."""
         self._revision = max(self._revision, revision)
+
+    def note_settings_change(self) -> None:
+        """Count a change to settings or secrets."""
+        self.settings_changes += 1
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:

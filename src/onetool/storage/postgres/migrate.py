@@ -35,7 +35,9 @@ end $$
 """Roles belong to the whole cluster, so they are no migration of one database."""
 TABLE = """
 create table if not exists public.onetool_migrations
-    (number int primary key, name text not null, checksum text not null, applied_at timestamptz default now())
+    (number int primary key, name text not null, checksum text not null,
+    applied_at timestamptz not null default now());
+grant select on public.onetool_migrations to onetool_app
 """
 NAME = re.compile(r"(\d{4})_\w+\.sql")
 
@@ -87,6 +89,23 @@ def migrate(url: str, report: Callable[[str], None] = lambda line: None) -> list
             return [migration.name for migration in missing]
     except psycopg.Error as error:
         raise StoreUnavailable(f"Cannot migrate the database: {str(error).strip()}") from error
+
+
+def check_migrated(url: str) -> None:
+    """Check that a database has exactly the migrations of this version.
+
+    Raises:
+        StoreUnavailable: It lacks some, has others, or cannot be reached.
+    """
+    try:
+        with psycopg.connect(url) as connection:
+            known = migrations()
+            exists = connection.execute("select to_regclass('public.onetool_migrations')").fetchone()
+            missing = _missing(connection, known) if exists and exists[0] else known
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"Cannot reach the database: {str(error).strip()}") from error
+    if missing:
+        raise StoreUnavailable(f"The database lacks {missing[0].name}. Run: onetool migrate")
 
 
 def _missing(connection: psycopg.Connection, known: Sequence[Migration]) -> list[Migration]:

@@ -1,5 +1,6 @@
 """Sealing of a workspace's values with its own data keys."""
 
+import hmac
 import os
 import threading
 from uuid import UUID
@@ -30,6 +31,16 @@ class Sealer:
             StoreUnavailable: The key is missing, or the value was changed or moved.
         """
         return self._data_keys(cursor).open(sealed, str(self._workspace.workspace), *place).decode()
+
+    def derived_key(self, cursor: Cursor, purpose: str) -> bytes:
+        """Return a key for a purpose: the same one in all processes, for the lifetime of the workspace."""
+        cursor.execute(
+            "select id, sealed from onetool.data_keys where workspace_id = %s order by created_at limit 1",
+            (self._workspace.workspace,),
+        )
+        ((name, sealed),) = cursor.fetchall()
+        key = self._ring.open(sealed, DATA_KEY, str(self._workspace.workspace), name)
+        return hmac.digest(key, purpose.encode(), "sha256")
 
     def _data_keys(self, cursor: Cursor) -> KeyRing:
         with self._lock:

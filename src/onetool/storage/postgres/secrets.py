@@ -49,6 +49,7 @@ class PostgresSecrets:
                     None if hosts is None else list(hosts),
                 ),
             )
+        self._workspace.note_settings_change()
 
     @on_thread
     def delete(self, name: str) -> bool:
@@ -57,4 +58,6 @@ class PostgresSecrets:
             cursor.execute(
                 "delete from secrets where workspace_id = %s and name = %s", (self._workspace.workspace, name)
             )
-            return cursor.rowcount > 0
+            is_deleted = cursor.rowcount > 0
+        self._workspace.note_settings_change()
+        return is_deleted

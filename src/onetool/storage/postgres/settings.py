@@ -52,4 +52,6 @@ class PostgresSettings:
                     "by": changed_by,
                 },
             )
-            return cursor.rowcount > 0
+            is_stored = cursor.rowcount > 0
+        self._workspace.note_settings_change()
+        return is_stored

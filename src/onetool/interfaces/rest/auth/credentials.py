@@ -33,11 +33,11 @@ class Credentials:
 
     def has_token(self, headers: Headers) -> bool:
         """Return whether a request has the token."""
-        return self.is_token(_bearer(headers))
+        return self.is_token(bearer(headers))
 
     def profile(self, headers: Headers) -> str:
         """Return the profile whose token a request has; empty if it has none."""
-        token = _bearer(headers).strip()
+        token = bearer(headers).strip()
         name = token.partition(".")[0]
         expected = profile_token(self._token.decode(), name)
         return name if _is_equal(token.encode("utf-8", "replace"), expected.encode()) else ""
@@ -56,7 +56,7 @@ class Credentials:
         return _is_equal(cookie.encode("utf-8", "replace"), self.cookie.encode())
 
 
-def _bearer(headers: Headers) -> str:
+def bearer(headers: Headers) -> str:
     """Return the token in the header; empty if there is none."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token if scheme.lower() == "bearer" else ""

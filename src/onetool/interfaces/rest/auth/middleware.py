@@ -55,7 +55,7 @@ class GuardMiddleware:
             await send({"type": "websocket.close", "code": 1008})  # only HTTP is supported
             return
         headers, body = Headers(scope=scope), _CountedBody(receive, _max_bytes(scope))
-        rejection = self._check_request(headers, body) or self._check_credentials(scope, headers)
+        rejection = self._check_request(headers, body) or await self._authenticate(scope, headers)
         if self._is_wrong(scope, headers, rejection):
             await self._wrong_tokens.delay(scope, body)
         if rejection is None:
@@ -98,6 +98,10 @@ class GuardMiddleware:
         if not length.isdigit() or int(length) > body.max_bytes:
             return 413, body.too_large()
         return None
+
+    async def _authenticate(self, scope: Scope, headers: Headers) -> Rejection | None:
+        """Note in the state of a request who sent it, or reject it."""
+        return self._check_credentials(scope, headers)
 
     def _check_credentials(self, scope: Scope, headers: Headers) -> Rejection | None:
         """Check the token or the cookie."""

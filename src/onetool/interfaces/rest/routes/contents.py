@@ -35,7 +35,6 @@ from onetool.runtime.runtime import Runtime
 
 from .servers import check_enabled
 
-CALLER = Caller(interface="rest", default_effect=Effect.ALLOW)
 TextQuery = Annotated[
     str, Query(alias="query", max_length=1_000, description="Only entries that contain this text.")
 ]
@@ -104,7 +103,7 @@ def content_routes(runtime: Runtime) -> APIRouter:
         await runtime.reload_if_changed()
         state = runtime.state
         try:
-            result = await state.contents.complete(body.model_dump(exclude_none=True), CALLER)
+            result = await state.contents.complete(body.model_dump(exclude_none=True), _caller())
         except ContentNotFound as error:
             raise ProblemError(404, str(error)) from None
         values, has_more = completion_values(result)
@@ -124,7 +123,7 @@ class _Lists:
             await check_enabled(self._runtime, server)
         await self._runtime.reload_if_changed()
         state = self._runtime.state
-        found = await state.contents.items(kind, CALLER, server)
+        found = await state.contents.items(kind, _caller(), server)
         items, token = slice_page([item for item in found if item.matches(page["q"])], page)
         body = {page["kind"]: [item.to_view() for item in items], **token}
         return json_response(state.redactor.mask(body))
@@ -136,8 +135,12 @@ async def _call(runtime: Runtime, tool: str, args: Mapping[str, Any]) -> ToolRes
     Raises:
         ProblemError: It failed. A failure of the server has status 502.
     """
-    result = await runtime.call_tool(tool, args, CALLER, "rest")
+    result = await runtime.call_tool(tool, args, _caller(), "rest")
     if result.error is None:
         return result
     status = STATUS_BY_REASON[result.meta.reason] if result.meta.reason else 200
     raise ProblemError(502 if status == 200 else status, result.error.message)
+
+
+def _caller() -> Caller:
+    return Caller(interface="rest", default_effect=Effect.ALLOW)

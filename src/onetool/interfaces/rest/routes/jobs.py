@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Query
 
 from onetool.domain.calls.question import Answer
-from onetool.domain.identity.principal import LOCAL
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.jobs.job import Job
 from onetool.domain.jobs.job_errors import AnswerRefused, InvalidAnswer, JobNotFound
 from onetool.interfaces.rest.job_bodies import approval_json, ended_job_json, job_json
@@ -38,7 +38,7 @@ def job_routes(runtime: Runtime) -> APIRouter:
     @routes.get("", response_model=JobList, responses=problem_responses())
     async def list_jobs() -> Any:
         """List jobs, newest first. They are deleted a day after their end."""
-        found = await runtime.jobs.list(LOCAL)
+        found = await runtime.jobs.list(current_principal())
         return json_response({"jobs": [job_json(runtime, job) for job in found]})
 
     @routes.get("/{id}", response_model=JobResponse, responses=problem_responses(404))
@@ -85,13 +85,13 @@ class _CallerJobs:
 
     async def find(self, id: str) -> Job:
         try:
-            return await self._jobs.find(id, LOCAL)
+            return await self._jobs.find(id, current_principal())
         except JobNotFound as error:
             raise ProblemError(404, str(error)) from None
 
     async def cancel(self, id: str) -> Job:
         await self.find(id)
-        return await self._jobs.cancel(id, LOCAL)
+        return await self._jobs.cancel(id, current_principal())
 
     async def answer(self, id: str, answers: Mapping[str, Answer]) -> None:
         """Deliver answers: all of them, or none if one of them cannot be accepted now."""
@@ -103,7 +103,7 @@ class _CallerJobs:
                     check_answer(opened[question], answer)
             # Those that are not open come first, because they are refused.
             for question in sorted(answers, key=opened.__contains__):
-                await self._jobs.answer(id, LOCAL, question, answers[question])
+                await self._jobs.answer(id, current_principal(), question, answers[question])
         except InvalidAnswer as error:
             raise ProblemError(400, str(error)) from None
         except AnswerRefused as error:

@@ -1,6 +1,5 @@
 """`/providers`: list the providers of chat models."""
 
-import os
 from typing import Any
 
 from fastapi import APIRouter
@@ -22,7 +21,9 @@ def provider_routes(runtime: Runtime) -> APIRouter:
         await runtime.reload_if_changed()
         providers = [
             {"name": status.name, "model": status.model, "key": status.key_location}
-            for status in provider_statuses(runtime.state.configuration, os.environ)
+            for status in provider_statuses(
+                runtime.state.configuration, runtime.state.configuration.environment
+            )
         ]
         default = runtime.state.chat_models.default()
         return json_response(runtime.state.redactor.mask({"providers": providers, "default": default}))

@@ -1,0 +1,254 @@
+"""The REST and MCP interfaces of a hosted OneTool: `/w/WORKSPACE/...`, with an API key."""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import ContextVar
+from secrets import token_urlsafe
+from typing import Any, NamedTuple, Protocol, cast
+from weakref import WeakKeyDictionary
+
+from fastapi import FastAPI
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from onetool.domain.errors import SettingsError, StoreUnavailable
+from onetool.domain.identity.principal import Principal, acting_as
+from onetool.domain.secrets.credential_set import CredentialSet
+from onetool.logs import redacting
+from onetool.runtime.runtime import Runtime
+from onetool.telemetry.spans import continue_trace
+from onetool.threads import Threads
+
+from .active_chats import ActiveChats
+from .app import create_api
+from .auth.credentials import bearer
+from .auth.middleware import AUTHENTICATED, PROFILE, GuardMiddleware, Rejection
+from .problems import problem
+
+log = logging.getLogger(__name__)
+
+PREFIX = "/w/"
+LIVE_PATH, READY_PATH = "/healthz", "/readyz"
+LOCAL_ONLY = frozenset({"/healthz", "/readyz", "/login", "/logout"})
+"""Paths that exist only without a workspace, or only on one person's machine."""
+PRINCIPAL = "principal"
+"""Key in the state of a request, for the principal of its API key."""
+READY_TTL_S = 1.0
+MCP_PATH = "/mcp"
+
+Authenticate = Callable[[str, str], Awaitable[str | None]]
+"""Returns the principal of an API key of a workspace; None if the key is not valid there."""
+_runtime: ContextVar[Runtime] = ContextVar("runtime of the request")
+
+
+class ServedWorkspace(Protocol):
+    """An open workspace."""
+
+    @property
+    def runtime(self) -> Runtime:
+        """Runs its calls."""
+        ...
+
+    @property
+    def credentials(self) -> CredentialSet:
+        """What is redacted in log records about it."""
+        ...
+
+    @property
+    def mcp(self) -> ASGIApp:
+        """The app for `/mcp` and the paths below it."""
+        ...
+
+
+class Workspaces(Protocol):
+    """Opens workspaces."""
+
+    def use(self, slug: str) -> AbstractAsyncContextManager[ServedWorkspace]:
+        """Open a workspace for the block.
+
+        Raises:
+            LookupError: There is no such workspace.
+        """
+        ...
+
+
+class HostedApp:
+    """Serves all workspaces of a process. One set of routes serves the workspace of each request."""
+
+    def __init__(
+        self,
+        workspaces: Workspaces,
+        *,
+        authenticate: Authenticate,
+        check_ready: Callable[[], Awaitable[None]],
+        threads: Threads,
+        hosts: Sequence[str] = (),
+    ) -> None:
+        """check_ready: raises StoreUnavailable if the database cannot be used."""
+        self._workspaces, self._readiness = workspaces, _Readiness(check_ready)
+        self._api = create_hosted_api(threads)
+        self._guard = _HostedGuard(self._serve, authenticate=authenticate, hosts=hosts)
+
+    def drain(self) -> None:
+        """Report that the process is not ready any more, because it is about to end."""
+        self._readiness.is_draining = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        path = scope.get("path", "")
+        if scope["type"] == "http" and path == LIVE_PATH:
+            await problem_free({"status": "ok"}, 200)(scope, receive, send)
+        elif scope["type"] == "http" and path == READY_PATH:
+            status, code = await self._readiness.check()
+            await problem_free({"status": status}, code)(scope, receive, send)
+        else:
+            await self._guard(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request with a valid key."""
+        slug, path = split_path(scope["path"])
+        try:
+            async with self._workspaces.use(slug) as workspace:
+                principal = Principal(scope["state"][PRINCIPAL])
+                with (
+                    continue_trace(Headers(scope=scope)),
+                    acting_as(principal),
+                    redacting(workspace.credentials),
+                    _serving(workspace.runtime),
+                ):
+                    await self._app(workspace, path)(_inside(scope, slug, path), receive, send)
+        except LookupError:
+            await _not_found(scope["path"])(scope, receive, send)
+        except StoreUnavailable as error:
+            headers = {"Retry-After": "5"}
+            await problem(503, f"The workspace cannot be opened: {error}", headers=headers)(
+                scope, receive, send
+            )
+        except SettingsError as error:
+            await problem(500, f"The settings of the workspace are invalid: {error}")(scope, receive, send)
+
+    def _app(self, workspace: ServedWorkspace, path: str) -> ASGIApp:
+        if path in LOCAL_ONLY:
+            return _not_found(path)
+        is_mcp = path == MCP_PATH or path.startswith(f"{MCP_PATH}/")
+        return workspace.mcp if is_mcp else self._api
+
+
+def create_hosted_api(threads: Threads) -> FastAPI:
+    """Create routes that serve the workspace of the current request."""
+    runtime = cast(Runtime, _CurrentRuntime(threads))
+    return create_api(runtime, chats=cast(ActiveChats, _CurrentChats()))
+
+
+def split_path(path: str) -> tuple[str, str]:
+    """Return the workspace of a path and the path in it; two empty texts if it names no workspace."""
+    if not path.startswith(PREFIX):
+        return "", ""
+    slug, slash, rest = path.removeprefix(PREFIX).partition("/")
+    return (slug, slash + rest) if slash else (slug, "/")
+
+
+def problem_free(body: dict[str, str], status: int) -> ASGIApp:
+    """Return a response with a JSON body."""
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(body, status, headers={"cache-control": "no-store"})
+
+
+class _HostedGuard(GuardMiddleware):
+    """Rejects requests without a valid key of their workspace. Whether a workspace exists is not revealed."""
+
+    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, hosts: Sequence[str]) -> None:
+        super().__init__(app, token=token_urlsafe(), hosts=hosts)  # no request can have this token
+        self._authenticate_key = authenticate
+
+    async def _authenticate(self, scope: Scope, headers: Headers) -> Rejection | None:
+        slug, _ = split_path(scope["path"])
+        if not slug:
+            return 404, "Not found. Workspaces are at /w/NAME/."
+        state = scope.setdefault("state", {})
+        token = bearer(headers).strip()
+        try:
+            principal = await self._authenticate_key(slug, token) if token else None
+        except StoreUnavailable:
+            return 503, "The key cannot be checked: the database is not available. Try again."
+        if principal is None:
+            return (
+                401,
+                f"Missing or wrong API key. Send Authorization: Bearer <key>, with a key of {slug[:64]!r}.",
+            )
+        state[AUTHENTICATED], state[PROFILE], state[PRINCIPAL] = True, "", principal
+        return None
+
+
+class _Readiness:
+    """Whether the process can serve requests, checked once in a while."""
+
+    def __init__(self, check: Callable[[], Awaitable[None]]) -> None:
+        self._check, self._checked_at, self._error = check, -READY_TTL_S, ""
+        self.is_draining = False
+
+    async def check(self) -> tuple[str, int]:
+        """Return the status and its HTTP status code."""
+        if self.is_draining:
+            return "draining", 503
+        if time.monotonic() - self._checked_at >= READY_TTL_S:
+            try:
+                await self._check()
+                self._error = ""
+            except StoreUnavailable as error:
+                self._error = str(error)
+                log.warning("not ready: %s", error)
+            self._checked_at = time.monotonic()
+        return ("unavailable", 503) if self._error else ("ok", 200)
+
+
+class _CurrentRuntime:
+    """The runtime of the workspace of the current request."""
+
+    def __init__(self, threads: Threads) -> None:
+        self.threads = threads
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_runtime.get(), name)
+
+
+class _CurrentChats:
+    """The conversations in progress of the workspace of the current request."""
+
+    def __init__(self) -> None:
+        self._chats: WeakKeyDictionary[Runtime, ActiveChats] = WeakKeyDictionary()
+
+    def __getattr__(self, name: str) -> Any:
+        runtime = _runtime.get()
+        if runtime not in self._chats:
+            self._chats[runtime] = ActiveChats(runtime)
+        return getattr(self._chats[runtime], name)
+
+
+@contextmanager
+def _serving(runtime: Runtime) -> Iterator[None]:
+    token = _runtime.set(runtime)
+    try:
+        yield
+    finally:
+        _runtime.reset(token)
+
+
+def _inside(scope: Scope, slug: str, path: str) -> Scope:
+    """Return the scope of a request as the app of its workspace sees it."""
+    return {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "state": scope["state"]}
+
+
+def _not_found(path: str) -> ASGIApp:
+    return problem(404, f"Path {path[:200]} not found.")
+
+
+class MountedWorkspace(NamedTuple):
+    """An open workspace with its MCP app."""
+
+    runtime: Runtime
+    credentials: CredentialSet
+    mcp: ASGIApp
