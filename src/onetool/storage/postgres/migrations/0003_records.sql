@@ -71,5 +71,5 @@ create table onetool.results (
 );
 create index on onetool.results (workspace_id, expires_at);
 create index on onetool.results (workspace_id, expires_at) where body is not null;
-create index on onetool.results (workspace_id) include (size) where is_media and body is not null;
+create index on onetool.results (workspace_id, expires_at) include (size) where is_media and body is not null;
 call onetool.protect('onetool.results');
