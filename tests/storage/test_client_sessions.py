@@ -7,6 +7,7 @@ import pytest
 
 from onetool.storage.files.client_sessions import SETTLED_NS, FileClientSessions
 from onetool.storage.memory.client_sessions import MemoryClientSessions
+from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.threads import Threads
 
 ONE, TWO = "1" * 32, "2" * 32
@@ -18,8 +19,10 @@ def folder(tmp_path):
     return tmp_path / "data" / "client_sessions"
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["memory", "files", "postgres"])
 def store(request, folder):
+    if request.param == "postgres":
+        return PostgresClientSessions(request.getfixturevalue("workspace"), Threads())
     return MemoryClientSessions() if request.param == "memory" else FileClientSessions(folder, Threads())
 
 

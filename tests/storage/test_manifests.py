@@ -8,13 +8,16 @@ from onetool.domain.servers.manifest import merge
 from onetool.domain.servers.server_tool import ServerTool
 from onetool.storage.files.manifests import FileManifests
 from onetool.storage.memory.manifests import MemoryManifests
+from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.threads import Threads
 
 TOOL = ServerTool(definition={"name": "a", "inputSchema": {}})
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["memory", "files", "postgres"])
 def manifests(request, tmp_path):
+    if request.param == "postgres":
+        return PostgresManifests(request.getfixturevalue("workspace"), Threads())
     return MemoryManifests() if request.param == "memory" else FileManifests(tmp_path / "servers", Threads())
 
 

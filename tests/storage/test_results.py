@@ -9,16 +9,19 @@ import pytest
 
 from onetool.domain.content.media import Media
 from onetool.domain.results import stored_result
-from onetool.domain.results.stored_result import MIN_MEDIA_AGE_S
+from onetool.domain.results.stored_result import METADATA_RETENTION_S, MIN_MEDIA_AGE_S
 from onetool.storage.files import results as file_results
-from onetool.storage.files.results import METADATA_RETENTION_S, SWEEP_INTERVAL_S, SWEEP_SIZE, FileResults
+from onetool.storage.files.results import SWEEP_INTERVAL_S, SWEEP_SIZE, FileResults
 from onetool.storage.memory.results import MemoryResults
+from onetool.storage.postgres.results import PostgresResults
 from onetool.threads import Threads
 from support.file_access import counted_access
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["memory", "files", "postgres"])
 def store(request, tmp_path, clock):
+    if request.param == "postgres":
+        return PostgresResults(request.getfixturevalue("workspace"), Threads(), clock)
     return MemoryResults(clock) if request.param == "memory" else FileResults(tmp_path, Threads(), clock)
 
 
@@ -138,10 +141,12 @@ async def test_same_text_gets_two_handles(store):
     assert (await store.put("x", "a.b")).handle != (await store.put("x", "a.b")).handle
 
 
-@pytest.mark.parametrize("handle", ["../../etc/passwd", "", "a/b", "x" * 500, "..", "ABCDEF123456", "\0"])
-async def test_a_handle_is_not_a_path(tmp_path, handle):
+@pytest.mark.parametrize(
+    "handle", ["../../etc/passwd", "", "a/b", "x" * 500, "..", "ABCDEF123456", "\0", "\ud800"]
+)
+async def test_a_handle_is_not_a_path(store, handle):
     """An invalid handle is unknown, and no file is opened."""
-    store = FileResults(tmp_path, Threads())
+    assert await store.media(handle) is None
     assert await store.find(handle) is None
     assert await store.text(handle) is None
 

@@ -16,12 +16,15 @@ from onetool.domain.chat.transcript import (
 )
 from onetool.storage.files.sessions import INDEX, FileSessions
 from onetool.storage.memory.sessions import MemorySessions
+from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.threads import Threads
 from support.file_access import counted_access
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture(params=["memory", "files", "postgres"])
 def store(request, tmp_path):
+    if request.param == "postgres":
+        return PostgresSessions(request.getfixturevalue("workspace"), Threads())
     return MemorySessions() if request.param == "memory" else FileSessions(tmp_path / "sessions", Threads())
 
 

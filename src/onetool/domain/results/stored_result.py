@@ -1,6 +1,7 @@
 """Large results that are stored: handle, preview, and selection by JSON path."""
 
 import json
+import re
 from collections.abc import Iterable
 from hashlib import sha256
 from secrets import token_hex
@@ -10,7 +11,11 @@ from onetool.domain.text.json_text import pretty
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.text.suggestions import did_you_mean
 
+HANDLE = re.compile(r"[0-9a-f]{12}|[0-9a-f]{32}")
+"""The handle of a text or of media."""
 DEFAULT_TTL_S = 3600.0
+METADATA_RETENTION_S = 7 * 86_400.0
+"""How long after expiry a handle is still reported as expired instead of unknown."""
 PREVIEW_LINES = 20
 MAX_PREVIEW_LINE_LENGTH = 160
 PREVIEW_CHARS = 40_000

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +13,8 @@ import orjson
 from onetool.domain.content.media import Media
 from onetool.domain.results.stored_result import (
     DEFAULT_TTL_S,
+    HANDLE,
+    METADATA_RETENTION_S,
     StoredResult,
     create_stored_media,
     create_stored_result,
@@ -24,10 +25,7 @@ from onetool.threads import Threads
 
 from .on_thread import on_thread
 
-HANDLE = re.compile(r"[0-9a-f]{12}|[0-9a-f]{32}")
 MEDIA_SUFFIX = ".bin"
-METADATA_RETENTION_S = 7 * 86_400.0
-"""How long after expiry a handle is still reported as expired instead of unknown."""
 SWEEP_INTERVAL_S = 60.0
 """Minimum time between two listings of the directory."""
 SWEEP_SIZE = 50
