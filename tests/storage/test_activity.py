@@ -23,6 +23,9 @@ from onetool.storage.files import activity as module
 from onetool.storage.files import activity_queries as queries
 from onetool.storage.files.activity import FileActivity
 from onetool.storage.memory.activity import MAX_RECORDS, MemoryActivity
+from onetool.storage.postgres import activity_queries as postgres_queries
+from onetool.storage.postgres import activity_writes as postgres_writes
+from onetool.storage.postgres.activity import PostgresActivity
 from onetool.threads import Threads
 from support.activity import add, record
 
@@ -30,11 +33,27 @@ NOW = 1_794_700_000.0
 ALL = ActivityFilter()
 
 
-@pytest.fixture(params=["memory", "files"])
-def store(request, tmp_path):
+@pytest.fixture
+def files(tmp_path):
+    return FileActivity(tmp_path / "x" / "activity.sqlite3", Threads())
+
+
+@pytest.fixture
+def database(workspace):
+    return PostgresActivity(workspace, Threads())
+
+
+@pytest.fixture(params=["memory", "files", "postgres"])
+def store(request):
     if request.param == "memory":
         return MemoryActivity()
-    return FileActivity(tmp_path / "x" / "activity.sqlite3", Threads())
+    return request.getfixturevalue("files" if request.param == "files" else "database")
+
+
+@pytest.fixture(params=["files", "database"])
+def lasting_store(request):
+    """Return a store that does not end with the process."""
+    return request.getfixturevalue(request.param)
 
 
 def call(tool="x.y", age=0.0, **fields):
@@ -60,7 +79,7 @@ async def test_empty_store(store):
 
 
 async def test_record_is_returned_as_it_was_stored(store):
-    """With its body by id, and without it in listings."""
+    """With its body by id, and without it in listings. PostgreSQL has no NUL."""
     whole = CallRecord(
         id="1",
         tool="x.y",
@@ -85,7 +104,8 @@ async def test_record_is_returned_as_it_was_stored(store):
         result="no\0\n",
     )
     await add(store, whole, call(id="2"))
-    assert await store.get("1") == whole
+    result = "no\ufffd\n" if isinstance(store, PostgresActivity) else "no\0\n"
+    assert await store.get("1") == whole._replace(result=result)
     assert (await store.get("2")).arguments == ""
     page = await store.page(ALL, None, 10)
     assert [item.id for item in page.items] == ["2", "1"]
@@ -269,7 +289,8 @@ async def test_old_records_are_deleted_and_their_figures_stay(store):
 
 
 async def test_too_large_store_loses_the_oldest_bodies_then_the_oldest_records(store, monkeypatch):
-    monkeypatch.setattr(queries, "CHUNK", 10)
+    for sql in (queries, postgres_writes):
+        monkeypatch.setattr(sql, "CHUNK", 10)
     body = "x" * 10_000
     await add(store, *(call(id=str(number), arguments=body, result=body) for number in range(100)))
     await store.delete_old(0.0, 1_000_000)
@@ -293,9 +314,9 @@ async def test_memory_is_limited():
     assert (await store.page(ALL, page.next, 1)).items[0].id == str(MAX_RECORDS + 3)
 
 
-async def test_hours_of_past_months_become_days(tmp_path):
+async def test_hours_of_past_months_become_days(lasting_store):
     """The figures stay the same."""
-    store = FileActivity(tmp_path / "activity.sqlite3", Threads())
+    store = lasting_store
     day = NOW - NOW % DAY - 50 * DAY
     records = [call(age=NOW - day - hour * HOUR, duration_ms=hour) for hour in range(24)]
     await add(store, *records, call(reason=Reason.RAISED))
@@ -308,10 +329,11 @@ async def test_hours_of_past_months_become_days(tmp_path):
     assert (after.calls, after.total_ms, after.max_ms) == (before.calls, before.total_ms, before.max_ms)
 
 
-async def test_page_searches_a_limited_number_of_records(tmp_path, monkeypatch):
+async def test_page_searches_a_limited_number_of_records(lasting_store, monkeypatch):
     """It may be empty and have a cursor. The calls of a parent are found at once."""
-    monkeypatch.setattr(queries, "MAX_SEARCHED", 10)
-    store = FileActivity(tmp_path / "activity.sqlite3", Threads())
+    for sql in (queries, postgres_queries):
+        monkeypatch.setattr(sql, "MAX_SEARCHED", 10)
+    store = lasting_store
     await add(store, call("rare.tool", 7200, id="rare", parent="p"), *(call() for _ in range(25)))
     found, cursor, pages = [], None, 0
     while pages == 0 or cursor is not None:

@@ -11,8 +11,9 @@ from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuer
 from onetool.domain.page import Page
 from onetool.domain.search.terms import NO_TOOLS, IndexedTool, TermStatistics, similar_terms
 from onetool.storage.postgres.database import Cursor
+from onetool.storage.postgres.texts import to_storable
 
-from .rows import ToolTerms, storable, stored_tool, to_query
+from .rows import ToolTerms, stored_tool, to_query
 
 SELECT_TOOLS = """
 select tools.body, bundles.body, tools.pack, func from tools
@@ -252,7 +253,7 @@ def _selection(filter: BundleFilter) -> dict[str, object]:
         "active_only": filter.active_only,
         "bundles": _array(filter.bundle_ids),
         "tags": _array(filter.tags),
-        "part": storable(filter.name_contains.casefold()),
+        "part": to_storable(filter.name_contains.casefold()),
     }
 
 

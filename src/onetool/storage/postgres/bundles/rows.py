@@ -1,4 +1,4 @@
-"""Rows of tools, and texts that PostgreSQL can store."""
+"""Rows of tools, and the words by which they are found."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from onetool.domain.bundles.names import function_name
 from onetool.domain.bundles.ranking import normalize_name, search_entry, searchable_words
 from onetool.domain.search.terms import FieldTerms, index_terms, name_pairs
 from onetool.domain.search.tokenizer import tokenize
+from onetool.storage.postgres.texts import to_storable
 
 MAX_LEXEME = 500
 """Characters of a word that are indexed. PostgreSQL takes up to 2,046 bytes."""
@@ -68,8 +69,8 @@ def tool_values(tool: ToolVersion, bundle: Bundle, terms: ToolTerms) -> dict[str
         "created_at": tool.created_at,
         "modified_at": tool.modified_at,
         "slug_key": normalize_name(tool.slug),
-        "name_key": storable(normalize_name(tool.display_name)),
-        "tags": [storable(tag) for tag in tool.tags],
+        "name_key": to_storable(normalize_name(tool.display_name)),
+        "tags": [to_storable(tag) for tag in tool.tags],
         "body": to_body(tool),
         "term_list": terms.to_text(),
         "words": lexemes(searchable_words(tool)),
@@ -93,14 +94,9 @@ def stored_tool(tool: str, bundle: str, pack: str, func: str) -> StoredTool:
     )
 
 
-def storable(text: str) -> str:
-    """Return a text without what PostgreSQL cannot store: NUL, and halves of surrogate pairs."""
-    return text.replace("\0", "").encode("utf-8", "replace").decode()
-
-
 def lexemes(words: Iterable[str]) -> list[str]:
     """Return words as they are indexed, and as they are searched for."""
-    return sorted({storable(word)[:MAX_LEXEME] for word in words} - {""})[:MAX_WORDS]
+    return sorted({to_storable(word)[:MAX_LEXEME] for word in words} - {""})[:MAX_WORDS]
 
 
 def to_query(words: Iterable[str], operator: str, suffix: str = "") -> str:

@@ -15,11 +15,11 @@ from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuer
 from onetool.domain.page import Page
 from onetool.domain.search.terms import IndexedTool, TermStatistics
 from onetool.storage.postgres.database import WorkspaceDatabase, on_thread
+from onetool.storage.postgres.texts import is_storable, to_storable
 from onetool.threads import Threads
 
 from .changes import BundleChanges
 from .queries import BundleQueries
-from .rows import storable
 
 
 class PostgresBundles:
@@ -48,7 +48,7 @@ class PostgresBundles:
     def bundle(self, bundle_id: str) -> Bundle | None:
         """Return a bundle. Includes deleted ones."""
         with self._query() as queries:
-            return queries.bundle(storable(bundle_id))
+            return queries.bundle(to_storable(bundle_id))
 
     @on_thread
     def bundles(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[Bundle]:
@@ -101,14 +101,14 @@ class PostgresBundles:
     @on_thread
     def tool(self, key: ToolKey) -> StoredTool | None:
         """Return a version. Includes versions of deleted bundles."""
-        bundle, slug, version = map(storable, key)
+        bundle, slug, version = map(to_storable, key)
         with self._query() as queries:
             return queries.tool((bundle, slug, version))
 
     @on_thread
     def find(self, name: str) -> Sequence[StoredTool]:
         """Return all versions of the tool with this qualified name, newest first."""
-        if storable(name) != name:
+        if not is_storable(name):
             return ()
         pack, _, func = name.partition(".")
         with self._query() as queries:
@@ -130,13 +130,13 @@ class PostgresBundles:
     def pack(self, name: str) -> Sequence[StoredTool]:
         """Return the active versions of a bundle by its pack name."""
         with self._query() as queries:
-            return queries.pack(storable(name))
+            return queries.pack(to_storable(name))
 
     @on_thread
     def named(self, names: Collection[str]) -> Sequence[StoredTool]:
         """Return the active versions of tools by their names in code."""
         with self._query() as queries:
-            return queries.named(map(storable, names))
+            return queries.named(map(to_storable, names))
 
     @on_thread
     def pack_sizes(self) -> Mapping[str, int]:
@@ -171,7 +171,7 @@ class PostgresBundles:
         """Return the best matches, or those after a position."""
         if not query.words:
             return []
-        query = query._replace(prefix=storable(query.prefix))
+        query = query._replace(prefix=to_storable(query.prefix))
         with self._query() as queries:
             return queries.search(
                 query, filter, lambda: query.similar_slugs(self._slugs_of(queries, filter)), after, limit
