@@ -81,17 +81,17 @@ class _CallerJobs:
     """The jobs of the caller. Errors become problems."""
 
     def __init__(self, runtime: Runtime) -> None:
-        self._runtime, self._jobs = runtime, runtime.jobs
+        self._runtime = runtime
 
     async def find(self, id: str) -> Job:
         try:
-            return await self._jobs.find(id, current_principal())
+            return await self._runtime.jobs.find(id, current_principal())
         except JobNotFound as error:
             raise ProblemError(404, str(error)) from None
 
     async def cancel(self, id: str) -> Job:
         await self.find(id)
-        return await self._jobs.cancel(id, current_principal())
+        return await self._runtime.jobs.cancel(id, current_principal())
 
     async def answer(self, id: str, answers: Mapping[str, Answer]) -> None:
         """Deliver answers: all of them, or none if one of them cannot be accepted now."""
@@ -103,7 +103,7 @@ class _CallerJobs:
                     check_answer(opened[question], answer)
             # Those that are not open come first, because they are refused.
             for question in sorted(answers, key=opened.__contains__):
-                await self._jobs.answer(id, current_principal(), question, answers[question])
+                await self._runtime.jobs.answer(id, current_principal(), question, answers[question])
         except InvalidAnswer as error:
             raise ProblemError(400, str(error)) from None
         except AnswerRefused as error:
