@@ -51,7 +51,7 @@ async def test_toggles_and_manifests_have_the_revision_of_the_workspace(workspac
     """A write that is announced by another process changes their generations."""
     stores = PostgresToggles(workspace, Threads()), PostgresManifests(workspace, Threads())
     await stores[0].set("shell", False)
-    workspace.note_revision(workspace.revision + 5)
+    workspace.note_change(workspace.revision + 5)
     assert [stores[0].generation(), stores[1].generation("s")] == [workspace.revision] * 2
 
 

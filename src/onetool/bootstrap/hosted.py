@@ -31,6 +31,7 @@ from onetool.storage.postgres.directory import Directory
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.migrate import check_migrated
+from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
 from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sealer import Sealer
@@ -73,6 +74,7 @@ class HostedParts:
     threads: Threads
     sandbox: MontySandbox
     credentials: CredentialSet
+    notices: ChangeNotices
     packs: PackIndex = field(default_factory=lambda: PackIndex(None))
 
     async def check_ready(self) -> None:
@@ -95,12 +97,13 @@ async def open_hosted(url: str, keys: str, *, log_level: str = "warning") -> Asy
     ring, threads, credentials = KeyRing.parse(keys), Threads(), CredentialSet()
     no_file: RotatingFile | None = None
     with open_logs(stderr=log_level, file=no_file, credentials=credentials, owns_process=True):
-        database = Database(url)
+        database, notices = Database(url), ChangeNotices(url)
         sandbox = MontySandbox(threads)
         try:
             directory = Directory(database)
             await threads.run(check_migrated, url)
             await threads.run(directory.check_keys, ring)
+            notices.start()
             yield HostedParts(
                 database=database,
                 directory=directory,
@@ -108,9 +111,11 @@ async def open_hosted(url: str, keys: str, *, log_level: str = "warning") -> Asy
                 threads=threads,
                 sandbox=sandbox,
                 credentials=credentials,
+                notices=notices,
             )
         finally:
             sandbox.close()
+            await threads.run(notices.stop)
             await threads.run(database.close)
             threads.close()
 
@@ -129,6 +134,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     if found is None:
         raise LookupError(f"There is no workspace {slug!r}.")
     workspace = WorkspaceDatabase(parts.database, found.id)
+    parts.notices.add(workspace)
     sealer = Sealer(workspace, parts.ring)
     settings, secrets = PostgresSettings(workspace, threads), PostgresSecrets(workspace, threads, sealer)
     credentials = CredentialSet(parts.credentials)

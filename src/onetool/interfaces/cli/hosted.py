@@ -4,23 +4,28 @@ import asyncio
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
+from onetool.domain.text.json_text import pretty
 
-from .command import json_option, print_json, stdout, use_json
+from .command import has_terminal, json_option, print_json, stdout, use_json
 
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted import HostedParts
+    from onetool.bootstrap.hosted_admin import WorkspaceAdmin, WorkspaceContents
     from onetool.interfaces.rest.hosted import MountedWorkspace
 
 DATABASE_URL, OWNER_URL, KEYS = "ONETOOL_DATABASE_URL", "ONETOOL_OWNER_DATABASE_URL", "ONETOOL_KEYS"
 DEFAULT_LIFETIME_DAYS = 90
+T = TypeVar("T")
 
 
 @click.command()
@@ -82,7 +87,7 @@ def list_workspaces(as_json: bool) -> None:
 
 @workspace.command("delete")
 @click.argument("slug")
-@click.confirmation_option(prompt="Nobody can use the workspace afterwards. Delete it?")
+@click.confirmation_option(prompt="Nobody can use the workspace any more. Delete it?")
 def delete_workspace(slug: str) -> None:
     """Mark a workspace as deleted. Its rows stay in the database."""
     with exit_on_hosted_error():
@@ -106,7 +111,8 @@ def key() -> None:
 def create_key(slug: str, name: str, owner: str, days: int) -> None:
     """Create an API key of workspace SLUG and print it. It is shown only once."""
     with exit_on_hosted_error():
-        created = asyncio.run(_keys().create(slug, owner or name, name, timedelta(days=days)))
+        lifetime = timedelta(days=days)
+        created = _with_contents(slug, lambda contents: contents.keys.create(owner or name, name, lifetime))
     click.echo(created.text, file=stdout())
     click.echo(
         f"Expires {created.key.expires_at:%Y-%m-%d}. It is not stored and cannot be shown again.", err=True
@@ -119,7 +125,7 @@ def create_key(slug: str, name: str, owner: str, days: int) -> None:
 def list_keys(slug: str, as_json: bool) -> None:
     """List the API keys of workspace SLUG."""
     with exit_on_hosted_error():
-        found = asyncio.run(_keys().list(slug))
+        found = _with_contents(slug, lambda contents: contents.keys.list())
     rows = [
         {
             "id": item.id,
@@ -145,9 +151,79 @@ def list_keys(slug: str, as_json: bool) -> None:
 def revoke_key(slug: str, id: str) -> None:
     """Revoke an API key of workspace SLUG. Running servers refuse it within 30 seconds."""
     with exit_on_hosted_error():
-        if not asyncio.run(_keys().revoke(slug, id)):
+        if not _with_contents(slug, lambda contents: contents.keys.revoke(id)):
             raise click.ClickException(f"Workspace {slug!r} has no valid key {id!r}.")
     click.echo(f"Revoked {id}.", file=stdout())
+
+
+@admin.group()
+def settings() -> None:
+    """Show and replace the settings of a workspace."""
+
+
+@settings.command("show")
+@click.argument("slug")
+def show_settings(slug: str) -> None:
+    """Print the settings of workspace SLUG as JSON."""
+    with exit_on_hosted_error():
+        found = _with_contents(slug, lambda contents: contents.settings())
+    click.echo(pretty(found.document), file=stdout())
+
+
+@settings.command("set")
+@click.argument("slug")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def set_settings(slug: str, file: Path) -> None:
+    """Replace the settings of workspace SLUG with those in FILE: YAML as in onetool.yaml."""
+    with exit_on_hosted_error():
+        from onetool.files.safe_yaml import parse_yaml
+
+        document = parse_yaml(file, file.read_bytes()).value or {}
+        if not isinstance(document, dict):
+            raise SettingsError(f"{file}: settings are a map.")
+        version = _with_contents(slug, lambda contents: contents.replace_settings(document, "operator"))
+    click.echo(f"Stored version {version} of the settings of {slug}.", file=stdout())
+
+
+@admin.group()
+def secret() -> None:
+    """Set, list and delete the secrets of a workspace."""
+
+
+@secret.command("set")
+@click.argument("slug")
+@click.argument("name")
+@click.option("--host", "hosts", multiple=True, help="Only send it to this host. Repeatable.")
+def set_secret(slug: str, name: str, hosts: tuple[str, ...]) -> None:
+    """Set secret NAME of workspace SLUG. The value is asked for, or read from stdin."""
+    is_typed = has_terminal()
+    value: str = click.prompt("Value", hide_input=True) if is_typed else sys.stdin.readline().rstrip("\n")
+    if not value:
+        raise click.ClickException("The value is empty.")
+    with exit_on_hosted_error():
+        _with_contents(slug, lambda contents: contents.secrets.put(name, value, hosts or None))
+    click.echo(f"Stored secret {name} of {slug}.", file=stdout())
+
+
+@secret.command("list")
+@click.argument("slug")
+def list_secrets(slug: str) -> None:
+    """List the names of the secrets of workspace SLUG."""
+    with exit_on_hosted_error():
+        found = _with_contents(slug, lambda contents: contents.secret_names())
+    for name in found:
+        click.echo(name, file=stdout())
+
+
+@secret.command("delete")
+@click.argument("slug")
+@click.argument("name")
+def delete_secret(slug: str, name: str) -> None:
+    """Delete secret NAME of workspace SLUG."""
+    with exit_on_hosted_error():
+        if not _with_contents(slug, lambda contents: contents.secrets.delete(name)):
+            raise click.ClickException(f"Workspace {slug!r} has no secret {name!r}.")
+    click.echo(f"Deleted secret {name} of {slug}.", file=stdout())
 
 
 def serve_hosted(sock: socket.socket, hosts: tuple[str, ...], log_level: str) -> None:
@@ -225,16 +301,21 @@ def exit_on_hosted_error() -> Iterator[None]:
         raise SystemExit(2) from None
 
 
-def _administration() -> Any:
+def _administration() -> "WorkspaceAdmin":
     from onetool.bootstrap.hosted_admin import workspace_admin
 
     return workspace_admin(owner_url(), _variable(KEYS))
 
 
-def _keys() -> Any:
-    from onetool.bootstrap.hosted_admin import KeyAdmin
+def _with_contents(slug: str, action: Callable[["WorkspaceContents"], Awaitable[T]]) -> T:
+    """Open a workspace and do something with what it contains."""
+    from onetool.bootstrap.hosted_admin import open_contents
 
-    return KeyAdmin(_variable(DATABASE_URL))
+    async def run() -> T:
+        async with open_contents(_variable(DATABASE_URL), _variable(KEYS), slug) as contents:
+            return await action(contents)
+
+    return asyncio.run(run())
 
 
 def _variable(name: str) -> str:

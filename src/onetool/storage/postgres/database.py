@@ -1,5 +1,6 @@
 """The connections to PostgreSQL, and the transactions of one workspace."""
 
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from functools import partial, wraps
@@ -69,7 +70,7 @@ class WorkspaceDatabase:
     def __init__(self, database: Database, workspace: UUID) -> None:
         self.workspace = workspace
         self._database = database
-        self._revision = 0
+        self._lock, self._revision = threading.Lock(), 0
         self.settings_changes = 0
         """How often settings or secrets were changed, as far as this process knows."""
 
@@ -78,13 +79,21 @@ class WorkspaceDatabase:
         """A number in memory that changes with every change to what the workspace contains."""
         return self._revision
 
-    def note_revision(self, revision: int) -> None:
-        """Raise the number, after a write here or when a write elsewhere was announced."""
-        self._revision = max(self._revision, revision)
+    def note_change(self, revision: int | None) -> None:
+        """Note a change in another process: anything may be different, also the settings.
+
+        revision: the announced one; None if announcements were missed.
+        """
+        with self._lock:
+            if revision is not None and revision <= self._revision:
+                return  # a write of this process, or an older one
+            self._revision = self._revision + 1 if revision is None else revision
+            self.settings_changes += 1
 
     def note_settings_change(self) -> None:
-        """Count a change to settings or secrets."""
-        self.settings_changes += 1
+        """Count a change to settings or secrets in this process."""
+        with self._lock:
+            self.settings_changes += 1
 
     @contextmanager
     def reading(self) -> Iterator[Cursor]:
@@ -99,7 +108,8 @@ class WorkspaceDatabase:
         with self._database.transaction() as cursor:
             revision = self._begin_write(cursor, is_change=True)
             yield cursor
-        self.note_revision(revision)
+        with self._lock:
+            self._revision = max(self._revision, revision)
 
     @contextmanager
     def recording(self) -> Iterator[Cursor]:
@@ -114,11 +124,11 @@ class WorkspaceDatabase:
         return revision
 
 
-class _HasThreads(Protocol):
+class _DatabaseStore(Protocol):
     _threads: Threads
 
 
-S = TypeVar("S", bound=_HasThreads)
+S = TypeVar("S", bound=_DatabaseStore)
 P = ParamSpec("P")
 T = TypeVar("T")
 
