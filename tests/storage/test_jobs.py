@@ -20,6 +20,7 @@ from onetool.ports import Messages
 from onetool.storage.files import owners
 from onetool.storage.files.jobs import FileJobs
 from onetool.storage.memory.jobs import MemoryJobs
+from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.threads import Threads
 from support.file_access import counted_access
 from support.waiting import HANG_S
@@ -70,9 +71,18 @@ async def files(folder, clock):
     await store.aclose()
 
 
-@pytest.fixture(params=["memory", "files"])
+@pytest.fixture
+async def database(workspace, clock):
+    store = PostgresJobs(workspace, Threads(), now=clock)
+    yield store
+    await store.aclose()
+
+
+@pytest.fixture(params=["memory", "files", "postgres"])
 def store(request):
-    return MemoryJobs() if request.param == "memory" else request.getfixturevalue("files")
+    if request.param == "memory":
+        return MemoryJobs()
+    return request.getfixturevalue("files" if request.param == "files" else "database")
 
 
 def new_job(store, **fields) -> Job:
