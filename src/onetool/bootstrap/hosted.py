@@ -21,13 +21,13 @@ from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
 from onetool.settings.secrets import Secrets
 from onetool.sources.python_packs.index import PackIndex
-from onetool.storage.memory.jobs import MemoryJobs
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory
+from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.migrate import check_migrated
@@ -202,7 +202,7 @@ def hosted_stores(workspace: WorkspaceDatabase, threads: Threads, sealer: Sealer
         tokens=PostgresTokens(workspace, threads, sealer, "server"),
         http_tokens=PostgresTokens(workspace, threads, sealer, "http"),
         sessions=PostgresSessions(workspace, threads),
-        jobs=MemoryJobs(),
+        jobs=PostgresJobs(workspace, threads),
         client_sessions=PostgresClientSessions(workspace, threads),
         packs=packs,
         has_files=False,
