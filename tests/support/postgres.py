@@ -1,8 +1,8 @@
 """The PostgreSQL server of the tests, a database of each test process in it, and a workspace of each test."""
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from uuid import uuid4
 
 import psycopg
@@ -33,9 +33,9 @@ def server_url() -> str:
         pytest.skip(message)
 
 
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """Return the URL of a new database with all tables."""
+@contextmanager
+def new_database() -> Iterator[str]:
+    """Create a database with all tables, and delete it at the end."""
     server, name = server_url(), f"onetool_test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"create database {name}")  # type: ignore[call-overload] # letters and digits
@@ -46,6 +46,19 @@ def postgres_url() -> Iterator[str]:
     finally:
         with suppress(psycopg.Error), psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"drop database {name} with (force)")  # type: ignore[call-overload]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Callable[[], AbstractContextManager[str]]:
+    """Return a function that creates databases."""
+    return new_database
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """Return the URL of a new database with all tables."""
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture(scope="session")

@@ -52,10 +52,13 @@ class Database:
             name="onetool-postgres",
         )
         self._pool.open()
+        self.transaction_count = 0
+        """How many transactions were begun so far, about."""
 
     @contextmanager
     def transaction(self) -> Iterator[Cursor]:
         """Open a transaction outside of any workspace, which sees only the directory of workspaces."""
+        self.transaction_count += 1
         with self._pool.connection() as connection, connection.cursor() as cursor:
             yield cursor
 

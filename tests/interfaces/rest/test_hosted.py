@@ -1,0 +1,281 @@
+"""The hosted server: each request runs in its workspace, on behalf of the owner of its key."""
+
+import asyncio
+import logging
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from onetool.bootstrap.hosted import KEY_TTL_S, ApiKeyAuthenticator, open_hosted, open_workspace
+from onetool.bootstrap.hosted_admin import open_contents, workspace_admin
+from onetool.bootstrap.workspaces import OpenWorkspaces
+from onetool.domain.errors import SettingsError, StoreUnavailable
+from onetool.interfaces.mcp.transports import NamedApps
+from onetool.interfaces.rest.hosted import HostedApp, MountedWorkspace, split_path
+from onetool.logs import JsonLogHandler, redacting
+from onetool.storage.postgres.key_ring import new_key
+from support.waiting import HANG_S
+
+RING = new_key("hosted")
+YEAR = timedelta(days=365)
+
+
+class Server:
+    """A hosted server in this process, with the clock of its keys."""
+
+    def __init__(self, parts, url):
+        self.parts, self.url, self.now = parts, url, 0.0
+        self.workspaces = OpenWorkspaces(self._open)
+        self.app = HostedApp(
+            self.workspaces,
+            authenticate=ApiKeyAuthenticator(parts, clock=lambda: self.now).authenticate,
+            check_ready=parts.check_ready,
+            threads=parts.threads,
+        )
+
+    @asynccontextmanager
+    async def _open(self, slug):
+        async with open_workspace(self.parts, slug) as opened:
+            mcp = NamedApps(opened.runtime)
+            try:
+                yield MountedWorkspace(opened.runtime, opened.credentials, mcp)
+            finally:
+                await mcp.close()
+
+    async def new_workspace(self):
+        slug = f"w{uuid4().hex}"
+        await self.parts.threads.run(workspace_admin(self.url, RING).create, slug)
+        return slug
+
+    def contents(self, slug):
+        return open_contents(self.url, RING, slug)
+
+    async def new_key(self, slug, owner="anna", patterns=(), lifetime=YEAR):
+        async with self.contents(slug) as contents:
+            return await contents.keys.create(owner, "test", lifetime, patterns)
+
+    def client(self, slug, key=""):
+        headers = {"Authorization": f"Bearer {key}".encode()} if key else {}
+        transport = httpx2.ASGITransport(app=self.app)
+        return httpx2.AsyncClient(transport=transport, base_url=f"http://localhost/w/{slug}", headers=headers)
+
+
+@pytest.fixture(scope="session")
+def hosted_url(postgres_server):
+    """Return a database of its own: an installation has one key ring."""
+    with postgres_server() as url:
+        yield url
+
+
+@pytest.fixture
+async def server(hosted_url):
+    slug = f"first-{uuid4().hex[:8]}"
+    workspace_admin(hosted_url, RING).create(slug)
+    async with open_hosted(hosted_url, RING) as parts:
+        server = Server(parts, hosted_url)
+        yield server
+        await server.workspaces.aclose()
+
+
+async def call(client, name, **args):
+    return (await client.post("/tools/call", json={"name": name, "args": args})).json()
+
+
+async def test_call_is_recorded_for_the_owner_of_the_key_and_only_they_see_it(server):
+    slug = await server.new_workspace()
+    anna, bert = [(await server.new_key(slug, owner)).text for owner in ("anna", "bert")]
+    async with server.client(slug, anna) as client:
+        assert (await call(client, "tools.echo", message="hello"))["value"] == "hello"
+        (record,) = (await client.get("/activity")).json()["records"]
+        assert record["tool"] == "tools.echo"
+    async with server.client(slug, bert) as client:
+        assert (await client.get("/activity")).json()["records"] == []
+        assert (await client.get(f"/activity/{record['id']}")).status_code == 404
+
+
+async def test_warm_calls_make_no_query(server):
+    """Only the records of all calls are written, in batches."""
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client:
+        await call(client, "tools.echo", message="warm up")
+        await client.get("/activity")
+        before = server.parts.database.transaction_count
+        for _ in range(50):
+            await call(client, "tools.echo", message="x")
+        during = server.parts.database.transaction_count - before
+        await client.get("/activity")
+    assert during < 20
+
+
+async def test_wrong_keys_are_refused_and_do_not_reveal_workspaces(server):
+    slug, other = await server.new_workspace(), await server.new_workspace()
+    valid = await server.new_key(slug)
+    foreign = (await server.new_key(other)).text
+    expired = (await server.new_key(slug, lifetime=timedelta(seconds=-1))).text
+    restricted = (await server.new_key(slug, patterns=["weather.*"])).text
+    for wrong in ("", foreign, expired, restricted, valid.text[:-1], "x" * 5000, "é"):
+        async with server.client(slug, wrong) as client:
+            response = await client.get("/tools/tools")
+            assert (response.status_code, response.headers["www-authenticate"]) == (401, "Bearer")
+    async with server.client("no-such-workspace", valid.text) as client:
+        missing = await client.get("/tools/tools")
+    async with server.client(slug, foreign) as client:
+        refused = await client.get("/tools/tools")
+    assert missing.status_code == refused.status_code == 401
+    assert missing.text.replace("no-such-workspace", slug) == refused.text
+
+
+async def test_revoked_key_is_refused_when_it_is_looked_up_again(server):
+    slug = await server.new_workspace()
+    created = await server.new_key(slug)
+    async with server.client(slug, created.text) as client, server.contents(slug) as contents:
+        assert (await client.get("/tools/tools")).status_code == 200
+        assert await contents.keys.revoke(created.key.id)
+        assert not await contents.keys.revoke("no id")
+        server.now += KEY_TTL_S
+        assert (await client.get("/tools/tools")).status_code == 401
+
+
+async def test_settings_and_secrets_of_an_operator_take_effect_in_a_running_server(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client, server.contents(slug) as contents:
+        assert (await call(client, "say", message="x"))["ok"] is False
+        await contents.secrets.put("CANARY", "canary-5e1f")
+        assert await contents.replace_settings({"aliases": {"say": "tools.echo"}}, "operator") == 1
+        async with asyncio.timeout(HANG_S):
+            result = {"ok": False}
+            while not result["ok"] or "canary" in result["value"]:
+                result = await call(client, "say", message="the canary-5e1f")
+        assert await contents.secret_names() == ["CANARY"]
+        assert (await contents.settings()).document == {"aliases": {"say": "tools.echo"}}
+
+
+async def test_workspace_has_no_tools_of_the_server(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client:
+        names = {pack["name"] for pack in (await call(client, "ot.packs"))["value"]}
+        for name in ("fs.list_dir", "shell.run", "file.read", "ripgrep.search", "db.query"):
+            assert (await call(client, name))["error"]["code"] == "tool_not_found"
+    assert names & {"fs", "shell", "file", "ripgrep", "db"} == set()
+    assert {"ot", "web", "tools"} <= names
+
+
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        ({"servers": {"x": {"command": "sh"}}}, "servers.x.command"),
+        ({"tools_dirs": ["/tmp"]}, "tools_dirs"),
+        ({"topics": [{"name": "a", "file": "/etc/passwd"}]}, "topics"),
+        ({"fs": {"roots": ["/"]}}, "fs.roots"),
+        ({"search": {"model_dir": "/tmp"}}, "search.model_dir"),
+    ],
+)
+async def test_settings_that_use_the_server_are_refused(server, document, name):
+    """Also those that reach the database by another way: the workspace does not open."""
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.contents(slug) as contents:
+        with pytest.raises(SettingsError, match=name.replace(".", r"\.")):
+            await contents.replace_settings(document, "operator")
+        stored = await contents.settings()
+        await contents._settings.put(stored._replace(document=document), "someone")
+    async with server.client(slug, key.text) as client:
+        response = await client.get("/tools/tools")
+    assert response.status_code == 500
+    assert name in response.json()["detail"]
+
+
+async def test_mcp_client_calls_a_tool(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    headers = {"Accept": "application/json, text/event-stream"}
+    params = {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"},
+    }
+    async with server.client(slug, key.text) as client:
+        message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+        opened = await client.post("/mcp", json=message, headers=headers)
+        headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
+        code = {"name": "run", "arguments": {"command": "tools.echo(message='over MCP')"}}
+        message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": code}
+        called = await client.post("/mcp", json=message, headers=headers)
+    assert (opened.status_code, called.status_code) == (200, 200)
+    assert "over MCP" in called.text
+
+
+async def test_health_needs_no_key_and_readiness_ends_before_the_process(server):
+    transport = httpx2.ASGITransport(app=server.app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        assert (await client.get("/healthz")).json() == {"status": "ok"}
+        assert (await client.get("/readyz")).json() == {"status": "ok"}
+        server.app.drain()
+        assert (await client.get("/readyz")).status_code == 503
+        assert (await client.get("/healthz")).status_code == 200
+        for path in ("/", "/tools/tools", "/w", "/w/", "/x"):
+            assert (await client.get(path)).status_code == 404
+        assert (await client.get("/healthz", headers={"Host": "evil.example"})).status_code == 200
+        assert (await client.get("/w/a/x", headers={"Host": "evil.example"})).status_code == 403
+
+
+async def test_paths_of_a_single_user_do_not_exist_in_workspaces(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client:
+        for path in ("/login", "/logout", "/healthz", "/readyz", "/unknown"):
+            assert (await client.get(path)).status_code == 404
+
+
+async def test_conversations_of_workspaces_are_separate(server):
+    """Sessions with one name in two workspaces have nothing in common."""
+    for _ in range(2):
+        slug = await server.new_workspace()
+        key = await server.new_key(slug)
+        async with server.client(slug, key.text) as client:
+            assert (await client.get("/sessions")).json()["sessions"] == []
+            assert (await client.delete("/sessions/mine")).status_code == 404
+
+
+async def test_database_that_is_away_is_reported(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client:
+        assert (await client.get("/tools/tools")).status_code == 200
+        server.parts.database.close()
+        server.now += KEY_TTL_S
+        response = await client.get("/tools/tools")
+    assert response.status_code == 503
+    with pytest.raises(StoreUnavailable):
+        await server.parts.check_ready()
+
+
+PATHS = {"/w/a/x/y": ("a", "/x/y"), "/w/a": ("a", "/"), "/w/a/": ("a", "/"), "/x": ("", ""), "/w": ("", "")}
+
+
+@pytest.mark.parametrize(("path", "expected"), PATHS.items())
+def test_workspace_of_a_path(path, expected):
+    assert split_path(path) == expected
+
+
+def test_log_record_of_a_workspace_is_redacted_with_its_own_secrets():
+    from onetool.domain.secrets.credential_set import CredentialSet
+
+    process = CredentialSet()
+    workspace = CredentialSet(process)
+    workspace.keep(["canary-0a1b"])
+    handler = JsonLogHandler(stderr_level=logging.CRITICAL, file=None, credentials=process)
+    records = []
+    handler._records.put_nowait = records.append
+    handler._writer = object()
+    with redacting(workspace):
+        handler.emit(logging.makeLogRecord({"msg": "canary-0a1b", "name": "onetool.x"}))
+    handler.emit(logging.makeLogRecord({"msg": "canary-0a1b", "name": "onetool.x"}))
+    assert ["canary" in handler.format_json(record) for record in records] == [False, True]
+    assert "onetool_credentials" not in handler.format_json(records[0])
