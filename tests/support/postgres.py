@@ -1,6 +1,8 @@
 """The PostgreSQL server of the tests, a database of each test process in it, and a workspace of each test."""
 
 import os
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from uuid import uuid4
@@ -34,18 +36,32 @@ def server_url() -> str:
 
 
 @contextmanager
-def new_database() -> Iterator[str]:
-    """Create a database with all tables, and delete it at the end."""
+def empty_database() -> Iterator[str]:
+    """Create a database, and delete it at the end."""
     server, name = server_url(), f"onetool_test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute(f"create database {name}")  # type: ignore[call-overload] # letters and digits
     try:
-        url = psycopg.conninfo.make_conninfo(server, dbname=name)
-        migrate(url)
-        yield url
+        yield psycopg.conninfo.make_conninfo(server, dbname=name)
     finally:
         with suppress(psycopg.Error), psycopg.connect(server, autocommit=True) as connection:
             connection.execute(f"drop database {name} with (force)")  # type: ignore[call-overload]
+
+
+@contextmanager
+def new_database() -> Iterator[str]:
+    """Create a database with all tables, and delete it at the end."""
+    with empty_database() as url:
+        migrate(url)
+        yield url
+
+
+def postgres_program(name: str) -> str:
+    """Return the path of a program of PostgreSQL; skip the test if it is not installed."""
+    config = shutil.which("pg_config")
+    folder = subprocess.check_output([config, "--bindir"], text=True).strip() if config else None
+    found = shutil.which(name, path=folder) or shutil.which(name)
+    return found or pytest.skip(f"no {name}")
 
 
 @pytest.fixture(scope="session")

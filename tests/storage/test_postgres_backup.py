@@ -1,0 +1,83 @@
+"""A backup of the database can be restored, and opens nothing that is sealed without the keys."""
+
+import subprocess
+from datetime import timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from onetool.domain.bundles.bundle import Bundle, BundleFilter, ToolVersion
+from onetool.domain.errors import StoreUnavailable
+from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.bundles.store import PostgresBundles
+from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
+from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
+from onetool.storage.postgres.migrate import check_migrated
+from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.threads import Threads
+from support.postgres import RING, empty_database, postgres_program
+
+
+def stores(database, slug, ring=RING):
+    workspace = WorkspaceDatabase(database, Directory(database).find(slug).id)
+    secrets = PostgresSecrets(workspace, Threads(), Sealer(workspace, ring))
+    return PostgresBundles(workspace, Threads()), PostgresApiKeys(workspace, Threads()), secrets
+
+
+@pytest.fixture
+def restored(postgres_url, tmp_path):
+    """Return a function that copies the database as it is now, and connects to the copy."""
+    opened = []
+
+    def restore(target):
+        dump = tmp_path / "dump"
+        subprocess.run([postgres_program("pg_dump"), "-Fc", "-f", dump, postgres_url], check=True)
+        subprocess.run([postgres_program("pg_restore"), "-d", target, dump], check=True)
+        opened.append(Database(target))
+        return opened[-1]
+
+    yield restore
+    for database in opened:
+        database.close()
+
+
+async def test_restored_workspace_has_its_tools_keys_and_secrets(postgres, postgres_url, restored):
+    slug = f"backup-{uuid4().hex}"
+    WorkspaceAdmin(postgres_url, RING).create(slug)
+    bundles, keys, secrets = stores(postgres, slug)
+    bundle = Bundle(id=str(uuid4()), slug="weather")
+    fields = {"type": "http", "arg_schema": {"type": "object"}, "description": "Get the rain"}
+    tool = ToolVersion(id=str(uuid4()), bundle_id=bundle.id, slug="rain", version="v1", **fields)
+    await bundles.import_bundle(bundle, [tool])
+    await secrets.put("TOKEN", "canary-93bd")
+    created = await keys.create("anna", "ci", timedelta(days=1))
+
+    with empty_database() as target:
+        copy = restored(target)
+        check_migrated(target)
+        Directory(copy).check_keys(RING)
+        bundles, keys, secrets = stores(copy, slug)
+        assert [stored.name for stored in await bundles.find("weather.rain")] == ["weather.rain"]
+        assert len((await bundles.tools(BundleFilter(), None, 10)).items) == 1
+        assert await keys.find(created.text) == created.key
+        assert secrets.read()["TOKEN"].value == "canary-93bd"
+        await bundles.add_tool(
+            ToolVersion(id=str(uuid4()), bundle_id=bundle.id, slug="b", version="v1", **fields), _ok
+        )
+
+        wrong = KeyRing({"test": b"w" * KEY_BYTES})
+        with pytest.raises(StoreUnavailable, match="cannot be opened"):
+            Directory(copy).check_keys(wrong)
+        with pytest.raises(StoreUnavailable, match="cannot be opened"):
+            stores(copy, slug, wrong)[2].read()
+        with psycopg.connect(target) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("set role onetool_app")
+            connection.execute("truncate onetool.tools")
+        copy.close()
+
+
+def _ok(bundle):
+    pass
