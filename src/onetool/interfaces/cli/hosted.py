@@ -87,7 +87,7 @@ def list_workspaces(as_json: bool) -> None:
 
 @workspace.command("delete")
 @click.argument("slug")
-@click.confirmation_option(prompt="Nobody can use the workspace any more. Delete it?")
+@click.confirmation_option(prompt="Its API keys stop working. Delete the workspace?")
 def delete_workspace(slug: str) -> None:
     """Mark a workspace as deleted. Its rows stay in the database."""
     with exit_on_hosted_error():
