@@ -15,7 +15,7 @@ from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.logs import RotatingFile, open_logs
 from onetool.runtime.runtime import Runtime
 from onetool.sandbox.monty import MontySandbox
-from onetool.settings.configuration import Configuration, ConfiguredTool, parse_settings
+from onetool.settings.configuration import Configuration, ConfiguredTool, PackDirectory, parse_settings
 from onetool.settings.hosted_profile import OMITTED_PACKS, check_hosted
 from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
@@ -75,6 +75,8 @@ class HostedParts:
     sandbox: MontySandbox
     credentials: CredentialSet
     notices: ChangeNotices
+    pack_dirs: tuple[PackDirectory, ...] = ()
+    """Packs of the operator, for all workspaces."""
     packs: PackIndex = field(default_factory=lambda: PackIndex(None))
 
     async def check_ready(self) -> None:
@@ -87,8 +89,12 @@ class HostedParts:
 
 
 @asynccontextmanager
-async def open_hosted(url: str, keys: str, *, log_level: str = "warning") -> AsyncIterator[HostedParts]:
+async def open_hosted(
+    url: str, keys: str, *, log_level: str = "warning", pack_dirs: tuple[PackDirectory, ...] = ()
+) -> AsyncIterator[HostedParts]:
     """Open the database and what all workspaces share.
+
+    pack_dirs: packs of the operator, for all workspaces.
 
     Raises:
         SettingsError: The keys are invalid.
@@ -112,6 +118,7 @@ async def open_hosted(url: str, keys: str, *, log_level: str = "warning") -> Asy
                 sandbox=sandbox,
                 credentials=credentials,
                 notices=notices,
+                pack_dirs=pack_dirs,
             )
         finally:
             sandbox.close()
@@ -149,7 +156,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     )
     try:
         async with open_runtime(
-            lambda: _configuration(settings, secrets), shared=shared, asks_users=True
+            lambda: _configuration(settings, secrets, parts.pack_dirs), shared=shared, asks_users=True
         ) as runtime:
             keys = PostgresApiKeys(workspace, threads)
             yield HostedWorkspace(slug, runtime, keys, settings, secrets, credentials)
@@ -214,7 +221,9 @@ def _request_key(workspace: WorkspaceDatabase, sealer: Sealer) -> bytes:
         return sealer.derived_key(cursor, "requests of MCP clients")
 
 
-def _configuration(settings: PostgresSettings, secrets: PostgresSecrets) -> Configuration:
+def _configuration(
+    settings: PostgresSettings, secrets: PostgresSecrets, pack_dirs: tuple[PackDirectory, ...]
+) -> Configuration:
     """Read the configuration of a workspace. Blocks.
 
     Raises:
@@ -231,5 +240,6 @@ def _configuration(settings: PostgresSettings, secrets: PostgresSecrets) -> Conf
         secrets=Secrets(secrets.read()),
         prompts=parse_settings(PromptSettings, stored.prompts, lambda path: "prompts"),
         configured_tools=tuple(ConfiguredTool("settings", value) for value in document.get("tools", ())),
+        pack_dirs=pack_dirs,
         environment=no_environment,
     )

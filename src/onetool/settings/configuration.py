@@ -120,6 +120,12 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
     )
 
 
+def operator_packs(paths: Paths) -> tuple[PackDirectory, ...]:
+    """Return the directory with the packs of the operator of a hosted OneTool, if it exists."""
+    directory = paths.config / PACKS_DIR
+    return (PackDirectory(directory, _read_file),) if directory.is_dir() else ()
+
+
 def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
     """Read only the tool definitions. A tool and the pattern that denies it take effect together.
 

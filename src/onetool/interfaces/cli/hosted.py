@@ -15,8 +15,9 @@ import click
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.domain.text.json_text import pretty
+from onetool.settings.configuration import operator_packs
 
-from .command import has_terminal, json_option, print_json, stdout, use_json
+from .command import current_paths, has_terminal, json_option, print_json, stdout, use_json
 
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted import HostedParts
@@ -238,7 +239,10 @@ async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) ->
     from onetool.interfaces.rest.hosted import HostedApp
     from onetool.interfaces.rest.server import BACKLOG, create_server
 
-    async with open_hosted(_variable(DATABASE_URL), _variable(KEYS), log_level=log_level) as parts:
+    packs = operator_packs(current_paths())
+    async with open_hosted(
+        _variable(DATABASE_URL), _variable(KEYS), log_level=log_level, pack_dirs=packs
+    ) as parts:
         workspaces: OpenWorkspaces[MountedWorkspace] = OpenWorkspaces(lambda slug: _mounted(parts, slug))
         app = HostedApp(
             workspaces,
