@@ -15,6 +15,7 @@ from onetool.bootstrap.workspaces import OpenWorkspaces
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.interfaces.mcp.transports import NamedApps
 from onetool.interfaces.rest.hosted import HostedApp, MountedWorkspace, split_path
+from onetool.interfaces.web.static import StaticApp
 from onetool.logs import JsonLogHandler, redacting
 from onetool.storage.postgres.key_ring import new_key
 from support.waiting import HANG_S
@@ -34,6 +35,7 @@ class Server:
             authenticate=ApiKeyAuthenticator(parts, clock=lambda: self.now).authenticate,
             check_ready=parts.check_ready,
             threads=parts.threads,
+            web_ui=StaticApp(),
         )
 
     @asynccontextmanager
@@ -229,8 +231,49 @@ async def test_paths_of_a_single_user_do_not_exist_in_workspaces(server):
     slug = await server.new_workspace()
     key = await server.new_key(slug)
     async with server.client(slug, key.text) as client:
-        for path in ("/login", "/logout", "/healthz", "/readyz", "/unknown"):
+        for path in ("/healthz", "/readyz", "/unknown"):
             assert (await client.get(path)).status_code == 404
+        assert (await client.get("/logout")).status_code == 405
+
+
+async def test_browser_exchanges_a_key_for_a_cookie_of_the_workspace(server):
+    """Other pages cannot use the cookie, and it is valid only in its workspace."""
+    slug, other = await server.new_workspace(), await server.new_workspace()
+    key = await server.new_key(slug)
+    own_page = {"Origin": "http://localhost", "X-OneTool": "1"}
+    call_body = {"name": "tools.echo", "args": {"message": "x"}}
+    async with server.client(slug) as client:
+        assert (await client.get("/login")).json() == {"loggedIn": False}
+        assert (await client.post("/login", json={"token": "wrong"})).status_code == 401
+        assert (await client.post("/login", json={})).status_code == 400
+        assert (await client.post("/login", content=b"x" * 5000)).status_code == 413
+        response = await client.post("/login", json={"token": key.text})
+        cookie = response.headers["set-cookie"]
+        assert response.status_code == 204
+        assert ("HttpOnly" in cookie, "SameSite=strict" in cookie, f"Path=/w/{slug}" in cookie) == (True,) * 3
+        assert (await client.get("/login")).json() == {"loggedIn": True}
+        assert (await client.get("/tools/tools")).status_code == 200
+        assert (await client.post("/tools/call", json=call_body, headers=own_page)).status_code == 200
+        assert (await client.post("/tools/call", json=call_body)).status_code == 403
+        foreign = {"Sec-Fetch-Site": "cross-site"}
+        assert (await client.get("/tools/tools", headers=foreign)).status_code == 403
+        elsewhere = await client.get(f"http://localhost/w/{other}/tools/tools", headers={"Cookie": cookie})
+        assert elsewhere.status_code == 401
+        assert (await client.post("/logout")).status_code == 204
+        assert (await client.get("/login")).json() == {"loggedIn": False}
+
+
+async def test_pages_of_the_web_ui_need_no_key_and_the_api_still_does(server):
+    slug = await server.new_workspace()
+    html = {"Accept": "text/html"}
+    async with server.client(slug) as client:
+        for path in ("/", "/tools", "/jobs/1", "/anything"):
+            page = await client.get(path, headers=html)
+            assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert (await client.get("http://localhost/favicon.svg")).status_code == 200
+        assert (await client.get("/tools", headers={"Accept": "*/*"})).status_code == 401
+        assert (await client.get("/tools/tools", headers=html)).status_code == 401
+        assert (await client.get("/mcp", headers=html)).status_code == 401
 
 
 async def test_conversations_of_workspaces_are_separate(server):

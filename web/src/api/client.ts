@@ -2,6 +2,7 @@
 import createClient from 'openapi-fetch';
 import { throwUnreachable, toProblem } from './problem';
 import type { components, paths } from './schema';
+import { apiUrl, WORKSPACE } from './workspace';
 
 export type Schemas = components['schemas'];
 
@@ -17,12 +18,13 @@ export function onUnauthorized(handler: () => void): void {
 
 /** Send a request with the session cookie. */
 export async function send(request: Request | string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(request, { credentials: 'same-origin', ...init }).catch(throwUnreachable);
+  const target = typeof request === 'string' ? apiUrl(request) : request;
+  const response = await fetch(target, { credentials: 'same-origin', ...init }).catch(throwUnreachable);
   if (response.status === 401) handleUnauthorized();
   return response;
 }
 
-export const api = createClient<paths>({ baseUrl: '', headers: CLIENT_HEADERS, fetch: send });
+export const api = createClient<paths>({ baseUrl: WORKSPACE, headers: CLIENT_HEADERS, fetch: send });
 
 interface ApiResponse<T> {
   data?: T;

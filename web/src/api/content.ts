@@ -1,6 +1,7 @@
 // The parts of a result, and the bytes of the media among them.
 import { useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from './client';
+import { apiUrl } from './workspace';
 
 export type ContentPart = Schemas['ContentPart'];
 
@@ -20,7 +21,7 @@ export function storedMedia(parts: readonly ContentPart[]): StoredMedia[] {
   return [...media.values()];
 }
 
-export const resultUrl = (handle: string) => `/results/${encodeURIComponent(handle)}`;
+export const resultUrl = (handle: string) => apiUrl(`/results/${encodeURIComponent(handle)}`);
 
 /** Read stored media as text. */
 export const useResultText = (handle: string) =>

@@ -78,6 +78,8 @@ export const en = {
     lead: 'One place for every tool a language model uses.',
     token: 'Token',
     tokenHint: 'The first time it runs, `onetool serve` prints the token and the path to the file that stores it.',
+    key: 'API key',
+    keyHint: 'The operator creates API keys of this workspace with `onetool admin key create`.',
     submit: 'Log in',
     invalidToken: 'Invalid token.',
   },

@@ -67,6 +67,8 @@ export const zh: Messages = {
     lead: '语言模型使用的所有工具，尽在一处。',
     token: '令牌',
     tokenHint: '`onetool serve` 首次启动时会显示令牌及其保存位置。',
+    key: 'API 密钥',
+    keyHint: '运维人员使用 `onetool admin key create` 为此工作区创建 API 密钥。',
     submit: '登录',
     invalidToken: '令牌无效。',
   },

@@ -238,6 +238,7 @@ async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) ->
     from onetool.bootstrap.workspaces import OpenWorkspaces
     from onetool.interfaces.rest.hosted import HostedApp
     from onetool.interfaces.rest.server import BACKLOG, create_server
+    from onetool.interfaces.web.static import StaticApp
 
     packs = operator_packs(current_paths())
     async with open_hosted(
@@ -250,6 +251,7 @@ async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) ->
             check_ready=parts.check_ready,
             threads=parts.threads,
             hosts=hosts,
+            web_ui=StaticApp(),
         )
         server, loop = create_server(app), asyncio.get_running_loop()
 

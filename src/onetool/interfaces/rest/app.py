@@ -87,7 +87,7 @@ def create_app(
     api, mounted = create_api(runtime, token, wrong_tokens, edit_servers=edit_servers), dict(mounts or {})
 
     def is_page(scope: Scope) -> bool:
-        return web_ui is not None and _is_page(scope, api, mounted)
+        return web_ui is not None and is_page_request(scope, api, mounted)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         target = web_ui if web_ui is not None and is_page(scope) else _find_mount(scope, mounted) or api
@@ -165,7 +165,7 @@ def _find_mount(scope: Scope, mounted: Mapping[str, ASGIApp]) -> ASGIApp | None:
     return mounted.get(path) or (mounted[folders[0]] if folders else None)
 
 
-def _is_page(scope: Scope, api: FastAPI, mounted: Mapping[str, ASGIApp]) -> bool:
+def is_page_request(scope: Scope, api: FastAPI, mounted: Mapping[str, ASGIApp]) -> bool:
     """Return whether a request is for a page or an asset of the web UI."""
     path = scope["path"]
     if scope["method"] not in SAFE_METHODS or _find_mount(scope, mounted) is not None:

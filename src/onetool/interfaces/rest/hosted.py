@@ -11,6 +11,8 @@ from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
 from starlette.datastructures import Headers
+from starlette.requests import Request, cookie_parser
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
@@ -22,20 +24,33 @@ from onetool.telemetry.spans import continue_trace
 from onetool.threads import Threads
 
 from .active_chats import ActiveChats
-from .app import create_api
+from .app import create_api, is_page_request
 from .auth.credentials import bearer
-from .auth.middleware import AUTHENTICATED, PROFILE, GuardMiddleware, Rejection
-from .problems import problem
+from .auth.middleware import (
+    AUTHENTICATED,
+    PROFILE,
+    SAFE_METHODS,
+    GuardMiddleware,
+    Rejection,
+    check_cross_origin,
+)
+from .auth.wrong_tokens import WrongTokens
+from .problems import ProblemError, problem
+from .routes.login import parse_token, set_cookie
 
 log = logging.getLogger(__name__)
 
 PREFIX = "/w/"
 LIVE_PATH, READY_PATH = "/healthz", "/readyz"
-LOCAL_ONLY = frozenset({"/healthz", "/readyz", "/login", "/logout"})
-"""Paths that exist only without a workspace, or only on one person's machine."""
+LOCAL_ONLY = frozenset({LIVE_PATH, READY_PATH})
+"""Paths that exist only without a workspace."""
+LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
+COOKIE = "onetool-key"
+"""Cookie of the web UI with the API key, which browsers send only to its workspace."""
 PRINCIPAL = "principal"
 """Key in the state of a request, for the principal of its API key."""
 READY_TTL_S = 1.0
+NO_STORE = {"cache-control": "no-store"}
 MCP_PATH = "/mcp"
 
 Authenticate = Callable[[str, str], Awaitable[str | None]]
@@ -85,11 +100,20 @@ class HostedApp:
         check_ready: Callable[[], Awaitable[None]],
         threads: Threads,
         hosts: Sequence[str] = (),
+        web_ui: ASGIApp | None = None,
     ) -> None:
         """check_ready: raises StoreUnavailable if the database cannot be used."""
-        self._workspaces, self._readiness = workspaces, _Readiness(check_ready)
+        self._workspaces, self._readiness, self._web_ui = workspaces, _Readiness(check_ready), web_ui
         self._api = create_hosted_api(threads)
-        self._guard = _HostedGuard(self._serve, authenticate=authenticate, hosts=hosts)
+        wrong_tokens = WrongTokens()
+        self._login = _Login(authenticate, wrong_tokens)
+        self._guard = _HostedGuard(
+            self._serve,
+            authenticate=authenticate,
+            hosts=hosts,
+            wrong_tokens=wrong_tokens,
+            is_public=lambda scope: self._is_login(scope) or self._is_page(scope),
+        )
 
     def drain(self) -> None:
         """Report that the process is not ready any more, because it is about to end."""
@@ -99,16 +123,24 @@ class HostedApp:
         """Serve a request."""
         path = scope.get("path", "")
         if scope["type"] == "http" and path == LIVE_PATH:
-            await problem_free({"status": "ok"}, 200)(scope, receive, send)
+            await JSONResponse({"status": "ok"}, 200, NO_STORE)(scope, receive, send)
         elif scope["type"] == "http" and path == READY_PATH:
             status, code = await self._readiness.check()
-            await problem_free({"status": status}, code)(scope, receive, send)
+            await JSONResponse({"status": status}, code, NO_STORE)(scope, receive, send)
+        elif scope["type"] == "http" and self._web_ui is not None and _is_asset(path):
+            await self._web_ui(scope, receive, send)
         else:
             await self._guard(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request with a valid key."""
+        """Serve a request with a valid key, or one that needs none."""
         slug, path = split_path(scope["path"])
+        if self._is_login(scope):
+            await self._login(scope, receive, send)
+            return
+        if self._web_ui is not None and self._is_page(scope):
+            await self._web_ui({**scope, "path": "/"}, receive, send)
+            return
         try:
             async with self._workspaces.use(slug) as workspace:
                 principal = Principal(scope["state"][PRINCIPAL])
@@ -129,11 +161,20 @@ class HostedApp:
         except SettingsError as error:
             await problem(500, f"The settings of the workspace are invalid: {error}")(scope, receive, send)
 
+    def _is_login(self, scope: Scope) -> bool:
+        return split_path(scope["path"])[1] in (LOGIN_PATH, LOGOUT_PATH)
+
+    def _is_page(self, scope: Scope) -> bool:
+        """Return whether a request is for a page of the web UI. Pages contain no data."""
+        slug, path = split_path(scope["path"])
+        if self._web_ui is None or not slug or _is_mcp(path):
+            return False
+        return is_page_request({**scope, "path": path, "root_path": ""}, self._api, {})
+
     def _app(self, workspace: ServedWorkspace, path: str) -> ASGIApp:
         if path in LOCAL_ONLY:
             return _not_found(path)
-        is_mcp = path == MCP_PATH or path.startswith(f"{MCP_PATH}/")
-        return workspace.mcp if is_mcp else self._api
+        return workspace.mcp if _is_mcp(path) else self._api
 
 
 def create_hosted_api(threads: Threads) -> FastAPI:
@@ -150,37 +191,78 @@ def split_path(path: str) -> tuple[str, str]:
     return (slug, slash + rest) if slash else (slug, "/")
 
 
-def problem_free(body: dict[str, str], status: int) -> ASGIApp:
-    """Return a response with a JSON body."""
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(body, status, headers={"cache-control": "no-store"})
-
-
 class _HostedGuard(GuardMiddleware):
     """Rejects requests without a valid key of their workspace. Whether a workspace exists is not revealed."""
 
-    def __init__(self, app: ASGIApp, *, authenticate: Authenticate, hosts: Sequence[str]) -> None:
-        super().__init__(app, token=token_urlsafe(), hosts=hosts)  # no request can have this token
-        self._authenticate_key = authenticate
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        authenticate: Authenticate,
+        hosts: Sequence[str],
+        wrong_tokens: WrongTokens,
+        is_public: Callable[[Scope], bool],
+    ) -> None:
+        no_token = token_urlsafe()  # no request can have it
+        super().__init__(app, token=no_token, hosts=hosts, wrong_tokens=wrong_tokens, is_public=is_public)
+        self._find_principal = authenticate
 
     async def _authenticate(self, scope: Scope, headers: Headers) -> Rejection | None:
         slug, _ = split_path(scope["path"])
         if not slug:
             return 404, "Not found. Workspaces are at /w/NAME/."
         state = scope.setdefault("state", {})
-        token = bearer(headers).strip()
+        state[AUTHENTICATED], state[PROFILE] = False, ""
+        if self._is_public(scope):
+            return None
         try:
-            principal = await self._authenticate_key(slug, token) if token else None
+            principal = await self._find_principal(slug, _key_of(headers))
         except StoreUnavailable:
             return 503, "The key cannot be checked: the database is not available. Try again."
         if principal is None:
-            return (
-                401,
-                f"Missing or wrong API key. Send Authorization: Bearer <key>, with a key of {slug[:64]!r}.",
-            )
-        state[AUTHENTICATED], state[PROFILE], state[PRINCIPAL] = True, "", principal
+            message = f"Send Authorization: Bearer <key>, with a key of {slug[:64]!r}."
+            return 401, f"Missing or wrong API key. {message}"
+        if not bearer(headers) and (rejection := check_cross_origin(scope["method"], headers)):
+            return rejection
+        state[AUTHENTICATED], state[PRINCIPAL] = True, principal
         return None
+
+
+class _Login:
+    """Exchanges an API key for a cookie of its workspace."""
+
+    def __init__(self, authenticate: Authenticate, wrong_tokens: WrongTokens) -> None:
+        self._authenticate, self._wrong_tokens = authenticate, wrong_tokens
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond to a request for `/login` or `/logout`."""
+        request = Request(scope, receive)
+        slug, path = split_path(scope["path"])
+        try:
+            response = await self._respond(request, slug, path)
+        except ProblemError as error:
+            response = problem(error.status, str(error))
+        except StoreUnavailable:
+            response = problem(503, "The key cannot be checked: the database is not available. Try again.")
+        await response(scope, receive, send)
+
+    async def _respond(self, request: Request, slug: str, path: str) -> Response:
+        cookie_path = f"{PREFIX}{slug}"
+        if path == LOGIN_PATH and request.method in SAFE_METHODS:
+            principal = await self._authenticate(slug, _key_of(request.headers))
+            return JSONResponse({"loggedIn": principal is not None}, headers=NO_STORE)
+        if request.method != "POST":
+            raise ProblemError(405, f"{request.method} is not allowed here.")
+        response = Response(status_code=204)
+        if path == LOGOUT_PATH:
+            set_cookie(response, request, COOKIE, "", max_age=0, path=cookie_path)
+            return response
+        key = parse_token(await request.body()).strip()
+        if await self._authenticate(slug, key) is None:
+            await self._wrong_tokens.delay(request.scope, request.receive)
+            raise ProblemError(401, "Wrong API key.")
+        set_cookie(response, request, COOKIE, key, path=cookie_path)
+        return response
 
 
 class _Readiness:
@@ -235,6 +317,19 @@ def _serving(runtime: Runtime) -> Iterator[None]:
         yield
     finally:
         _runtime.reset(token)
+
+
+def _key_of(headers: Headers) -> str:
+    """Return the API key in the header, or that in the cookie."""
+    return bearer(headers).strip() or cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+
+
+def _is_mcp(path: str) -> bool:
+    return path == MCP_PATH or path.startswith(f"{MCP_PATH}/")
+
+
+def _is_asset(path: str) -> bool:
+    return path == "/favicon.svg" or path.startswith("/assets/")
 
 
 def _inside(scope: Scope, slug: str, path: str) -> Scope:

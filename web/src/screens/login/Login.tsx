@@ -2,6 +2,7 @@ import { Button, PasswordInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { useLogIn } from '~/api/login';
 import { errorMessage, Problem } from '~/api/problem';
+import { WORKSPACE } from '~/api/workspace';
 import { Card } from '~/components/Card';
 import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { useMessages } from '~/i18n';
@@ -31,8 +32,8 @@ export function Login() {
         <Card className={css.card}>
           <form onSubmit={submit}>
             <PasswordInput
-              label={messages.login.token}
-              description={<InlineMarkdown text={messages.login.tokenHint} />}
+              label={WORKSPACE ? messages.login.key : messages.login.token}
+              description={<InlineMarkdown text={WORKSPACE ? messages.login.keyHint : messages.login.tokenHint} />}
               value={token}
               onChange={(event) => setToken(event.currentTarget.value)}
               error={logIn.error ? <InlineMarkdown text={describeError(logIn.error, messages)} /> : undefined}

@@ -2,6 +2,7 @@ import { ActionIcon, Menu } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { Link } from 'wouter';
 import { type Bundle, useDeleteBundle } from '~/api/tools';
+import { apiUrl } from '~/api/workspace';
 import { DeleteDialog } from '~/components/DeleteDialog';
 import { Icon } from '~/components/Icon';
 import { notify } from '~/components/notifications';
@@ -37,7 +38,7 @@ export function BundleActions({ bundle, name }: { bundle: Bundle; name: string }
           </Menu.Item>
           <Menu.Item
             component="a"
-            href={`/tools/bundles/${bundle.id}/export`}
+            href={apiUrl(`/tools/bundles/${bundle.id}/export`)}
             download={`${bundle.slug}.zip`}
             leftSection={<Icon name="down" size={15} />}
           >

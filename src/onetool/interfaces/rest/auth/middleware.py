@@ -115,7 +115,7 @@ class GuardMiddleware:
         if profile:
             return _check_profile(profile, scope["path"])
         if has_cookie:
-            return _check_cross_origin(scope["method"], headers)
+            return check_cross_origin(scope["method"], headers)
         return (
             401,
             "Missing or wrong token. Send Authorization: Bearer <token>. `onetool serve` prints where it is.",
@@ -129,7 +129,7 @@ def _check_profile(profile: str, path: str) -> Rejection | None:
     return 403, f"The token of profile {profile!r} is only for calls: /mcp/p/{profile}, /tools/call and /run."
 
 
-def _check_cross_origin(method: str, headers: Headers) -> Rejection | None:
+def check_cross_origin(method: str, headers: Headers) -> Rejection | None:
     """Reject requests of other pages, with which a browser also sends the cookie.
 
     `SameSite` does not stop pages on other ports of this machine: to a browser they are the same site.
@@ -192,7 +192,7 @@ def _netloc(origin: str) -> str:
 
 
 def _max_bytes(scope: Scope) -> int:
-    return MAX_LOGIN_BYTES if scope["path"] == LOGIN_PATH else MAX_BYTES
+    return MAX_LOGIN_BYTES if scope["path"].endswith(LOGIN_PATH) else MAX_BYTES
 
 
 def _host_name(host: str) -> str:

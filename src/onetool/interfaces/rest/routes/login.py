@@ -36,25 +36,25 @@ def login_routes(credentials: Credentials, wrong_tokens: WrongTokens) -> APIRout
 
         After several wrong tokens, the responses to further ones are delayed.
         """
-        token = _parse_token(await request.body())
+        token = parse_token(await request.body())
         if not credentials.is_token(token):
             await wrong_tokens.delay(request.scope, request.receive)
             raise ProblemError(401, "Wrong token. `onetool serve` prints where it is.")
         response = Response(status_code=204)
-        _set_cookie(response, request, credentials.cookie_name, credentials.cookie)
+        set_cookie(response, request, credentials.cookie_name, credentials.cookie)
         return response
 
     @routes.post("/logout", status_code=204, responses=rejections, openapi_extra=NO_TOKEN)
     async def logout(request: Request) -> Response:
         """Delete the cookie."""
         response = Response(status_code=204)
-        _set_cookie(response, request, credentials.cookie_name, "", max_age=0)
+        set_cookie(response, request, credentials.cookie_name, "", max_age=0)
         return response
 
     return routes
 
 
-def _parse_token(body: bytes) -> str:
+def parse_token(body: bytes) -> str:
     """Return the token in a body.
 
     Raises:
@@ -69,12 +69,19 @@ def _parse_token(body: bytes) -> str:
     return str(data["token"])
 
 
-def _set_cookie(
-    response: Response, request: Request, name: str, value: str, max_age: int | None = None
+def set_cookie(
+    response: Response,
+    request: Request,
+    name: str,
+    value: str,
+    *,
+    max_age: int | None = None,
+    path: str = "/",
 ) -> None:
+    """Set a cookie that scripts cannot read and that other sites cannot send; with `max_age=0`, delete it."""
     is_https = "https" in (request.url.scheme, request.headers.get("x-forwarded-proto"))
     response.set_cookie(
-        name, value, max_age=max_age, path="/", secure=is_https, httponly=True, samesite="strict"
+        name, value, max_age=max_age, path=path, secure=is_https, httponly=True, samesite="strict"
     )
 
 
