@@ -1,0 +1,595 @@
+"""Random calls of the stores of one workspace, and how many rows it has afterwards."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from datetime import timedelta
+from enum import Enum
+from itertools import count
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onetool.bootstrap.hosted import hosted_stores
+from onetool.domain.activity.record import ActivityFilter
+from onetool.domain.activity.rollup import SessionSaving
+from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolKey, ToolVersion, rfc3339
+from onetool.domain.bundles.ranking import SearchPosition, SearchQuery, Tier
+from onetool.domain.content.media import Media
+from onetool.domain.servers.manifest import merge
+from onetool.domain.servers.server_tool import ServerTool
+from onetool.sources.python_packs.index import PackIndex
+from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
+from onetool.storage.postgres.database import WorkspaceDatabase
+from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
+from onetool.threads import Threads
+from support.activity import figures, record
+from support.postgres import RING
+
+NOW = 1_794_700_000.0
+NEVER, ALWAYS = 0.0, 1e12
+"""Times before which nothing, or everything, was changed."""
+NAMES = [f"name{n}" for n in range(4)]
+"""Names that all workspaces use."""
+SESSION_IDS = [f"{n}" * 32 for n in range(4)]
+WORD = 24
+"""Characters of a canary that a search does not change."""
+
+
+@dataclass
+class AnyIds:
+    """Ids of all workspaces. Each call takes any of them."""
+
+    bundles: list[str]
+    tools: list[str]
+    canaries: list[str] = field(default_factory=list)
+    handles: list[str] = field(default_factory=lambda: ["0" * 12])
+    keys: list[tuple[str, str]] = field(default_factory=lambda: [("otk_x", "x")])
+    """Text and id."""
+    calls: list[str] = field(default_factory=lambda: ["x"])
+
+    @staticmethod
+    def create(workspaces: int) -> "AnyIds":
+        return AnyIds(
+            [str(uuid7()) for _ in range(3 * workspaces)], [str(uuid7()) for _ in range(8 * workspaces)]
+        )
+
+
+def canary_of(workspace: UUID) -> str:
+    """Return the id of a workspace as letters, which are one word of a search."""
+    return "".join(chr(ord("g") + int(digit, 16)) for digit in workspace.hex)
+
+
+def texts(value: object) -> str:
+    """Return all texts in a value, also those that its repr hides."""
+    match value:
+        case Enum() | int() | float() | None:
+            return str(value)
+        case str():
+            return value
+        case bytes():
+            return value.decode("utf-8", "replace")
+        case dict():
+            return "\n".join(map(texts, [*value.keys(), *value.values()]))
+        case list() | tuple() | set() | frozenset():
+            return "\n".join(map(texts, value))
+        case Media():
+            return texts(value.to_bytes()) + value.mime_type
+    if is_dataclass(value):
+        return "\n".join(texts(getattr(value, item.name)) for item in fields(value))
+    return "\n".join(map(texts, vars(value).values())) if hasattr(value, "__dict__") else repr(value)
+
+
+class WorkspaceCalls:
+    """Calls methods of all stores of a workspace, and predicts what they do from its own earlier calls."""
+
+    def __init__(self, workspace: WorkspaceDatabase, threads: Threads, ids: AnyIds, seed: object) -> None:
+        self.workspace, self.ids, self.rng = workspace, ids, random.Random(str(seed))
+        self.canary = canary_of(workspace.workspace)
+        sealer = Sealer(workspace, RING)
+        self.stores = hosted_stores(workspace, threads, sealer, PackIndex(None))
+        self.keys = PostgresApiKeys(workspace, threads)
+        self.secrets, self.settings = (
+            PostgresSecrets(workspace, threads, sealer),
+            PostgresSettings(workspace, threads),
+        )
+        self._threads = threads
+        self._seen: list[object] = []
+        self._numbers = count()
+        self.bundles: dict[str, Bundle] = {}
+        self.tools: dict[ToolKey, ToolVersion] = {}
+        self.has_totals = False
+        self.toggles, self.manifests, self.secret_names = set[str](), set[str](), set[str]()
+        self.tokens = set[tuple[str, str]]()
+        self.handles, self.sessions = set[str](), dict[str, int]()
+        self.clients: dict[str, set[str]] = {}
+        self.calls, self.bodies = 0, 0
+        self.hours, self.savings, self.counters = set[str](), set[str](), set[str]()
+        self.key_texts, self.valid_keys, self.versions = set[str](), set[str](), 0
+
+    @staticmethod
+    def methods() -> dict[str, Callable[["WorkspaceCalls"], Any]]:
+        """Return the calls by `store.method`."""
+        named = vars(WorkspaceCalls).items()
+        return {name.replace("__", "."): call for name, call in named if "__" in name.strip("_")}
+
+    async def call(self, name: str) -> str:
+        """Call a method with random arguments. Return all texts that it returned or passed to callbacks."""
+        self._seen = []
+        value = await self.methods()[name](self)
+        return texts([value, self._seen])
+
+    def rows(self) -> dict[str, int]:
+        """Return how many rows each table must have; those that are not here have none."""
+        words = {
+            lexeme
+            for tool in self.tools.values()
+            for lexeme in lexemes(ToolTerms.of(tool, self.bundles[tool.bundle_id]).all)
+        }
+        counts = {
+            "workspace_state": 1,
+            "data_keys": 1,
+            "bundles": len(self.bundles),
+            "tools": len(self.tools),
+            "vocabulary": len(words),
+            "term_totals": int(self.has_totals),
+            "toggles": len(self.toggles),
+            "manifests": len(self.manifests),
+            "credentials": len(self.tokens),
+            "results": len(self.handles),
+            "sessions": len(self.sessions),
+            "session_records": sum(self.sessions.values()),
+            "client_sessions": len(self.clients),
+            "client_session_entries": sum(map(len, self.clients.values())),
+            "calls": self.calls,
+            "call_bodies": self.bodies,
+            "call_hours": len(self.hours),
+            "session_savings": len(self.savings),
+            "tool_counters": len(self.counters),
+            "api_keys": len(self.key_texts),
+            "secrets": len(self.secret_names),
+            "settings": self.versions,
+        }
+        return {table: number for table, number in counts.items() if number}
+
+    # Bundles
+
+    async def bundles__change_bundle(self):
+        bundle = self._new_bundle()
+
+        def change(old):
+            self._seen.append(old)
+            assert (old is None) == (bundle.id not in self.bundles)
+            return bundle
+
+        changed = await self.stores.bundles.change_bundle(bundle.id, change)
+        self.bundles[bundle.id] = bundle
+        return changed
+
+    async def bundles__add_tool(self):
+        tool = self._new_tool(self._any(self.ids.bundles))
+        is_taken = tool.key in self.tools or tool.id in {own.id for own in self.tools.values()}
+        try:
+            stored = await self.stores.bundles.add_tool(tool, self._seen.append)
+        except LookupError as error:
+            assert tool.bundle_id not in self.bundles
+            return str(error)
+        except AlreadyExists as error:
+            assert is_taken
+            return str(error)
+        assert not is_taken
+        self._store([tool])
+        return stored
+
+    async def bundles__import_bundle(self):
+        bundle = self._new_bundle()
+        found = [self._new_tool(bundle.id) for _ in range(4)]
+        tools = list({tool.slug: tool for tool in {tool.id: tool for tool in found}.values()}.values())
+        old, by_id = self.bundles.get(bundle.id), {own.id: own.key for own in self.tools.values()}
+        is_taken = any(
+            by_id.get(tool.id, tool.key) != tool.key or self.tools.get(tool.key, tool).id != tool.id
+            for tool in tools
+        )
+        try:
+            await self.stores.bundles.import_bundle(bundle, tools)
+        except AlreadyExists as error:
+            assert is_taken or (old is not None and not old.soft_deleted_at)
+            return str(error)
+        assert not is_taken
+        assert old is None or old.soft_deleted_at
+        self.bundles[bundle.id] = bundle
+        self._store(tools)
+        return None
+
+    async def bundles__change_tool(self):
+        key = self._key()
+
+        def change(bundle, tool):
+            self._seen.append((bundle, tool))
+            assert (bundle, tool) == (self.bundles.get(key[0]), self.tools.get(key))
+            if tool is None:
+                raise LookupError
+            return replace(tool, is_enabled=not tool.is_enabled)
+
+        try:
+            stored = await self.stores.bundles.change_tool(key, change)
+        except LookupError as error:
+            assert key not in self.tools
+            return str(error)
+        self._store([stored.tool])
+        return stored
+
+    async def bundles__delete_tool(self):
+        key = self._key()
+        assert await self.stores.bundles.delete_tool(key) == (key in self.tools)
+        self.tools.pop(key, None)
+
+    async def bundles__reap(self):
+        before = self.rng.choice(["", "9999"])
+        full = {tool.bundle_id for tool in self.tools.values()}
+        gone = {id for id, bundle in self.bundles.items() if bundle.soft_deleted_at and id not in full}
+        assert set(await self.stores.bundles.reap(before)) == (gone if before else set())
+        if before:
+            self.bundles = {id: bundle for id, bundle in self.bundles.items() if id not in gone}
+
+    async def bundles__bundle(self):
+        id = self._any(self.ids.bundles)
+        found = await self.stores.bundles.bundle(id)
+        assert found == self.bundles.get(id)
+        return found
+
+    async def bundles__tool(self):
+        key = self._key()
+        found = await self.stores.bundles.tool(key)
+        assert (found and found.tool) == self.tools.get(key)
+        return found
+
+    async def bundles__bundles(self):
+        return await self.stores.bundles.bundles(self._filter(), self._cursor(self.ids.bundles), 3)
+
+    async def bundles__tools(self):
+        return await self.stores.bundles.tools(self._filter(), self._cursor(self.ids.tools), 3)
+
+    async def bundles__find(self):
+        return await self.stores.bundles.find(self._tool_name())
+
+    async def bundles__packs(self):
+        return await self.stores.bundles.packs()
+
+    async def bundles__pack(self):
+        return await self.stores.bundles.pack(self._name())
+
+    async def bundles__named(self):
+        return await self.stores.bundles.named([self._tool_name() for _ in range(3)])
+
+    async def bundles__pack_sizes(self):
+        return await self.stores.bundles.pack_sizes()
+
+    async def bundles__count(self):
+        assert await self.stores.bundles.count() == len(self.tools)
+
+    async def bundles__term_statistics(self):
+        canary = self._any(self.ids.canaries)
+        found = await self.stores.bundles.term_statistics([canary, self._name()])
+        assert canary == self.canary or not found.counts.get(canary)
+
+    async def bundles__similar_terms(self):
+        return await self.stores.bundles.similar_terms([self._any(self.ids.canaries)[:-1]])
+
+    async def bundles__candidates(self):
+        terms, packs = [self._any(self.ids.canaries), self._name()], self.rng.choice([None, NAMES])
+        return await self.stores.bundles.candidates(terms, packs, 50)
+
+    async def bundles__search(self):
+        query = SearchQuery.parse(self._any([*self.ids.canaries, *NAMES, "name", "nam0", "secret"]))
+        after = SearchPosition(Tier(self.rng.randrange(3)), "9", self._any(self.ids.tools))
+        return await self.stores.bundles.search(query, self._filter(), self.rng.choice([None, after]), 50)
+
+    # Flags, servers and tokens
+
+    async def toggles__read(self):
+        found = await self.stores.toggles.read()
+        assert set(found) == self.toggles
+        return found
+
+    async def toggles__set(self):
+        name = f"{self._name()} {self.canary}"
+        await self.stores.toggles.set(name, self.rng.random() < 0.5)
+        self.toggles.add(name)
+
+    async def manifests__read(self):
+        server = self._name()
+        found = await self.stores.manifests.read(server)
+        assert (found is not None) == (server in self.manifests)
+        return found
+
+    async def manifests__change(self):
+        server = self._name()
+        definition = {"name": self._name(), "description": self.canary, "inputSchema": {}}
+
+        def change(old):
+            self._seen.append(old)
+            assert (old is not None) == (server in self.manifests)
+            return merge(old, [ServerTool(definition=definition)], NOW)
+
+        found = await self.stores.manifests.change(server, change)
+        self.manifests.add(server)
+        return found
+
+    async def tokens__read(self):
+        return await self._read_token("server")
+
+    async def http_tokens__read(self):
+        return await self._read_token("http")
+
+    async def tokens__exclusive(self):
+        return await self._replace_token("server")
+
+    async def http_tokens__exclusive(self):
+        return await self._replace_token("http")
+
+    # Results
+
+    async def results__put(self):
+        stored = await self.stores.results.put(f"text {self.canary}", self._own_name())
+        self._add_handle(stored.handle)
+        return stored
+
+    async def results__put_media(self):
+        stored = await self.stores.results.put_media(
+            Media(self.canary.encode(), "image/png"), self._own_name()
+        )
+        self._add_handle(stored.handle)
+        return stored
+
+    async def results__find(self):
+        handle = self._any(self.ids.handles)
+        found = await self.stores.results.find(handle)
+        assert (found is not None) == (handle in self.handles)
+        return found
+
+    async def results__text(self):
+        return await self.stores.results.text(self._any(self.ids.handles))
+
+    async def results__media(self):
+        return await self.stores.results.media(self._any(self.ids.handles))
+
+    # Sessions
+
+    async def sessions__append(self):
+        name, number = self._name(), self.rng.randrange(1, 4)
+        message = {"type": "message", "role": "user", "text": f"text {self.canary}"}
+        await self.stores.sessions.append(name, [message] * number)
+        self.sessions[name] = self.sessions.get(name, 0) + number
+
+    async def sessions__read(self):
+        name = self._name()
+        found = await self.stores.sessions.read(name)
+        assert len(found) == self.sessions.get(name, 0)
+        return found
+
+    async def sessions__page(self):
+        cursor = self.rng.choice([None, f"{ALWAYS!r}|{self._name()}"])
+        page = await self.stores.sessions.page(cursor, 10)
+        assert {summary.id: summary.messages for summary in page.items} == self.sessions
+        return page
+
+    async def sessions__delete(self):
+        name = self._name()
+        assert await self.stores.sessions.delete(name) == (name in self.sessions)
+        self.sessions.pop(name, None)
+
+    async def sessions__reap(self):
+        before, keep = self.rng.choice([NEVER, NEVER, ALWAYS]), self.rng.choice([None, *NAMES])
+        gone = set(self.sessions) - {keep} if before else set()
+        assert await self.stores.sessions.reap(before, keep) == len(gone)
+        self.sessions = {name: number for name, number in self.sessions.items() if name not in gone}
+
+    async def client_sessions__read(self):
+        session = self._any(SESSION_IDS)
+        found = await self.stores.client_sessions.read(session)
+        assert set(found) == self.clients.get(session, set())
+        return found
+
+    async def client_sessions__put(self):
+        session, name = self._any(SESSION_IDS), self._any(["level", "roots"])
+        await self.stores.client_sessions.put(session, name, f"text {self.canary}")
+        self.clients.setdefault(session, set()).add(name)
+
+    async def client_sessions__remove(self):
+        session, name = self._any(SESSION_IDS), self._any(["level", "roots"])
+        await self.stores.client_sessions.remove(session, name)
+        self.clients.get(session, set()).discard(name)
+
+    async def client_sessions__reap(self):
+        before = self.rng.choice([NEVER, NEVER, ALWAYS])
+        await self.stores.client_sessions.reap(before)
+        self.clients = {} if before else self.clients
+
+    # Activity
+
+    async def activity__add(self):
+        id, parent = f"{next(self._numbers)}-{self.workspace.workspace.hex[:8]}", self._any(self.ids.calls)
+        tool, tool_id, has_body = self._own_name(), self._any(self.ids.tools), self.rng.random() < 0.5
+        body = f"text {self.canary}" if has_body else ""
+        calls = [record(tool, NOW, id=id, parent=parent, tool_id=tool_id, result=body)]
+        derived = figures(calls)
+        session = self._own_name()
+        derived.add_session(session, SessionSaving(1, NOW))
+        await self.stores.activity.add(calls, derived)
+        self.ids.calls.append(id)
+        self.calls, self.bodies = self.calls + 1, self.bodies + has_body
+        self.hours.add(tool)
+        self.savings.add(session)
+        self.counters.add(tool_id)
+
+    async def activity__page(self):
+        filter = self.rng.choice(
+            [
+                ActivityFilter(),
+                ActivityFilter(text=self._any(self.ids.canaries)),
+                ActivityFilter(tool=f"{self._name()}*"),
+                ActivityFilter(parent=self._any(self.ids.calls)),
+            ]
+        )
+        return await self.stores.activity.page(filter, self.rng.choice([None, "5", "900"]), 20)
+
+    async def activity__get(self):
+        return await self.stores.activity.get(self._any(self.ids.calls))
+
+    async def activity__tree(self):
+        return await self.stores.activity.tree(self._any(self.ids.calls))
+
+    async def activity__summarize(self):
+        found = await self.stores.activity.summarize(self.rng.choice([None, NOW - 1, NOW + 1e6]))
+        return [list(found.tools), list(found.sessions)]
+
+    async def activity__counters(self):
+        asked = [self._any(self.ids.tools) for _ in range(8)]
+        assert set(await self.stores.activity.counters(asked)) == self.counters & set(asked)
+
+    async def activity__delete_old(self):
+        before = self.rng.choice([NEVER, NEVER, ALWAYS])
+        await self.stores.activity.delete_old(before, 2**40)
+        if before:
+            self.calls = self.bodies = 0
+
+    # Keys, secrets and settings
+
+    async def keys__create(self):
+        created = await self.keys.create(self._own_name(), self._own_name(), timedelta(days=1))
+        self.ids.keys.append((created.text, created.key.id))
+        self.key_texts.add(created.text)
+        self.valid_keys.add(created.key.id)
+        return created
+
+    async def keys__find(self):
+        text, _ = self._any(self.ids.keys)
+        found = await self.keys.find(text)
+        assert (found is not None) == (text in self.key_texts)
+        return found
+
+    async def keys__list(self):
+        found = await self.keys.list()
+        assert len(found) == len(self.key_texts)
+        return found
+
+    async def keys__revoke(self):
+        _, id = self._any(self.ids.keys)
+        assert await self.keys.revoke(id) == (id in self.valid_keys)
+        self.valid_keys.discard(id)
+
+    async def secrets__read(self):
+        found = await self._threads.run(self.secrets.read)
+        assert set(found) == self.secret_names
+        return dict(found)
+
+    async def secrets__put(self):
+        name = self._name()
+        await self.secrets.put(name, f"value {self.canary}", self.rng.choice([None, [self.canary]]))
+        self.secret_names.add(name)
+
+    async def secrets__delete(self):
+        name = self._name()
+        assert await self.secrets.delete(name) == (name in self.secret_names)
+        self.secret_names.discard(name)
+
+    async def settings__read(self):
+        found = await self._threads.run(self.settings.read)
+        assert found.version == self.versions
+        return found
+
+    async def settings__put(self):
+        version = self.rng.choice([self.versions, self.versions, 0])
+        document = {"aliases": {self._name(): self.canary}}
+        is_stored = await self.settings.put(SettingsVersion(version, document, {}), self._own_name())
+        assert is_stored == (version == self.versions)
+        self.versions += is_stored
+
+    # Arguments
+
+    def _any(self, values):
+        return self.rng.choice(values)
+
+    def _name(self) -> str:
+        return self._any(NAMES)
+
+    def _own_name(self) -> str:
+        return f"{self._name()} {self.canary}"
+
+    def _tool_name(self) -> str:
+        return f"{self._name()}.{self._name()}"
+
+    def _key(self) -> ToolKey:
+        own = sorted(self.tools)
+        if own and self.rng.random() < 0.5:
+            return self._any(own)
+        return self._any(self.ids.bundles), self._name(), "v1"
+
+    def _cursor(self, ids: list[str]) -> str | None:
+        return self._any([None, "", min(ids), self._any(ids)])
+
+    def _filter(self) -> BundleFilter:
+        chosen = frozenset(self._any(self.ids.bundles) for _ in range(6))
+        return BundleFilter(
+            bundle_ids=self.rng.choice([None, None, chosen]),
+            tags=self.rng.choice([None, None, frozenset(self.ids.canaries)]),
+            include_disabled=self.rng.random() < 0.7,
+            name_contains=self.rng.choice(["", "", "name"]),
+        )
+
+    def _new_bundle(self) -> Bundle:
+        at = rfc3339(time.time())
+        return Bundle(
+            id=self._any(self.ids.bundles),
+            slug=self._name(),
+            description=f"secret {self.canary}",
+            is_enabled=self.rng.random() < 0.9,
+            soft_deleted_at=at if self.rng.random() < 0.2 else None,
+            created_at=at,
+            modified_at=at,
+        )
+
+    def _new_tool(self, bundle_id: str) -> ToolVersion:
+        at = rfc3339(time.time())
+        return ToolVersion(
+            id=self._any(self.ids.tools),
+            bundle_id=bundle_id,
+            slug=self._name(),
+            version="v1",
+            type="python",
+            arg_schema={"type": "object"},
+            description=f"secret {self.canary}",
+            tags=(self.canary,),
+            created_at=at,
+            modified_at=at,
+        )
+
+    def _store(self, tools: list[ToolVersion]) -> None:
+        self.tools |= {tool.key: tool for tool in tools}
+        self.has_totals = self.has_totals or bool(tools)
+
+    def _add_handle(self, handle: str) -> None:
+        self.handles.add(handle)
+        self.ids.handles.append(handle)
+
+    async def _read_token(self, kind):
+        name = self._name()
+        store = self.stores.tokens if kind == "server" else self.stores.http_tokens
+        found = await store.read(name)
+        assert (found is not None) == ((kind, name) in self.tokens)
+        return found
+
+    async def _replace_token(self, kind):
+        name, text = self._name(), self.rng.choice([None, f"token {self.canary} {next(self._numbers)}"])
+        store = self.stores.tokens if kind == "server" else self.stores.http_tokens
+        async with store.exclusive(name) as row:
+            self._seen.append(row.text)
+            assert (row.text is not None) == ((kind, name) in self.tokens)
+            await row.replace(text)
+        (self.tokens.discard if text is None else self.tokens.add)((kind, name))
