@@ -175,6 +175,7 @@ async def test_workspace_has_no_tools_of_the_server(server):
         ({"tools_dirs": ["/tmp"]}, "tools_dirs"),
         ({"topics": [{"name": "a", "file": "/etc/passwd"}]}, "topics"),
         ({"fs": {"roots": ["/"]}}, "fs.roots"),
+        ({"providers": {"scripted": {"model": "/etc/passwd"}}}, "providers.scripted"),
         ({"search": {"model_dir": "/tmp"}}, "search.model_dir"),
     ],
 )
