@@ -99,6 +99,26 @@ def test_revision_rises_with_each_change(workspace):
     assert workspace.revision == before + 1
 
 
+def test_number_of_a_change_that_was_undone_belongs_to_another_process(workspace):
+    """If that one is announced before this process knows that its own change failed, it still counts."""
+
+    def fail():
+        with workspace.writing():
+            workspace.note_change(1)
+            assert workspace.revision == 0
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert (workspace.revision, workspace.settings_changes) == (1, 1)
+
+
+def test_own_change_that_is_announced_before_it_returns_is_no_news(workspace):
+    with workspace.writing():
+        workspace.note_change(1)
+    assert (workspace.revision, workspace.settings_changes) == (1, 0)
+
+
 async def test_failures_of_the_database_are_store_errors(postgres, postgres_url, workspace):
     class Store:
         _threads = Threads()

@@ -74,6 +74,8 @@ class WorkspaceDatabase:
         self.workspace = workspace
         self._database = database
         self._lock, self._revision = threading.Lock(), 0
+        self._own: dict[int | None, bool] = {}
+        """The revisions of transactions in progress in this process, and whether each was announced."""
         self.settings_changes = 0
         """How often settings or secrets were changed, as far as this process knows."""
 
@@ -88,8 +90,11 @@ class WorkspaceDatabase:
         revision: the announced one; None if announcements were missed.
         """
         with self._lock:
+            if revision in self._own:
+                self._own[revision] = True  # usually this write itself, announced before it returned
+                return
             if revision is not None and revision <= self._revision:
-                return  # a write of this process, or an older one
+                return
             self._revision = self._revision + 1 if revision is None else revision
             self.settings_changes += 1
 
@@ -108,11 +113,25 @@ class WorkspaceDatabase:
     @contextmanager
     def writing(self) -> Iterator[Cursor]:
         """Open a transaction that changes what the workspace contains. Other such transactions wait."""
-        with self._database.transaction() as cursor:
-            revision = self._begin_write(cursor, is_change=True)
-            yield cursor
+        revision = None
+        try:
+            with self._database.transaction() as cursor:
+                revision = self._begin_write(cursor, is_change=True)
+                with self._lock:
+                    self._own[revision] = False
+                yield cursor
+        except BaseException:
+            if revision is not None and self._end_own(revision):
+                self.note_change(revision)  # another process has used the number
+            raise
+        self._end_own(revision)
         with self._lock:
             self._revision = max(self._revision, revision)
+
+    def _end_own(self, revision: int) -> bool:
+        """Forget a revision of this process. Return whether it was announced."""
+        with self._lock:
+            return self._own.pop(revision)
 
     @contextmanager
     def recording(self) -> Iterator[Cursor]:
