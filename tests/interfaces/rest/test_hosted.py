@@ -323,3 +323,11 @@ def test_log_record_of_a_workspace_is_redacted_with_its_own_secrets():
     handler.emit(logging.makeLogRecord({"msg": "canary-0a1b", "name": "onetool.x"}))
     assert ["canary" in handler.format_json(record) for record in records] == [False, True]
     assert "onetool_credentials" not in handler.format_json(records[0])
+
+
+async def test_redirects_and_locations_stay_in_the_workspace(server):
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.client(slug, key.text) as client:
+        response = await client.get("/tools/tools/")
+    assert response.headers["location"] == f"http://localhost/w/{slug}/tools/tools"

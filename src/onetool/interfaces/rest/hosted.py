@@ -7,13 +7,14 @@ from contextlib import AbstractAsyncContextManager, contextmanager
 from contextvars import ContextVar
 from secrets import token_urlsafe
 from typing import Any, NamedTuple, Protocol, cast
+from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
 from fastapi import FastAPI
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request, cookie_parser
 from starlette.responses import JSONResponse, Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.domain.identity.principal import Principal, acting_as
@@ -150,7 +151,8 @@ class HostedApp:
                     redacting(workspace.credentials),
                     _serving(workspace.runtime),
                 ):
-                    await self._app(workspace, path)(_inside(scope, slug, path), receive, send)
+                    app = self._app(workspace, path)
+                    await app(_inside(scope, path), receive, _with_workspace(send, slug))
         except LookupError:
             await _not_found(scope["path"])(scope, receive, send)
         except StoreUnavailable as error:
@@ -332,9 +334,23 @@ def _is_asset(path: str) -> bool:
     return path == "/favicon.svg" or path.startswith("/assets/")
 
 
-def _inside(scope: Scope, slug: str, path: str) -> Scope:
+def _inside(scope: Scope, path: str) -> Scope:
     """Return the scope of a request as the app of its workspace sees it."""
-    return {**scope, "path": path, "raw_path": path.encode(), "root_path": "", "state": scope["state"]}
+    return {**scope, "path": path, "raw_path": path.encode()}
+
+
+def _with_workspace(send: Send, slug: str) -> Send:
+    """Return a function that sends responses whose `Location` is in the workspace."""
+
+    async def send_response(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            location = urlsplit(headers.get("location", ""))
+            if location.path:
+                headers["location"] = location._replace(path=f"{PREFIX}{slug}{location.path}").geturl()
+        await send(message)
+
+    return send_response
 
 
 def _not_found(path: str) -> ASGIApp:
