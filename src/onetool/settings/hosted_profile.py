@@ -30,7 +30,7 @@ def _problems(settings: Settings) -> Iterator[str]:
             yield f"{name}: files of the server cannot be used here."
     if settings.fs.roots is not None:
         yield "fs.roots: files of the server cannot be used here."
-    if SCRIPTED in settings.providers:
-        yield f"providers.{SCRIPTED}: files of the server cannot be used here."
+    if SCRIPTED in settings.providers and settings.providers[SCRIPTED].model:
+        yield f"providers.{SCRIPTED}.model: files of the server cannot be used here."
     if settings.search.model_dir:
         yield "search.model_dir: files of the server cannot be used here."

@@ -232,7 +232,7 @@ async def test_paths_of_a_single_user_do_not_exist_in_workspaces(server):
     slug = await server.new_workspace()
     key = await server.new_key(slug)
     async with server.client(slug, key.text) as client:
-        for path in ("/healthz", "/readyz", "/unknown"):
+        for path in ("/healthz", "/readyz", "/registry/servers?search=x", "/unknown"):
             assert (await client.get(path)).status_code == 404
         assert (await client.get("/logout")).status_code == 405
 

@@ -45,6 +45,8 @@ PREFIX = "/w/"
 LIVE_PATH, READY_PATH = "/healthz", "/readyz"
 LOCAL_ONLY = frozenset({LIVE_PATH, READY_PATH})
 """Paths that exist only without a workspace."""
+REGISTRY_PATH = "/registry/"
+"""Servers are not installed here, and a workspace must not choose where this process sends requests."""
 LOGIN_PATH, LOGOUT_PATH = "/login", "/logout"
 COOKIE = "onetool-key"
 """Cookie of the web UI with the API key, which browsers send only to its workspace."""
@@ -174,7 +176,7 @@ class HostedApp:
         return is_page_request({**scope, "path": path, "root_path": ""}, self._api, {})
 
     def _app(self, workspace: ServedWorkspace, path: str) -> ASGIApp:
-        if path in LOCAL_ONLY:
+        if path in LOCAL_ONLY or path.startswith(REGISTRY_PATH):
             return _not_found(path)
         return workspace.mcp if _is_mcp(path) else self._api
 
