@@ -7,6 +7,7 @@ tests whose statement cannot apply to a workspace.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from copy import copy
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -72,6 +73,11 @@ class TestedWorkspace:
         """Where its API is on a server."""
         return f"/w/{self.slug}"
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """What requests to its API need."""
+        return {"Authorization": f"Bearer {self.key}"}
+
     def write_settings(self, text: str) -> None:
         """Replace the settings."""
         document = yaml.safe_load(text) or {}
@@ -122,6 +128,14 @@ class HostedProcess(RestProcess):
         self.path, self.token = self.workspace.path, self.workspace.key
         variables = {"ONETOOL_DATABASE_URL": installation.url, "ONETOOL_KEYS": installation.keys}
         super().__init__(root, *options, **fields | variables)
+
+    def view(self, workspace: TestedWorkspace) -> "HostedProcess":
+        """Return another view of the running process: the requests go to another workspace."""
+        other = copy(self)
+        other.workspace, other.path, other.token = workspace, workspace.path, workspace.key
+        other.url = f"{self.origin}{other.path}"
+        other.client = other.new_client()
+        return other
 
     def write_settings(self, text: str) -> None:
         self.workspace.write_settings(text)
