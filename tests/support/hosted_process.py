@@ -7,7 +7,7 @@ tests whose statement cannot apply to a workspace.
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from copy import copy
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -129,14 +129,6 @@ class HostedProcess(RestProcess):
         variables = {"ONETOOL_DATABASE_URL": installation.url, "ONETOOL_KEYS": installation.keys}
         super().__init__(root, *options, **fields | variables)
 
-    def view(self, workspace: TestedWorkspace) -> "HostedProcess":
-        """Return another view of the running process: the requests go to another workspace."""
-        other = copy(self)
-        other.workspace, other.path, other.token = workspace, workspace.path, workspace.key
-        other.url = f"{self.origin}{other.path}"
-        other.client = other.new_client()
-        return other
-
     def write_settings(self, text: str) -> None:
         self.workspace.write_settings(text)
 
@@ -165,6 +157,28 @@ class HostedProcess(RestProcess):
         return self.workspace.rows("select body from bundles where workspace_id = %s and id = %s", bundle_id)
 
 
+class WorkspaceView(HostedProcess):
+    """Requests to another workspace of a hosted process, which runs independently."""
+
+    def __init__(self, process: HostedProcess, workspace: TestedWorkspace) -> None:
+        self.process, self.origin, self.config, self.errors = (
+            process.process,
+            process.origin,
+            process.config,
+            process.errors,
+        )
+        self.workspace, self.path, self.token = workspace, workspace.path, workspace.key
+        self.url = f"{self.origin}{self.path}"
+        self.write_secrets()
+
+    def __enter__(self) -> "WorkspaceView":
+        self.client = self.new_client()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+
 @pytest.fixture(scope="session")
 def installation() -> Iterator[Installation]:
     """Return a database for the hosted servers of one worker."""
@@ -188,6 +202,18 @@ def hosted_server(
     """Return a hosted server that the tests of one worker share."""
     with HostedProcess(tmp_path_factory.mktemp("hosted"), installation=installation) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def open_hosted(request: pytest.FixtureRequest) -> Iterator[Callable[[str], WorkspaceView]]:
+    """Return a function that creates a workspace with settings. The server starts when it is needed."""
+    with ExitStack() as stack:
+
+        def create(settings: str) -> WorkspaceView:
+            server, installation = map(request.getfixturevalue, ("hosted_server", "installation"))
+            return stack.enter_context(WorkspaceView(server, installation.create_workspace(settings)))
+
+        yield create
 
 
 @pytest.fixture(params=["local", "hosted"])
@@ -214,9 +240,13 @@ def new_server(server_kind: str, request: pytest.FixtureRequest) -> Callable[...
     installation: Installation = request.getfixturevalue("installation")
     workspaces: dict[Path, TestedWorkspace] = {}
 
-    def create(root: Path, *options: str, **fields: Any) -> HostedProcess:
+    def create(root: Path, *options: str, settings: str = SETTINGS, **fields: Any) -> HostedProcess:
+        """Without anything special about the process, it is the one that the tests of a worker share."""
         if root not in workspaces:
-            workspaces[root] = installation.create_workspace()
-        return HostedProcess(root, *options, installation=installation, workspace=workspaces[root], **fields)
+            workspaces[root] = installation.create_workspace(settings)
+        if not options and not fields:
+            return WorkspaceView(request.getfixturevalue("hosted_server"), workspaces[root])
+        place: Any = {"installation": installation, "workspace": workspaces[root], "settings": settings}
+        return HostedProcess(root, *options, **place, **fields)
 
     return create

@@ -7,7 +7,7 @@ from typing import Any
 
 from onetool.testing.http_stub import HttpStub, RecordedRequest, StubResponse
 from support.call_table import ALLOWED_HOSTS, LIMITS, PACK, REMOVED_PACK, STORED_TOOLS
-from support.hosted_process import HostedProcess, Installation, TestedWorkspace
+from support.hosted_process import HostedProcess, Installation, TestedWorkspace, WorkspaceView
 from support.processes import wait_until
 from support.rest_process import write_private
 
@@ -32,15 +32,18 @@ class HostedTable:
     def __enter__(self) -> "HostedTable":
         far = self._stack.enter_context(HttpStub({"/mcp": refuse}))
         self._stack.enter_context(self.process)
-        views = {name: self.process.view(workspace) for name, workspace in self.workspaces.items()}
-        gone = {name: store_tools(view) for name, view in views.items()}
-        self._removed.unlink()
-        for name, view in views.items():
-            servers = f"servers: {{far: {{url: '{far.url}/mcp'}}}}\n"
-            view.write_settings(f"{LIMITS}{servers}expose: {EXPOSURES[name]}\n")
-            assert wait_until(lambda view=view: '"far"' in view.client.get("/servers").text)
-            assert wait_until(lambda view=view, name=name: not view.get_tool(gone[name])["isEnabled"])
-            view.client.close()
+        with ExitStack() as stack:
+            views = {
+                name: stack.enter_context(WorkspaceView(self.process, workspace))
+                for name, workspace in self.workspaces.items()
+            }
+            gone = {name: store_tools(view) for name, view in views.items()}
+            self._removed.unlink()
+            for name, view in views.items():
+                servers = f"servers: {{far: {{url: '{far.url}/mcp'}}}}\n"
+                view.write_settings(f"{LIMITS}{servers}expose: {EXPOSURES[name]}\n")
+                assert wait_until(lambda view=view: '"far"' in view.client.get("/servers").text)
+                assert wait_until(lambda view=view, name=name: not view.get_tool(gone[name])["isEnabled"])
         return self
 
     def __exit__(self, *_: object) -> None:
