@@ -8,8 +8,9 @@ import shutil
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx2
 import pytest
 
 from onetool import onetool_runtime
@@ -28,10 +29,12 @@ from onetool.testing import ScriptedLLM, calls, text
 from onetool.threads import Threads
 from support.call_table import ALL_CASES, SETTINGS, SIMPLE_CASES, CallCase, set_up_home
 from support.cli_process import onetool
+from support.hosted_table import HostedTable
 from support.mcp_client import child_env, create_home, http_mcp_client, open_session, stdio_mcp_client
 from support.processes import wait_until
 from support.rest_in_process import serve_rest
 from support.rest_process import TOKEN, RestProcess
+from support.waiting import HANG_S
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +88,24 @@ def invoke(case: CallCase) -> dict[str, Any]:
 
 
 async def through_rest(cases: Iterable[CallCase]) -> Results:
-    """Call over a socket. REST returns `value` instead of `data`, and no data for returned errors."""
-    paths, results = find_paths(os.environ, Path.cwd()), []
+    """Call over a socket."""
+    paths = find_paths(os.environ, Path.cwd())
     async with (
         open_runtime(lambda: load_configuration(paths, os.environ)) as runtime,
         serve_rest(runtime) as client,
     ):
-        for case in cases:
-            response = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
-            assert response.status_code == (STATUS_BY_REASON[Reason(case.reason)] if case.reason else 200)
-            body = response.json()
-            body |= {"data": body.pop("value")} if "value" in body else {}
-            results.append(body | ({"data": case.data} if case.reason == "returned_error" else {}))
+        return await post_all(client, cases)
+
+
+async def post_all(client: httpx2.AsyncClient, cases: Iterable[CallCase]) -> Results:
+    """Call with requests. REST returns `value` instead of `data`, and no data for returned errors."""
+    results = []
+    for case in cases:
+        response = await client.post("/tools/call", json={"name": case.tool, "args": case.args})
+        assert response.status_code == (STATUS_BY_REASON[Reason(case.reason)] if case.reason else 200)
+        body = response.json()
+        body |= {"data": body.pop("value")} if "value" in body else {}
+        results.append(body | ({"data": case.data} if case.reason == "returned_error" else {}))
     return results
 
 
@@ -126,29 +135,60 @@ def offered_name(case: CallCase) -> str:
 
 UNRESTRICTED = {name: case for name, case in ALL_CASES.items() if case.allowed is None}
 """Cases for interfaces without a list of allowed tools."""
-INTERFACES = [
-    (through_python, ALL_CASES),
-    (through_python_without_a_loop, SIMPLE_CASES),
-    (through_cli, SIMPLE_CASES),
-    (through_rest, UNRESTRICTED),
-    (through_ask, ALL_CASES),
-]
+INTERFACES = {
+    through_python: ALL_CASES,
+    through_python_without_a_loop: SIMPLE_CASES,
+    through_cli: SIMPLE_CASES,
+    through_rest: UNRESTRICTED,
+    through_ask: ALL_CASES,
+}
 
 
-@pytest.mark.parametrize(
-    ("call_all", "cases"), INTERFACES, ids=[call_all.__name__ for call_all, _ in INTERFACES]
-)
-async def test_every_interface_returns_the_same_results(
-    furnished, call_all: Callable[[Iterable[CallCase]], Awaitable[Results]], cases: dict[str, CallCase]
-):
-    results = await call_all(cases.values())
+class Interface(NamedTuple):
+    """One way to make calls, and the records of the calls."""
+
+    name: str
+    call_all: Callable[[Iterable[CallCase]], Awaitable[Results]]
+    cases: dict[str, CallCase]
+    records: Callable[[], Awaitable[Sequence[CallRecord]]]
+
+
+@pytest.fixture(params=[*INTERFACES, "hosted"], ids=lambda param: getattr(param, "__name__", "hosted_rest"))
+def interface(request):
+    """Each interface of a user, and REST of a workspace."""
+    if request.param != "hosted":
+        home, call_all = request.getfixturevalue("furnished"), request.param
+        name = call_all.__name__.split("_")[1]
+        return Interface(name, call_all, INTERFACES[call_all], lambda: read_records(home))
+    table = request.getfixturevalue("hosted_table")
+    workspace = table.workspaces["rest"]
+
+    async def through_hosted_rest(cases: Iterable[CallCase]) -> Results:
+        async with httpx2.AsyncClient(
+            base_url=table.url(workspace), headers=workspace.headers, trust_env=False, timeout=HANG_S
+        ) as client:
+            return await post_all(client, cases)
+
+    async def records() -> Sequence[CallRecord]:
+        """Wait for all records: they are written soon after the call."""
+        async with asyncio.timeout(HANG_S):
+            while len(found := await workspace.records(ALL)) < len(UNRESTRICTED):
+                await asyncio.sleep(0.01)
+        return found
+
+    return Interface("rest", through_hosted_rest, UNRESTRICTED, records)
+
+
+async def test_every_interface_returns_the_same_results(interface):
+    cases = interface.cases
+    results = await interface.call_all(cases.values())
     ids = []
     for result in results:
         ids.append(result["meta"].pop("callId"))
         assert result["meta"].pop("durationMs") >= 0
     assert dict(zip(cases, results, strict=True)) == {name: case.expected() for name, case in cases.items()}
-    records = await read_records(furnished)
-    if call_all is through_ask:  # results have the ids of the model, which are unique only within a turn
+    records = await interface.records()
+    if interface.name == "ask":  # results have the ids of the model, which are unique only within a turn
         ids = [record.id for record in reversed(records)]
     assert sorted(record.id for record in records) == sorted(ids)
     by_id = {record.id: record for record in records}
@@ -156,7 +196,7 @@ async def test_every_interface_returns_the_same_results(
         record = by_id[id_]
         assert (record.tool, record.parent, record.kind) == (case.tool, "", "call")
         assert (record.reason or "", record.version or "current") == (case.reason, case.version)
-        assert record.interface == record.source == call_all.__name__.split("_")[1]
+        assert record.interface == record.source == interface.name
 
 
 async def read_records(home, filter: ActivityFilter = ALL) -> Sequence[CallRecord]:
@@ -209,9 +249,10 @@ async def test_code_sees_values_and_exceptions_of_tools(furnished):
 class Mcp:
     """The MCP interface over one transport with one exposure."""
 
-    def __init__(self, session, expose, home):
-        self.session, self.expose, self.home = session, expose, home
-        self._call_count = 0
+    def __init__(self, session, expose, read):
+        """read: returns the records that a filter selects."""
+        self.session, self.expose, self._read = session, expose, read
+        self._call_count = len(self.records())
 
     def all_records(self):
         """Return the calls that the client has made, newest first, once each of them is recorded."""
@@ -220,7 +261,7 @@ class Mcp:
 
     def records(self, parent=""):
         """Return the calls that the client has made, newest first, or the calls inside one of them."""
-        return asyncio.run(read_records(self.home, ActivityFilter(parent=parent)))
+        return asyncio.run(self._read(ActivityFilter(parent=parent)))
 
     def start_call(self, tool, **args):
         """Call a tool by name or in code. Return a future of whether it failed, and its text."""
@@ -242,14 +283,30 @@ def serve_over(transport, home, expose):
             yield http_mcp_client(server.url, TOKEN)
 
 
-@pytest.fixture(scope="module", params=["stdio-search", "stdio-run", "http-search", "http-run"])
+@pytest.fixture(scope="session")
+def hosted_table(tmp_path_factory, installation):
+    """A hosted server with workspaces for the table."""
+    with HostedTable(tmp_path_factory.mktemp("hosted_table"), installation) as table:
+        yield table
+
+
+MCP_CLIENTS = ["stdio-search", "stdio-run", "http-search", "http-run", "hosted-search", "hosted-run"]
+
+
+@pytest.fixture(scope="module", params=MCP_CLIENTS)
 def mcp(request, template, tmp_path_factory):
-    """The official client with `onetool mcp`, or with `/mcp` of `onetool serve` and its token."""
+    """The official client with `onetool mcp`, or with `/mcp` of `onetool serve` or of a workspace."""
     transport, expose = request.param.split("-")
+    if transport == "hosted":
+        table = request.getfixturevalue("hosted_table")
+        workspace = table.workspaces[expose]
+        with open_session(http_mcp_client(table.url(workspace), workspace.key)) as session:
+            yield Mcp(session, expose, workspace.records)
+        return
     home = create_home(tmp_path_factory.mktemp("mcp"))
     shutil.copytree(template.root, home.root, dirs_exist_ok=True)
     with serve_over(transport, home, expose) as client, open_session(client) as session:
-        yield Mcp(session, expose, home)
+        yield Mcp(session, expose, lambda filter: read_records(home, filter))
 
 
 @pytest.mark.parametrize("name", UNRESTRICTED)

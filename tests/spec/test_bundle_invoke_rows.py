@@ -35,7 +35,6 @@ from support.rest_process import (
     new_id,
     python_tool,
 )
-from support.rest_process import shared_server as shared_server
 from support.rest_process import shared_upstream as shared_upstream
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
@@ -82,7 +81,7 @@ def test_python_and_http_tools_are_invoked_by_the_same_route(
 @pytest.mark.spec("BND-10", "BND-11")
 def test_local_call_takes_about_as_long_as_an_empty_request(server: RestProcess) -> None:
     """In one of three attempts, the fastest call takes at most MAX_RATIO times the fastest empty request."""
-    tool = server.create_tool(func="probes.one")
+    tool, health = server.create_tool(func="probes.one"), f"{server.origin}/healthz"
 
     def seconds(action: Callable[[], Any]) -> float:
         start = time.perf_counter()
@@ -91,7 +90,7 @@ def test_local_call_takes_about_as_long_as_an_empty_request(server: RestProcess)
 
     def ratio() -> float:
         pairs = [
-            (seconds(lambda: server.invoke_value(tool)), seconds(lambda: server.client.get("/healthz")))
+            (seconds(lambda: server.invoke_value(tool)), seconds(lambda: server.client.get(health)))
             for _ in range(10)
         ]
         return min(call for call, _ in pairs) / min(empty for _, empty in pairs)
@@ -337,10 +336,8 @@ def test_request_carries_credentials_of_each_auth_type(
     (received,) = upstream.requests_to(path)
     assert received.query == query
     assert not header or received.headers[header[0]] == header[1]
-    assert (API_KEY in json.dumps(server.get_tool(tool)), API_KEY in server.tool_file(tool).read_text()) == (
-        False,
-        False,
-    )
+    assert API_KEY not in json.dumps(server.get_tool(tool))
+    assert API_KEY not in (server.stored_tool(tool) or API_KEY)
 
 
 @pytest.mark.spec("BND-18")
@@ -516,16 +513,16 @@ def wait_for_count(server: RestProcess, tool: Any, count: int) -> dict[str, Any]
 
 @pytest.mark.spec("BND-60")
 def test_calls_are_counted_while_the_server_runs(server: RestProcess) -> None:
-    """callCount and lastCalledAt change soon; the file of the tool does not."""
+    """callCount and lastCalledAt change soon; the record of the tool does not."""
     assert RECORDER_DELAY_S < 2
     tool, before = server.create_tool(func="probes.add"), datetime.now(UTC)
-    stored = server.tool_file(tool).read_bytes()
+    stored = server.stored_tool(tool)
     for number in range(3):
         server.invoke_value(tool, a=number, b=1)
     after = datetime.now(UTC)
     current = wait_for_count(server, tool, 3)
     assert before <= datetime.fromisoformat(current["lastCalledAt"]) <= after
-    assert (current["modifiedAt"], server.tool_file(tool).read_bytes()) == (tool["modifiedAt"], stored)
+    assert (current["modifiedAt"], server.stored_tool(tool)) == (tool["modifiedAt"], stored)
     (listed,) = server.list_all("/tools/tools", bundleIDs=tool["bundleID"])
     assert listed["callCount"] == 3
 
@@ -771,15 +768,15 @@ def test_call_over_timeout_ms_is_an_error(
 
 
 @pytest.mark.spec("BND-66")
-def test_put_beyond_max_tools_returns_409(tmp_path: Path) -> None:
+def test_put_beyond_max_tools_returns_409(new_server: Callable[..., RestProcess], tmp_path: Path) -> None:
     """The problem names the setting; deleting a tool makes a new one possible."""
-    with RestProcess(tmp_path, settings=f"{SETTINGS}execution: {{max_tools: 2}}\n") as server:
+    with new_server(tmp_path, settings=f"{SETTINGS}execution: {{max_tools: 2}}\n") as server:
         bundle = server.create_bundle()
         tools = [server.create_tool(bundle, slug) for slug in ("a", "b")]
         response = server.put_tool(server.create_bundle(), "c")
         assert (response.status_code, "execution.max_tools" in response.json()["detail"]) == (409, True)
         assert server.put_tool(bundle, "a").status_code == 409
-        assert len(server.tool_files(bundle)) == 2
+        assert len(server.stored_tools(bundle)) == 2
         server.client.delete(server.url_of(tools[0]))
         assert server.put_tool(bundle, "c").status_code == 201
 
@@ -891,7 +888,9 @@ def zip_archive(files: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.spec("BND-68")
-def test_exported_bundle_can_be_imported_by_another_server(server: RestProcess, tmp_path: Path) -> None:
+def test_exported_bundle_can_be_imported_by_another_server(
+    server: RestProcess, new_server: Callable[..., RestProcess], tmp_path: Path
+) -> None:
     """Ids, times and tools are the same; the imported bundle is disabled."""
     bundle = server.create_bundle(displayName="To move", description="moves")
     on = server.create_tool(
@@ -908,7 +907,7 @@ def test_exported_bundle_can_be_imported_by_another_server(server: RestProcess, 
     assert API_KEY.encode() not in exported.content
     assert server.client.post("/tools/import", content=exported.content, headers=ZIP).status_code == 409
 
-    with RestProcess(tmp_path) as other:
+    with new_server(tmp_path) as other:
         imported = other.client.post("/tools/import", content=exported.content, headers=ZIP)
         assert imported.status_code == 201, imported.text
         assert (imported.json()["bundle"]["id"], imported.json()["tools"]) == (bundle, 2)

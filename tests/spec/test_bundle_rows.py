@@ -9,6 +9,7 @@ import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Barrier
@@ -19,6 +20,7 @@ import pytest
 
 import onetool
 from onetool.domain.bundles.page_tokens import write_token
+from support.hosted_process import HostedProcess, Installation
 from support.rest_process import (
     BLOCK_NETWORK,
     PROBES,
@@ -29,9 +31,9 @@ from support.rest_process import (
     new_slug,
     python_tool,
 )
-from support.rest_process import shared_server as shared_server
 from support.rest_process import shared_upstream as shared_upstream
 
+NewServer = Callable[..., RestProcess]
 DISABLE, ENABLE = {"isEnabled": False}, {"isEnabled": True}
 REMOVED_PACK = 'pack = "fleeting"\n\n\ndef once() -> str:\n    """Return a text."""\n    return "here"\n'
 
@@ -70,9 +72,16 @@ def server_without_fts5(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Re
         yield server
 
 
-@pytest.fixture(params=["server", "server_without_fts5"], ids=["fts5", "without fts5"])
+SEARCH_SERVERS = {
+    "fts5": "local_server",
+    "without fts5": "server_without_fts5",
+    "postgresql": "hosted_server",
+}
+
+
+@pytest.fixture(params=SEARCH_SERVERS.values(), ids=SEARCH_SERVERS)
 def search_server(request: pytest.FixtureRequest) -> RestProcess:
-    """Return a server that searches with FTS5, and one without it."""
+    """Return servers that search with FTS5, without it, and in PostgreSQL."""
     return request.getfixturevalue(request.param)
 
 
@@ -89,7 +98,7 @@ def test_tool_type_must_be_python_or_http(server: RestProcess, kind: Any, status
     body = http_tool("http://127.0.0.1/x") if kind == "http" else python_tool()
     bundle = server.create_bundle()
     response = server.put_tool(bundle, "typed", **body | {"type": kind})
-    assert (response.status_code, len(server.tool_files(bundle))) == (status, status == 201), response.text
+    assert (response.status_code, len(server.stored_tools(bundle))) == (status, status == 201), response.text
 
 
 @pytest.mark.parametrize("func", ["probes.unknown", "unknown.one", "probes", ""])
@@ -120,7 +129,7 @@ def test_disabling_a_bundle_hides_its_tools_and_enabling_restores_them(server: R
 @pytest.mark.spec("BND-04")
 def test_plus_sign_in_a_slug_is_rejected_and_search_ignores_dashes(server: RestProcess) -> None:
     tool, bundle = server.create_tool(slug="readfile"), server.create_bundle()
-    assert (tool["slug"], json.loads(server.tool_file(tool).read_bytes())["slug"]) == ("readfile", "readfile")
+    assert (tool["slug"], json.loads(server.stored_tool(tool) or "")["slug"]) == ("readfile", "readfile")
     problem_of(server.put_tool(bundle, "+readfile"), 400)
     problem_of(server.put_bundle(slug="+readfile"), 400)
     server.create_tool(bundle, "read-file")
@@ -224,14 +233,16 @@ def test_invoke_calls_the_version_in_the_path(server: RestProcess) -> None:
 
 
 @pytest.mark.spec("BND-11", "BND-14", "BND-47")
-def test_everything_except_http_calls_works_without_a_network(tmp_path: Path, upstream: Upstream) -> None:
+def test_everything_except_http_calls_works_without_a_network(
+    new_server: NewServer, tmp_path: Path, upstream: Upstream
+) -> None:
     path = upstream.script()
     (tmp_path / "blocked").mkdir()
     (tmp_path / "blocked" / "sitecustomize.py").write_text(BLOCK_NETWORK)
     modules = os.pathsep.join([str(tmp_path / "blocked"), os.environ.get("PYTHONPATH", "")]).rstrip(
         os.pathsep
     )
-    with RestProcess(tmp_path / "home", PYTHONPATH=modules) as server:
+    with new_server(tmp_path / "home", PYTHONPATH=modules) as server:
         local, bundle = server.create_tool(slug="local"), server.create_bundle()
         remote = server.create_tool(bundle, "remote", **http_tool(upstream.url + path))
         assert (server.list_slugs(bundle), server.search_slugs(bundle, "remote")) == (["remote"], ["remote"])
@@ -259,7 +270,7 @@ class RestartedServer(NamedTuple):
 
     server: RestProcess
     removed: dict[str, Any]
-    removed_content: bytes
+    removed_content: str | None
     remote: dict[str, Any]
     path: str
     package: str
@@ -276,13 +287,31 @@ def package_hash() -> str:
 
 
 @pytest.fixture(scope="session")
-def restarted(tmp_path_factory: pytest.TempPathFactory, upstream: Upstream) -> Iterator[RestartedServer]:
+def local_restarted(
+    tmp_path_factory: pytest.TempPathFactory, upstream: Upstream
+) -> Iterator[RestartedServer]:
+    with restart(RestProcess(tmp_path_factory.mktemp("restarted")), upstream) as restarted:
+        yield restarted
+
+
+@pytest.fixture(scope="session")
+def hosted_restarted(
+    tmp_path_factory: pytest.TempPathFactory, upstream: Upstream, installation: Installation
+) -> Iterator[RestartedServer]:
+    server = HostedProcess(tmp_path_factory.mktemp("restarted"), installation=installation)
+    with restart(server, upstream) as restarted:
+        yield restarted
+
+
+@pytest.fixture
+def restarted(server_kind: str, request: pytest.FixtureRequest) -> RestartedServer:
     """Return a server that restarted after a function, an allowed host and the index were removed."""
-    server, path, package = (
-        RestProcess(tmp_path_factory.mktemp("restarted")),
-        upstream.script(),
-        package_hash(),
-    )
+    return request.getfixturevalue(f"{server_kind}_restarted")
+
+
+@contextmanager
+def restart(server: RestProcess, upstream: Upstream) -> Iterator[RestartedServer]:
+    path, package = upstream.script(), package_hash()
     pack = server.config / "tools" / "fleeting.py"
     pack.write_text(REMOVED_PACK)
     with server:
@@ -290,20 +319,20 @@ def restarted(tmp_path_factory: pytest.TempPathFactory, upstream: Upstream) -> I
         remote = server.create_tool(slug="remote", **http_tool(upstream.url + path))
         assert (server.invoke_value(removed), server.invoke_value(remote)) == ("here", {"fine": True})
         server.set_enabled(server.tool_url(server.pack_bundle("tools")["id"], "echo", "current"), False)
-        server.set_enabled(bundle_url(server.pack_bundle("shell")["id"]), False)
+        server.set_enabled(bundle_url(server.pack_bundle("web")["id"]), False)
         assert server.search_slugs(remote["bundleID"], "remote") == ["remote"]
         had_index = (server.bundles / "index.sqlite3").exists()
     assert server.exit_code == 0
-    content = server.tool_file(removed).read_bytes()
+    content = server.stored_tool(removed)
     delete_index(server)
     pack.unlink()
-    (server.config / "onetool.yaml").write_text('allowedHosts: ["allowed.test"]\n')
+    server.write_settings('allowedHosts: ["allowed.test"]\n')
     with server:
         yield RestartedServer(server, removed, content, remote, path, package, had_index)
 
 
 @pytest.mark.spec("BND-15")
-def test_tool_of_a_removed_function_is_disabled_and_its_file_unchanged(restarted: RestartedServer) -> None:
+def test_tool_of_a_removed_function_is_disabled_and_its_record_unchanged(restarted: RestartedServer) -> None:
     """The API reports the reason; when the function returns, the tool is enabled again."""
     server, tool = restarted.server, restarted.removed
     current = server.get_tool(tool)
@@ -313,12 +342,12 @@ def test_tool_of_a_removed_function_is_disabled_and_its_file_unchanged(restarted
     response = server.invoke(tool)
     assert response.status_code in (404, 409)
     assert (response.json()["ok"], response.json()["error"]["code"]) == (False, "tool_not_found")
-    assert server.tool_file(tool).read_bytes() == restarted.removed_content
-    assert json.loads(restarted.removed_content)["isEnabled"] is True
+    assert server.stored_tool(tool) == restarted.removed_content
+    assert json.loads(restarted.removed_content or "")["isEnabled"] is True
     (server.config / "tools" / "fleeting.py").write_text(REMOVED_PACK)
     assert wait_for(lambda: server.get_tool(tool)["isEnabled"])
     assert (server.invoke_value(tool), "disabledReason" in server.get_tool(tool)) == ("here", False)
-    assert server.tool_file(tool).read_bytes() == restarted.removed_content
+    assert server.stored_tool(tool) == restarted.removed_content
 
 
 def test_tool_file_that_is_copied_into_a_running_server_is_available(server: RestProcess) -> None:
@@ -338,7 +367,7 @@ def test_disabled_built_ins_stay_disabled_after_a_restart(restarted: RestartedSe
     server = restarted.server
     bundle = server.pack_bundle("tools")
     assert server.client.get(server.tool_url(bundle["id"], "echo", "current")).json()["isEnabled"] is False
-    assert (server.pack_bundle("shell")["isEnabled"], server.pack_bundle("time")["isEnabled"]) == (
+    assert (server.pack_bundle("web")["isEnabled"], server.pack_bundle("time")["isEnabled"]) == (
         False,
         True,
     )
@@ -390,7 +419,7 @@ def test_ids_are_version_7_uuids(server: RestProcess) -> None:
 )
 def test_bundle_id_that_is_not_a_version_7_uuid_is_rejected(server: RestProcess, bundle_id: str) -> None:
     problem_of(server.put_bundle(bundle_id), 400)
-    assert not (server.bundles / bundle_id).exists()
+    assert not server.is_stored(bundle_id)
 
 
 @pytest.mark.spec("BND-17")
@@ -479,7 +508,7 @@ FORBIDDEN = [
 def test_bundle_slug_with_other_characters_is_rejected(server: RestProcess, slug: Any) -> None:
     bundle = new_id()
     problem_of(server.put_bundle(bundle, slug=slug), 400)
-    assert (server.find_bundle(bundle), (server.bundles / bundle / "bundle.json").exists()) == (None, False)
+    assert (server.find_bundle(bundle), server.is_stored(bundle)) == (None, False)
 
 
 @pytest.mark.spec("BND-21", "BND-22")
@@ -489,7 +518,7 @@ def test_tool_slug_or_version_with_other_characters_is_rejected(server: RestProc
     bundle = server.create_bundle()
     problem_of(server.put_tool(bundle, text), 400)
     problem_of(server.put_tool(bundle, "fine", text), 400)
-    assert (server.tool_files(bundle), server.list_slugs(bundle, includeDisabled="true")) == ([], [])
+    assert (server.stored_tools(bundle), server.list_slugs(bundle, includeDisabled="true")) == ({}, [])
 
 
 @pytest.mark.spec("BND-21", "BND-22")
@@ -502,7 +531,7 @@ def test_slash_or_empty_text_as_slug_or_version_is_rejected(
     bundle = server.create_bundle()
     path = f"tools/{slug}/version/v1" if part == "slug" else f"tools/fine/version/{slug}"
     response = server.client.put(f"{bundle_url(bundle)}/{path}", json=python_tool())
-    assert (response.status_code in (400, 404), server.tool_files(bundle)) == (True, []), response.text
+    assert (response.status_code in (400, 404), server.stored_tools(bundle)) == (True, {}), response.text
 
 
 @pytest.mark.spec("BND-22")
@@ -512,7 +541,7 @@ def test_dots_are_allowed_in_versions_only(server: RestProcess) -> None:
     assert server.create_tool(bundle, "dotted", "1.0.0")["version"] == "1.0.0"
     problem_of(server.put_tool(bundle, "a.b"), 400)
     problem_of(server.put_tool(bundle, "dotted", "..."), 400)
-    assert len(server.tool_files(bundle)) == 1
+    assert len(server.stored_tools(bundle)) == 1
 
 
 @pytest.mark.spec("BND-23")
@@ -522,7 +551,7 @@ def test_slugs_and_versions_are_case_sensitive(server: RestProcess) -> None:
     ids = {pair: server.create_tool(bundle, *pair)["id"] for pair in pairs}
     assert {pair: server.client.get(server.tool_url(bundle, *pair)).json()["id"] for pair in pairs} == ids
     problem_of(server.client.get(server.tool_url(bundle, "ABC")), 404)
-    assert len(set(ids.values())) == len(server.tool_files(bundle)) == 3
+    assert len(set(ids.values())) == len(server.stored_tools(bundle)) == 3
 
 
 @pytest.mark.spec("BND-24")
@@ -541,15 +570,15 @@ def test_second_put_of_a_version_returns_409_and_changes_nothing(server: RestPro
     response = server.put_tool(server.create_bundle(), "once", "v1", description="The first.")
     assert response.status_code == 201
     tool = response.json()
-    before, stored = server.get_tool(tool), server.tool_file(tool).read_bytes()
+    before, stored = server.get_tool(tool), server.stored_tools(tool["bundleID"])
     for body in (
         python_tool("probes.two", description="Another."),
         python_tool(description="The first.", tags=["new"], isEnabled=False, displayName="New"),
         python_tool(description="The first."),
     ):
         problem_of(server.put_tool(tool["bundleID"], "once", "v1", **body), 409)
-        assert (server.get_tool(tool), server.tool_file(tool).read_bytes()) == (before, stored)
-        assert len(server.tool_files(tool["bundleID"])) == 1
+        assert (server.get_tool(tool), server.stored_tools(tool["bundleID"])) == (before, stored)
+    assert len(stored) == 1
     assert server.invoke_value(tool) == 1
 
 
@@ -583,7 +612,7 @@ def test_put_replaces_a_bundle_and_preserves_created_at(server: RestProcess) -> 
     assert (old["createdAt"], old["isBuiltIn"]) == (new["createdAt"], False)
     times = [parse_time(text) for text in (old["createdAt"], old["modifiedAt"], new["modifiedAt"])]
     assert before <= times[0] <= times[1] < times[2] <= datetime.now(UTC)
-    assert server.tool_file(tool).exists()
+    assert server.stored_tool(tool)
 
 
 @pytest.mark.spec("BND-29")
@@ -656,7 +685,7 @@ def test_patch_enables_and_disables_a_bundle(server: RestProcess) -> None:
 
 
 @pytest.mark.spec("BND-33", "BND-50")
-def test_deleted_bundle_is_hidden_but_its_files_remain(server: RestProcess) -> None:
+def test_deleted_bundle_is_hidden_but_its_records_remain(server: RestProcess) -> None:
     """Its routes return 404; only its tools can still be deleted."""
     tool = server.create_tool(slug="orphan")
     bundle, url, before = tool["bundleID"], server.url_of(tool), datetime.now(UTC)
@@ -670,9 +699,9 @@ def test_deleted_bundle_is_hidden_but_its_files_remain(server: RestProcess) -> N
     problem_of(server.client.patch(url, json=DISABLE), 404)
     problem_of(server.client.patch(bundle_url(bundle), json=DISABLE), 404)
     assert server.invoke_error(tool, 404)["error"]["code"] == "tool_not_found"
-    assert server.tool_file(tool).exists()
+    assert server.stored_tool(tool)
     assert server.client.delete(url).status_code == 204
-    assert server.tool_files(bundle) == []
+    assert server.stored_tools(bundle) == {}
     problem_of(server.client.delete(bundle_url(new_id())), 404)
 
 
@@ -739,11 +768,11 @@ def test_patch_of_a_tool_accepts_only_the_enabled_flag(server: RestProcess) -> N
 
 @pytest.mark.spec("BND-37")
 def test_deleted_tool_version_can_be_created_again(server: RestProcess) -> None:
-    """Its file is removed, and other versions remain."""
+    """Its record is removed, and other versions remain."""
     tool = server.create_tool(slug="short-lived", version="v1")
     other = server.create_tool(tool["bundleID"], "short-lived", "v2")
     assert server.client.delete(server.url_of(tool)).status_code == 204
-    assert (server.tool_file(tool).exists(), server.tool_file(other).exists()) == (False, True)
+    assert set(server.stored_tools(tool["bundleID"])) == {other["id"]}
     problem_of(server.client.get(server.url_of(tool)), 404)
     problem_of(server.client.delete(server.url_of(tool)), 404)
     recreated = server.create_tool(tool["bundleID"], "short-lived", "v1")
@@ -900,17 +929,14 @@ def test_disabled_tools_are_listed_and_found_only_on_request(search_server: Rest
 
 
 @pytest.mark.spec("BND-51")
-def test_deleted_empty_bundles_are_reaped_after_two_days(tmp_path: Path) -> None:
+def test_deleted_empty_bundles_are_reaped_after_two_days(new_server: NewServer, tmp_path: Path) -> None:
     """Younger, non-empty and restored bundles remain."""
 
     def age(bundle: str, hours: float) -> None:
         deleted_at = (datetime.now(UTC) - timedelta(hours=hours)).isoformat().replace("+00:00", "Z")
-        record = server.read_bundle_record(bundle) | {"softDeletedAt": deleted_at}
-        complete = tmp_path / "bundle.json"  # the running server must not read half of it
-        complete.write_text(json.dumps(record))
-        complete.replace(server.bundles / bundle / "bundle.json")
+        server.replace_bundle_record(server.read_bundle_record(bundle) | {"softDeletedAt": deleted_at})
 
-    with RestProcess(tmp_path, "--reap-interval", "3600") as server:
+    with new_server(tmp_path, "--reap-interval", "3600") as server:
         old, young, restored, full, alive, next_one = (server.create_bundle() for _ in range(6))
         used, remaining = server.create_tool(old), server.create_tool(full)
         server.invoke_value(used)
@@ -925,17 +951,16 @@ def test_deleted_empty_bundles_are_reaped_after_two_days(tmp_path: Path) -> None
     delete_index(server)
     server.options = ("--reap-interval", "0.1")
     with server:
-        assert wait_for(lambda: not (server.bundles / old).exists())
+        assert server.find_bundle(restored)  # a workspace opens with its first request
+        assert wait_for(lambda: not server.is_stored(old))
         age(next_one, 49)
-        assert wait_for(lambda: not (server.bundles / next_one).exists()), "the reaper runs again"
-        assert server.tool_file(remaining).exists()
+        assert wait_for(lambda: not server.is_stored(next_one)), "the reaper runs again"
+        assert server.stored_tool(remaining)
         assert server.client.delete(server.url_of(remaining)).status_code == 204
-        assert wait_for(lambda: not (server.bundles / full).exists()), "the bundle is empty and old enough"
+        assert wait_for(lambda: not server.is_stored(full)), "the bundle is empty and old enough"
         assert server.find_bundle(restored)
     assert [path for path in tmp_path.rglob("*") if old in path.name or used["id"] in path.name] == []
-    assert [(server.bundles / bundle / "bundle.json").exists() for bundle in (young, restored, alive)] == [
-        True
-    ] * 3
+    assert [server.is_stored(bundle) for bundle in (young, restored, alive)] == [True] * 3
 
 
 @pytest.mark.spec("BND-52")
@@ -944,10 +969,10 @@ def test_tools_of_a_disabled_bundle_cannot_be_created_or_changed(server: RestPro
     bundle = server.create_bundle()
     tool, deleted = server.create_tool(bundle, "stays"), server.create_tool(bundle, "goes")
     server.set_enabled(bundle_url(bundle), False)
-    before = {file: file.read_bytes() for file in server.tool_files(bundle)}
+    before = server.stored_tools(bundle)
     problem_of(server.put_tool(bundle, "another"), 409)
     problem_of(server.client.patch(server.url_of(tool), json=DISABLE), 409)
-    assert {file: file.read_bytes() for file in server.tool_files(bundle)} == before
+    assert server.stored_tools(bundle) == before
     assert server.client.get(server.url_of(tool)).status_code == 200
     assert server.client.delete(server.url_of(deleted)).status_code == 204
     server.set_enabled(bundle_url(bundle), True)
@@ -957,7 +982,7 @@ def test_tools_of_a_disabled_bundle_cannot_be_created_or_changed(server: RestPro
 
 @pytest.mark.spec("BND-52", "BND-46")
 def test_tools_of_a_disabled_built_in_bundle_cannot_be_changed(server: RestProcess) -> None:
-    home = bundle_url(bundle := server.pack_bundle("shell")["id"])
+    home = bundle_url(bundle := server.pack_bundle("web")["id"])
     (tool, *_) = server.list_all("/tools/tools", bundleIDs=bundle)
     server.set_enabled(home, False)
     try:
@@ -989,12 +1014,15 @@ def test_bundles_and_tools_are_stored_as_json_files_named_by_id(server: RestProc
 
 
 @pytest.mark.spec("BND-63")
-def test_concurrent_puts_of_eight_servers_create_one_tool(tmp_path: Path) -> None:
-    """One server returns 201, seven return 409."""
-    servers = [RestProcess(tmp_path, probes=False) for _ in range(8)]
+def test_concurrent_puts_of_several_servers_create_one_tool(
+    server_kind: str, new_server: NewServer, tmp_path: Path
+) -> None:
+    """One server returns 201, the others return 409."""
+    count = {"local": 8, "hosted": 3}[server_kind]
+    servers = [new_server(tmp_path, probes=False) for _ in range(count)]
     for server in servers:
         server.start()
-    barrier = Barrier(8)
+    barrier = Barrier(count)
 
     def put(server: RestProcess, bundle: str, slug: str) -> int:
         barrier.wait(30)
@@ -1004,22 +1032,22 @@ def test_concurrent_puts_of_eight_servers_create_one_tool(tmp_path: Path) -> Non
         for server in servers:
             server.wait_until_ready()
         bundle = servers[0].create_bundle()
-        with ThreadPoolExecutor(8) as pool:
+        with ThreadPoolExecutor(count) as pool:
             for number in range(5):
                 slug = f"race-{number}"
                 results = list(pool.map(lambda server, slug=slug: put(server, bundle, slug), servers))
-                assert sorted(results) == [201] + [409] * 7
+                assert sorted(results) == [201] + [409] * (count - 1)
                 winner = servers[results.index(201)]
                 descriptions = {
                     server.client.get(server.tool_url(bundle, slug)).json()["description"]
                     for server in servers
                 }
                 assert descriptions == {winner.url}
-        stored = [json.loads(file.read_bytes()) for file in servers[0].tool_files(bundle)]
+        stored = [json.loads(text) for text in servers[0].stored_tools(bundle).values()]
         assert sorted(record["slug"] for record in stored) == [f"race-{number}" for number in range(5)]
         assert [sorted(server.list_slugs(bundle)) for server in servers] == [
             sorted(record["slug"] for record in stored)
-        ] * 8
+        ] * count
     finally:
         for server in servers:
             server.process.terminate()
@@ -1027,10 +1055,10 @@ def test_concurrent_puts_of_eight_servers_create_one_tool(tmp_path: Path) -> Non
             server.stop()
 
 
-def test_server_responds_as_soon_as_it_prints_its_address(tmp_path: Path) -> None:
+def test_server_responds_as_soon_as_it_prints_its_address(new_server: NewServer, tmp_path: Path) -> None:
     """SIGTERM ends it cleanly, even right after the start."""
-    with RestProcess(tmp_path, probes=False) as server:
-        assert server.client.get("/healthz").status_code == 200
+    with new_server(tmp_path, probes=False) as server:
+        assert server.client.get(f"{server.origin}/healthz").status_code == 200
     assert server.exit_code == 0
     with server:
         pass
@@ -1045,7 +1073,8 @@ def test_every_route_except_health_requires_the_token(server: RestProcess, token
             assert client.get(path).status_code == 401, path
         assert client.post(f"{server.url_of(tool)}/invoke", json={"args": {}}).status_code == 401
         assert client.delete(server.url_of(tool)).status_code == 401
-        assert [client.get(path).status_code for path in ("/healthz", "/readyz")] == [200, 200]
+        for path in ("/healthz", "/readyz"):
+            assert client.get(f"{server.origin}{path}").status_code == 200, path
     assert server.get_tool(tool)["id"] == tool["id"]
 
 
@@ -1059,7 +1088,7 @@ def test_malformed_body_returns_400(server: RestProcess, content: bytes) -> None
     json_type = {"Content-Type": "application/json"}
     for url in (bundle_url(new_id()), server.tool_url(bundle, "torn")):
         problem_of(server.client.put(url, content=content, headers=json_type), 400)
-    assert server.tool_files(bundle) == []
+    assert server.stored_tools(bundle) == {}
 
 
 @pytest.mark.parametrize(

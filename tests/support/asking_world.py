@@ -3,10 +3,10 @@
 import json
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import yaml
 
@@ -42,16 +42,19 @@ class AskingWorld:
         expose: str = "all",
         server_settings: Mapping[str, Any] | None = None,
         env: Mapping[str, str] | None = None,
+        hosted: Callable[[str], RestProcess] | None = None,
         **settings: Any,
     ) -> None:
+        """hosted: returns a running hosted server, with a workspace that has the given settings."""
         self.root, self.names, self.env = root, names, dict(env or {})
+        self._open_hosted, self._hosted = hosted, cast("RestProcess | None", None)
         self.home = Home(root / "home", root / "home" / "work")
         self._stack = ExitStack()
         self._clients: dict[str, AskingClient] = {}
         self._processes: dict[str, RestProcess] = {}
         servers = {name: self._server(name) | (server_settings or {}) for name in names}
-        config = {"servers": servers, "expose": expose, "approval": {"mcp": "ask"}}
-        self.settings = yaml.safe_dump(config | settings, sort_keys=False)
+        config = {"servers": servers, "expose": expose, "approval": {"mcp": "ask"}} | settings
+        self._config, self.settings = config, yaml.safe_dump(config, sort_keys=False)
         self.home.write("onetool.yaml", self.settings)
         self.home.cwd.mkdir(parents=True)
 
@@ -73,6 +76,17 @@ class AskingWorld:
             process = RestProcess(self.home.root, settings=self.settings, probes=False, **self.env | env)
             self._processes[name] = self._stack.enter_context(process)
         return self._processes[name]
+
+    def serve_hosted(self) -> RestProcess:
+        """Return a hosted server with the same servers. All of them use HTTP, with the same logs."""
+        if self._hosted is None:
+            assert self._open_hosted
+            servers = {
+                name: server if "url" in server else self._server(f"{name}_http", self.log(name))
+                for name, server in self._config["servers"].items()
+            }
+            self._hosted = self._open_hosted(yaml.safe_dump(self._config | {"servers": servers}))
+        return self._hosted
 
     def stop(self, name: str) -> None:
         """Stop the process of this name, if it runs; `serve` starts another one."""
@@ -126,9 +140,8 @@ class AskingWorld:
         log.with_name(f"{log.name}.tools").write_text(json.dumps({tool: fields}))
         self.prepare(server)
 
-    def _server(self, name: str) -> dict[str, Any]:
-        era, log = ERAS[name.partition("_")[0]], str(self.log(name))
-        arguments = ["-I", SCRIPT, era, log]
+    def _server(self, name: str, log: Path | None = None) -> dict[str, Any]:
+        arguments = ["-I", SCRIPT, ERAS[name.partition("_")[0]], str(log or self.log(name))]
         if not name.endswith("_http"):
             command = {"command": sys.executable, "args": arguments, "sandbox": False}
             return command | {"trust_annotations": True}
@@ -146,6 +159,9 @@ class AskingWorld:
     def _transport(
         self, version: str, transport: str, serve: str, token: str
     ) -> StdioTransport | HttpTransport:
+        if transport == "hosted":
+            hosted = self.serve_hosted()
+            return HttpTransport(f"{hosted.url}/mcp", version, hosted.token)
         if transport == "http":
             return HttpTransport(f"{self.serve(serve).url}/mcp", version, token)
         command = [sys.executable, "-m", "onetool", "mcp"]

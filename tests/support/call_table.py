@@ -64,10 +64,12 @@ def wipe() -> str:
     return "wiped"
 '''
 SERVER_SCRIPT = MCP_SERVERS / "faulty_server.py"
-SETTINGS = f"""
-output: {{max_bytes: 1000}}
-execution: {{max_args_bytes: 1000, max_concurrent: 1}}
-approval: {{deny: [probe.wipe], allow: [far.refuse]}}
+LIMITS = """
+output: {max_bytes: 1000}
+execution: {max_args_bytes: 1000, max_concurrent: 1}
+approval: {deny: [probe.wipe], allow: [far.refuse]}
+"""
+SETTINGS = f"""{LIMITS}
 servers: {{far: {{command: {sys.executable}, args: [-I, {SERVER_SCRIPT}, good], sandbox: false}}}}
 """
 ALLOWED_HOSTS = 'allowedHosts: ["elsewhere.test"]\n'

@@ -121,6 +121,11 @@ def write_private(file: Path, text: str) -> None:
 class RestProcess:
     """`onetool serve` with its own directories, and requests to it."""
 
+    command: Sequence[str] = ("serve", "--port", "0")
+    path = ""
+    """Where the API is on the server."""
+    token = TOKEN
+
     def __init__(
         self,
         root: Path,
@@ -134,11 +139,18 @@ class RestProcess:
         self.config, self.bundles = root / "config", root / "data" / "bundles"
         self.client: Any = None
         (root / "work").mkdir(parents=True, exist_ok=True)
-        files = {"onetool.yaml": settings, "secrets.yaml": SECRETS} | (
-            {"tools/probes.py": PROBES} if probes else {}
-        )
-        for name, text in files.items():
-            write_private(self.config / name, text)
+        self.write_settings(settings)
+        self.write_secrets()
+        if probes:
+            write_private(self.config / "tools" / "probes.py", PROBES)
+
+    def write_settings(self, text: str) -> None:
+        """Replace the settings."""
+        write_private(self.config / "onetool.yaml", text)
+
+    def write_secrets(self) -> None:
+        """Store the secrets of the tests."""
+        write_private(self.config / "secrets.yaml", SECRETS)
 
     def start(self) -> "RestProcess":
         """Start the process without waiting until it listens."""
@@ -147,7 +159,7 @@ class RestProcess:
         self.errors = self.root / f"stderr-{new_id()}.txt"
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
-                [*self.wrapper, sys.executable, "-m", "onetool", "serve", "--port", "0", *self.options],
+                [*self.wrapper, sys.executable, "-m", "onetool", *self.command, *self.options],
                 env=os.environ | paths | {"ONETOOL_TOKEN": TOKEN} | self.env,
                 cwd=self.root / "work",
                 stdin=subprocess.DEVNULL,
@@ -164,21 +176,24 @@ class RestProcess:
         watchdog.start()
         line = self.process.stdout.readline()
         watchdog.cancel()
-        start, _, self.url = line.strip().rpartition(" ")
+        start, _, address = line.strip().rpartition(" ")
         if start != "OneTool listens on":
             self.stop()
             pytest.fail(f"the server did not start: {line!r} {self.errors.read_text()[-2000:]}")
+        self.origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
+        self.url = f"{self.origin}{self.path}"
         self.client = self.new_client()
         return self
 
     @property
     def port(self) -> int:
         """The port of the server."""
-        return int(self.url.rpartition(":")[2])
+        return int(self.origin.rpartition(":")[2])
 
     def new_client(self, token: str | None = TOKEN) -> httpx2.Client:
         """Return a client that connects for every request: the server closes connections that are idle."""
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        sent = self.token if token == TOKEN else token
+        headers = {"Authorization": f"Bearer {sent}"} if sent else {}
         limits = httpx2.Limits(max_keepalive_connections=0)
         return httpx2.Client(
             base_url=self.url, headers=headers, trust_env=False, timeout=HANG_S, limits=limits
@@ -233,12 +248,30 @@ class RestProcess:
         assert response.status_code == status, response.text
         return response
 
+    def is_stored(self, bundle_id: str) -> bool:
+        """Return whether there is a record of a bundle, which may be a deleted one."""
+        return (self.bundles / bundle_id / "bundle.json").exists()
+
     def read_bundle_record(self, bundle_id: str) -> dict[str, Any]:
         return json.loads((self.bundles / bundle_id / "bundle.json").read_bytes())
+
+    def replace_bundle_record(self, record: dict[str, Any]) -> None:
+        """Replace what is stored of a bundle."""
+        complete = self.root / "bundle.json"  # a running server must not read half of it
+        complete.write_text(json.dumps(record))
+        complete.replace(self.bundles / record["id"] / "bundle.json")
 
     def tool_files(self, bundle_id: str) -> list[Path]:
         folder = self.bundles / bundle_id
         return [file for file in folder.glob("*.json") if file.name != "bundle.json" and file.name[0] != "."]
+
+    def stored_tools(self, bundle_id: str) -> dict[str, str]:
+        """Return what is stored of the tools of a bundle, as JSON by their ids."""
+        return {file.stem: file.read_text(encoding="utf-8") for file in self.tool_files(bundle_id)}
+
+    def stored_tool(self, tool: dict[str, Any]) -> str | None:
+        """Return what is stored of a tool."""
+        return self.stored_tools(tool["bundleID"]).get(tool["id"])
 
     # Tools
 
@@ -418,13 +451,6 @@ class UpstreamHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Disable logging to stderr."""
-
-
-@pytest.fixture(scope="session", name="server")
-def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RestProcess]:
-    """Return a server that the tests of one worker share; each test uses bundles of its own."""
-    with RestProcess(tmp_path_factory.mktemp("server")) as server:
-        yield server
 
 
 @pytest.fixture(scope="session", name="upstream")

@@ -25,7 +25,7 @@ from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.waiting import HANG_S
 
-CLIENTS = [(version, transport) for version in (LEGACY, MODERN) for transport in ("stdio", "http")]
+CLIENTS = [(version, transport) for version in (LEGACY, MODERN) for transport in ("stdio", "http", "hosted")]
 CLIENT_NAMES = [
     f"{'modern' if version == MODERN else 'legacy'} {transport}" for version, transport in CLIENTS
 ]
@@ -33,15 +33,16 @@ ALLOW, REFUSE = accept(allow=True), accept(allow=False)
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory):
+def world(tmp_path_factory, open_hosted):
     names = ("old", "new", "old_http", "new_http", "old_quiet")
-    with AskingWorld(tmp_path_factory.mktemp("asking"), *names) as world:
+    with AskingWorld(tmp_path_factory.mktemp("asking"), *names, hosted=open_hosted) as world:
         yield world
 
 
 @pytest.fixture(scope="module")
-def run_world(tmp_path_factory):
-    with AskingWorld(tmp_path_factory.mktemp("running"), "old", "new", expose="run") as world:
+def run_world(tmp_path_factory, open_hosted):
+    root = tmp_path_factory.mktemp("running")
+    with AskingWorld(root, "old", "new", expose="run", hosted=open_hosted) as world:
         yield world
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 DATABASE_URL, OWNER_URL, KEYS = "ONETOOL_DATABASE_URL", "ONETOOL_OWNER_DATABASE_URL", "ONETOOL_KEYS"
 DEFAULT_LIFETIME_DAYS = 90
+FIRST_REAP_S = 60.0
+"""Seconds after a workspace was opened. One that is seldom used is closed long before the interval ends."""
 T = TypeVar("T")
 
 
@@ -227,13 +229,13 @@ def delete_secret(slug: str, name: str) -> None:
     click.echo(f"Deleted secret {name} of {slug}.", file=stdout())
 
 
-def serve_hosted(sock: socket.socket, hosts: tuple[str, ...], log_level: str) -> None:
+def serve_hosted(sock: socket.socket, hosts: tuple[str, ...], log_level: str, reap_interval: float) -> None:
     """Serve all workspaces until a signal arrives."""
     with exit_on_hosted_error():
-        asyncio.run(_serve(sock, hosts, log_level))
+        asyncio.run(_serve(sock, hosts, log_level, reap_interval))
 
 
-async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) -> None:
+async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str, reap_interval: float) -> None:
     from onetool.bootstrap.hosted import ApiKeyAuthenticator, open_hosted
     from onetool.bootstrap.workspaces import OpenWorkspaces
     from onetool.interfaces.rest.hosted import HostedApp
@@ -244,7 +246,9 @@ async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) ->
     async with open_hosted(
         _variable(DATABASE_URL), _variable(KEYS), log_level=log_level, pack_dirs=packs
     ) as parts:
-        workspaces: OpenWorkspaces[MountedWorkspace] = OpenWorkspaces(lambda slug: _mounted(parts, slug))
+        workspaces: OpenWorkspaces[MountedWorkspace] = OpenWorkspaces(
+            lambda slug: _mounted(parts, slug, reap_interval)
+        )
         app = HostedApp(
             workspaces,
             authenticate=ApiKeyAuthenticator(parts).authenticate,
@@ -274,16 +278,23 @@ async def _serve(sock: socket.socket, hosts: tuple[str, ...], log_level: str) ->
 
 
 @asynccontextmanager
-async def _mounted(parts: "HostedParts", slug: str) -> AsyncIterator["MountedWorkspace"]:
+async def _mounted(
+    parts: "HostedParts", slug: str, reap_interval: float
+) -> AsyncIterator["MountedWorkspace"]:
     from onetool.bootstrap.hosted import open_workspace
     from onetool.interfaces.mcp.transports import NamedApps
     from onetool.interfaces.rest.hosted import MountedWorkspace
 
+    from .serve import reap
+
     async with open_workspace(parts, slug) as opened:
         mcp = NamedApps(opened.runtime)
+        delay = min(reap_interval, FIRST_REAP_S)
+        reaper = asyncio.get_running_loop().create_task(reap(opened.runtime, reap_interval, delay=delay))
         try:
             yield MountedWorkspace(opened.runtime, opened.credentials, mcp)
         finally:
+            reaper.cancel()
             await mcp.close()
 
 

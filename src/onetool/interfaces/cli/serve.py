@@ -78,7 +78,7 @@ def serve(
     if hosted:
         from .hosted import serve_hosted
 
-        serve_hosted(sock, names, chosen_log_level() or "warning")
+        serve_hosted(sock, names, chosen_log_level() or "warning", reap_interval)
         return
     token, token_location = load_token(current_paths())
     if edit_servers is None:
@@ -91,7 +91,7 @@ def serve(
         from onetool.interfaces.web.static import StaticApp
 
         server = create_server(runtime, runtime.state.configuration.settings.expose)
-        reaper = asyncio.get_running_loop().create_task(_reap(runtime, reap_interval))
+        reaper = asyncio.get_running_loop().create_task(reap(runtime, reap_interval))
         named = NamedApps(runtime)
         try:
             async with http_app(server) as mcp:
@@ -157,10 +157,12 @@ def _bind(host: str, port: int) -> socket.socket:
     return sock
 
 
-async def _reap(runtime: Runtime, interval: float) -> None:
-    """Periodically remove bundles that were deleted long ago."""
+async def reap(runtime: Runtime, interval: float, *, delay: float | None = None) -> None:
+    """Periodically remove bundles that were deleted long ago, for the first time after a delay."""
+    pause = interval if delay is None else delay
     while True:
-        await asyncio.sleep(interval)
+        await asyncio.sleep(pause)
+        pause = interval
         try:
             await runtime.state.bundles.reap()
         except Exception as error:  # noqa: BLE001 - the root of a background task

@@ -159,17 +159,21 @@ class BundleChanges:
 
     def reap(self, before: str) -> list[str]:
         """Delete the empty bundles that were marked as deleted before a time. Return their ids."""
+        old = self.reapable(before)
+        self._cursor.execute(
+            "delete from bundles where workspace_id = %s and id = any(%s)", (self._workspace, old)
+        )
+        return old
+
+    def reapable(self, before: str) -> list[str]:
+        """Return the ids of the empty bundles that were marked as deleted before a time."""
         self._cursor.execute(
             "select body from bundles where workspace_id = %(ws)s and deleted and not exists"
             " (select from tools where workspace_id = %(ws)s and bundle_id = bundles.id)",
             {"ws": self._workspace},
         )
         bundles = [Bundle.from_json(orjson.loads(body)) for (body,) in self._cursor.fetchall()]
-        old = [bundle.id for bundle in bundles if (bundle.soft_deleted_at or before) < before]
-        self._cursor.execute(
-            "delete from bundles where workspace_id = %s and id = any(%s)", (self._workspace, old)
-        )
-        return old
+        return [bundle.id for bundle in bundles if (bundle.soft_deleted_at or before) < before]
 
     def _pack(self, bundle_id: str) -> str:
         row = self._fetch_one("select pack from bundles where workspace_id = %s and id = %s", bundle_id)

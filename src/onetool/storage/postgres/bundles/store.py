@@ -186,6 +186,9 @@ class PostgresBundles:
     @on_thread
     def reap(self, before: str) -> Sequence[str]:
         """Delete the empty bundles that were soft-deleted before `before`. Return their ids."""
+        with self._workspace.reading() as cursor:  # usually there are none, and nothing is announced
+            if not BundleChanges(cursor, self._workspace.workspace).reapable(before):
+                return []
         with self._changes() as changes:
             return changes.reap(before)
 
