@@ -6,12 +6,13 @@ import sys
 import httpx2
 import pytest
 
+from onetool.testing.http_stub import HttpStub, StubResponse
 from support.cli_process import onetool
 from support.contents_world import SCRIPT, World
 from support.mcp_servers import contents_server, rich_server
 from support.paths import MCP_SERVERS
 from support.raw_mcp import LEGACY, META_PREFIX, MODERN, RawMcpClient
-from support.rest_process import TOKEN, RestProcess
+from support.waiting import HANG_S
 
 ONLY = ("--only", "one")
 STAMP = f"{META_PREFIX}/serverInfo"
@@ -213,17 +214,36 @@ def test_an_unknown_server_is_an_error_that_lists_the_names(tmp_path):
     assert "Server 'too' not found. Did you mean two? Servers: one, two, my_notes." in done.stderr
 
 
+def introduce(request):
+    """Respond as a server over HTTP that has only instructions."""
+    message = json.loads(request.body or "{}")
+    if "id" not in message:
+        return StubResponse(status=202 if message else 405)
+    result = {"capabilities": {"tools": {}}, "instructions": "Read memo:x first.", "tools": []}
+    result |= {"protocolVersion": LEGACY, "serverInfo": {"name": "one", "version": "1"}}
+    return StubResponse({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+
+@pytest.fixture
+def one_server(server_kind, tmp_path):
+    """The settings of a server: workspaces start no programs."""
+    if server_kind == "local":
+        yield {"command": sys.executable, "args": ["-I", SCRIPT, str(tmp_path / "one")], "sandbox": False}
+    else:
+        with HttpStub({"/mcp": introduce}) as stub:
+            yield {"url": f"{stub.url}/mcp"}
+
+
 @pytest.mark.spec("MCP-22")
-def test_over_http_with_the_token_and_404_for_an_unknown_server(tmp_path):
-    server = {"command": sys.executable, "args": ["-I", SCRIPT, str(tmp_path / "one")], "sandbox": False}
-    settings = json.dumps({"servers": {"one": server}, "approval": {"mcp": "allow"}})
-    with RestProcess(tmp_path, settings=settings, probes=False) as rest:
+def test_over_http_with_the_token_and_404_for_an_unknown_server(new_server, one_server, tmp_path):
+    settings = json.dumps({"servers": {"one": one_server}, "approval": {"mcp": "allow"}})
+    with new_server(tmp_path, settings=settings) as rest:
         headers = {"Accept": "application/json, text/event-stream"}
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        with httpx2.Client(base_url=rest.url, trust_env=False, headers=headers) as client:
+        with httpx2.Client(base_url=rest.url, trust_env=False, headers=headers, timeout=HANG_S) as client:
             assert client.post("/mcp/only/one", json=message).status_code == 401
-            client.headers["Authorization"] = f"Bearer {TOKEN}"
+            client.headers["Authorization"] = f"Bearer {rest.token}"
             assert "Read memo:x first." in client.post("/mcp/only/one", json=message).text
             for path in ("/mcp/only/on", "/mcp/only/", "/mcp/only/one/x"):
                 missing = client.post(path, json=message)
