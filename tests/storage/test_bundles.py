@@ -18,6 +18,8 @@ from onetool.storage.files.bundles.indexer import MIN_FILE_BYTES
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.bundles.sync import CHECK_INTERVAL_S
 from onetool.storage.memory.bundles import MemoryBundles
+from onetool.storage.postgres.bundles import queries
+from onetool.storage.postgres.bundles import store as postgres_store
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
 from support.file_access import counted_access
@@ -263,6 +265,29 @@ async def test_search_of_every_store_has_the_same_results(store):
         expected = find_hits(query, everything, query.similar_slugs(tool.tool.slug for tool in everything))
         assert list(await store.search(query, EVERYTHING, None, 1000)) == expected, text
         assert await search(store, text, page_size=7) == [hit.stored.tool.slug for hit in expected], text
+
+
+@pytest.mark.parametrize("max_completions", [0, 1])
+async def test_starts_of_very_many_words_are_found_too(workspace, monkeypatch, max_completions):
+    """PostgreSQL reads them in another way."""
+    monkeypatch.setattr(queries, "MAX_COMPLETIONS", max_completions)
+    await test_search_of_every_store_has_the_same_results(PostgresBundles(workspace, Threads()))
+
+
+async def test_typos_are_corrected_word_by_word_if_there_are_very_many_slugs(workspace, monkeypatch):
+    """Words that are known stay as they are, and one that resembles nothing matches nothing."""
+    monkeypatch.setattr(postgres_store, "MAX_COMPARED_SLUGS", 0)
+    store = PostgresBundles(workspace, Threads())
+    bundle = await new_bundle(store)
+    await add(store, bundle, "read-file", is_enabled=False)
+    await add(store, bundle, "read-invoices", description="Open something")
+    await add(store, bundle, "send-letter")
+    assert await search(store, "raed", BundleFilter()) == ["read-invoices"]
+    assert sorted(await search(store, "raed")) == ["read-file", "read-invoices"]
+    for query in ("raed invioce", "invoices sommething", "read invo", "open invoicse"):
+        assert await search(store, query) == ["read-invoices"], query
+    for query in ("read letter", "raed zzzzzz", "x", "'", "qq & | !"):
+        assert await search(store, query) == [], query
 
 
 async def test_staged_files_of_killed_writers_are_deleted_but_not_those_of_others(tmp_path):

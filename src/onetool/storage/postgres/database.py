@@ -26,11 +26,17 @@ SETTINGS = f"""
 set role onetool_app;
 set search_path = onetool, public;
 set plan_cache_mode = force_custom_plan;
+set enable_seqscan = off;
+set max_parallel_workers_per_gather = 0;
+set jit = off;
 set lock_timeout = '{WAIT_S:.0f}s';
 set statement_timeout = '{STATEMENT_TIMEOUT_S:.0f}s';
 set idle_in_transaction_session_timeout = '{STATEMENT_TIMEOUT_S:.0f}s'
 """
-"""The role can neither change tables nor see rows of another workspace than that of its transaction."""
+"""The role can neither change tables nor see rows of another workspace than that of its transaction.
+
+Every query is short and about one workspace: to scan a whole table would be to read all other ones.
+"""
 
 Cursor = psycopg.Cursor[TupleRow]
 

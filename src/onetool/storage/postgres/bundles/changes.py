@@ -50,6 +50,9 @@ select %s, * from unnest(%s::text[], %s::int[], %s::boolean[])
 on conflict (workspace_id, term) do update
     set tools = vocabulary.tools + excluded.tools, is_word = vocabulary.is_word or excluded.is_word
 """
+ADD_WORDS = """
+insert into words (workspace_id, word) select %s, * from unnest(%s::text[]) on conflict do nothing
+"""
 ADD_TOTALS = """
 insert into term_totals (workspace_id, tools, lengths) values (%s, %s, %s)
 on conflict (workspace_id) do update set tools = term_totals.tools + excluded.tools, lengths = (
@@ -128,17 +131,15 @@ class BundleChanges:
         pack = self._pack(bundle.id)
         terms = [ToolTerms.of(tool, bundle) for tool in tools]
         common = {"ws": self._workspace, "pack": pack, "pack_key": pack.casefold()}
-        self._cursor.executemany(
-            INSERT_TOOL,
-            [{**tool_values(tool, bundle, own), **common} for tool, own in zip(tools, terms, strict=True)],
-            returning=True,
-        )
+        values = [tool_values(tool, bundle, own) for tool, own in zip(tools, terms, strict=True)]
+        self._cursor.executemany(INSERT_TOOL, [own | common for own in values], returning=True)
         rows: list[Any] = []
         while True:
             rows += self._cursor.fetchall()
             if not self._cursor.nextset():
                 break
         self._count_terms(terms, 1)
+        self._execute(ADD_WORDS, sorted(set[str]().union(*(own["words"] for own in values))))
         for slug in {tool.slug for tool, row in zip(tools, rows, strict=True) if not row[1]}:
             self._mark_active(bundle.id, slug)
         return [

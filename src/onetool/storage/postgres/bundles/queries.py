@@ -1,7 +1,7 @@
 """Queries of stored bundles in one transaction."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
@@ -9,11 +9,13 @@ import orjson
 from onetool.domain.bundles.bundle import Bundle, BundleFilter, StoredTool, ToolKey
 from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery, Tier, normalize_name
 from onetool.domain.page import Page
+from onetool.domain.search.matching import closest_words
 from onetool.domain.search.terms import NO_TOOLS, IndexedTool, TermStatistics, similar_terms
+from onetool.domain.search.tokenizer import tokenize
 from onetool.storage.postgres.database import Cursor
 from onetool.storage.postgres.texts import to_storable
 
-from .rows import ToolTerms, stored_tool, to_query
+from .rows import ToolTerms, lexemes, stored_tool, to_query
 
 SELECT_TOOLS = """
 select tools.body, bundles.body, tools.pack, func from tools
@@ -29,13 +31,38 @@ and (%(part)s = '' or strpos(pack_key || '.' || func_key, %(part)s) > 0)
 """The tools that a filter selects."""
 ENABLED = "listed and bundle_enabled and enabled and active"
 SEARCH = """
-select search_tools(%(tier)s, %(prefix)s, %(prefix_end)s, %(words)s::tsquery, %(starts)s::tsquery, %(slugs)s,
-    %(keys)s, %(bundles)s, %(tags)s, %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(after_id)s,
-    %(limit)s)
+select search_tools(%(tier)s, %(prefix)s, %(prefix_end)s, %(words)s::tsquery, %(starts)s::tsquery,
+    %(common_starts)s::tsquery, %(slugs)s, %(keys)s, %(terms)s::tsquery, %(bundles)s, %(tags)s,
+    %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(after_id)s, %(limit)s)
+"""
+LIST = """
+select list_tools(%(bundles)s, %(tags)s, %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(limit)s)
+"""
+SIMILAR_WORDS = """
+select term from vocabulary
+where workspace_id = %(ws)s and is_word
+    and levenshtein_less_equal(term, %(word)s, %(distance)s) <= %(distance)s
+order by tools desc, term limit %(limit)s
 """
 LAST_CHARACTER = "\U0010ffff"
 MAX_LENGTH_DIFFERENCE = 3
 """In characters, of a misspelled term and the one that is meant."""
+MAX_DISTANCE = 2
+"""Characters that are added, removed or replaced in a misspelled word. A swap counts as 2."""
+MAX_COMPARED_WORDS = 50
+MAX_COMPLETIONS = 100
+"""Words of the workspace with one start that are looked up in the index."""
+MAX_SIMILAR_WORDS = 3
+"""How many words one misspelled word may stand for."""
+MAX_CORRECTED_TERMS = 8
+"""Terms of a query that are looked up; further ones are ignored."""
+
+
+class Similar(NamedTuple):
+    """What resembles a query: slugs, or a query of text search for terms."""
+
+    slugs: Sequence[str] = ()
+    terms: str = ""
 
 
 class BundleQueries:
@@ -87,12 +114,7 @@ class BundleQueries:
 
     def tools(self, filter: BundleFilter, cursor: str | None, limit: int) -> Page[StoredTool]:
         """Return a page of tools, ordered by id."""
-        rows = self._fetch(
-            f"select id from tools where {SELECTED} and id > %(after)s order by id limit %(limit)s",
-            after=cursor or "",
-            limit=limit + 1,
-            **_selection(filter),
-        )
+        rows = self._fetch(LIST, after=cursor or "", limit=limit + 1, **_selection(filter))
         ids = [row[0] for row in rows]
         tools = self._by_id(ids[:limit])
         return Page(tools, ids[limit - 1] if len(ids) > limit else None)
@@ -130,8 +152,8 @@ class BundleQueries:
 
     def count(self) -> int:
         """Return the number of tool versions."""
-        number: int = self._fetch("select count(*) from tools where workspace_id = %(ws)s")[0][0]
-        return number
+        rows = self._fetch("select tools from term_totals where workspace_id = %(ws)s")
+        return int(rows[0][0]) if rows else 0
 
     def slugs(self, filter: BundleFilter) -> list[str]:
         """Return the distinct slugs of the tools that a filter selects."""
@@ -142,22 +164,22 @@ class BundleQueries:
         self,
         query: SearchQuery,
         filter: BundleFilter,
-        similar: Callable[[], Sequence[str]],
+        similar: Callable[[], Similar],
         after: SearchPosition | None,
         limit: int,
     ) -> list[SearchHit]:
         """Return the best matches, or those after a position. A tier is read only if it is reached.
 
-        similar: returns the slugs that resemble the query.
+        similar: returns what resembles the query.
         """
         hits: list[SearchHit] = []
         for tier in (Tier.PREFIX, Tier.WORD, Tier.SIMILAR):
             if len(hits) == limit or (after is not None and tier < after.tier):
                 continue
-            slugs = similar() if tier is Tier.SIMILAR else ()
+            found = similar() if tier is Tier.SIMILAR else Similar()
             position = after if after is not None and tier == after.tier else None
             left = limit - len(hits)
-            ids = self._search_tier(tier, query, filter, slugs=slugs, after=position, limit=left)
+            ids = self._search_tier(tier, query, filter, similar=found, after=position, limit=left)
             hits += [SearchHit(tier, tool) for tool in self._by_id(ids)]
         return hits
 
@@ -180,13 +202,57 @@ class BundleQueries:
         self, terms: Sequence[str], packs: Collection[str] | None, limit: int
     ) -> list[IndexedTool]:
         """Return the enabled tools that match terms best."""
+        queries = [to_query([term], "|") for term in lexemes(terms)]
+        if not queries:
+            return []
         rows = self._fetch(
-            "select * from candidate_tools(%(terms)s::tsquery, %(packs)s, %(limit)s)",
-            terms=to_query(terms, "|"),
+            "select * from candidate_tools(%(terms)s::tsquery[], %(packs)s, %(limit)s)",
+            terms=queries,
             packs=_array(packs),
             limit=limit,
         )
         return [IndexedTool(name, ToolTerms.from_text(text).fields) for name, text in rows]
+
+    def corrected(self, text: str) -> str:
+        """Return a query for the terms of a text, with what the unknown ones may stand for in their place.
+
+        It is empty if nothing is unknown, or if nothing resembles what is.
+        """
+        terms = list(dict.fromkeys(tokenize(text)))[:MAX_CORRECTED_TERMS]
+        known = self.term_statistics(terms).counts
+        if all(term in known for term in terms):
+            return ""
+        choices = [[term] if term in known else self._similar_words(term) for term in terms]
+        return " & ".join(f"({to_query(words, '|')})" for words in choices) if all(choices) else ""
+
+    def _similar_words(self, word: str) -> list[str]:
+        """Return the words closest to one that no tool contains."""
+        rows = self._fetch(
+            SIMILAR_WORDS, word=word, distance=min(MAX_DISTANCE, len(word) // 2), limit=MAX_COMPARED_WORDS
+        )
+        return closest_words(word, [row[0] for row in rows], MAX_SIMILAR_WORDS)
+
+    def _completed(self, starts: Iterable[str]) -> tuple[str, str]:
+        """Return a query for words that start with these, and one for starts that very many words have.
+
+        Both are empty if no word has one of the starts.
+        """
+        few, many = list[str](), list[str]()
+        for start in lexemes(starts):
+            rows = self._fetch(
+                "select word from words where workspace_id = %(ws)s and word >= %(start)s and word < %(end)s"
+                " order by word limit %(limit)s",
+                start=start,
+                end=start + LAST_CHARACTER,
+                limit=MAX_COMPLETIONS + 1,
+            )
+            if not rows:
+                return "", ""
+            if len(rows) > MAX_COMPLETIONS:
+                many.append(start)
+            else:
+                few.append(f"({to_query((row[0] for row in rows), '|')})")
+        return " & ".join(few), to_query(many, "&", ":*")
 
     def _vocabulary(self, term: str) -> list[str]:
         """Return the words with the same first letter and a similar length."""
@@ -207,20 +273,23 @@ class BundleQueries:
         query: SearchQuery,
         filter: BundleFilter,
         *,
-        slugs: Sequence[str],
+        similar: Similar,
         after: SearchPosition | None,
         limit: int,
     ) -> list[str]:
         """Return the ids of the tools of one tier, newest first."""
+        starts, common_starts = self._completed(query.words) if tier is Tier.SIMILAR else ("", "")
         rows = self._fetch(
             SEARCH,
             tier=int(tier),
             prefix=query.prefix,
             prefix_end=query.prefix + LAST_CHARACTER,
             words=to_query(query.words, "&"),
-            starts=to_query(query.words, "&", ":*"),
-            slugs=list(slugs),
-            keys=[normalize_name(slug) for slug in slugs],
+            starts=starts or None,
+            common_starts=common_starts or None,
+            slugs=list(similar.slugs),
+            keys=[normalize_name(slug) for slug in similar.slugs],
+            terms=similar.terms or None,
             after=after.modified_at if after else None,
             after_id=after.id if after else None,
             limit=limit,
@@ -230,6 +299,8 @@ class BundleQueries:
 
     def _by_id(self, ids: Sequence[str]) -> list[StoredTool]:
         """Return tools in the order of their ids in the list."""
+        if not ids:
+            return []
         found = {
             stored.tool.id: stored for stored in self._tools("and tools.id = any(%(ids)s)", ids=list(ids))
         }

@@ -1,7 +1,7 @@
 """Rows of tools, and the words by which they are found."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -55,7 +55,7 @@ class ToolTerms(NamedTuple):
         return ToolTerms([[*tokenize(bundle.slug), *name], *rest])
 
 
-def tool_values(tool: ToolVersion, bundle: Bundle, terms: ToolTerms) -> dict[str, object]:
+def tool_values(tool: ToolVersion, bundle: Bundle, terms: ToolTerms) -> dict[str, Any]:
     """Return the values of a row that do not depend on other rows, and both function names it may get."""
     short, long = function_name(tool.slug, None), function_name(tool.slug, "")
     return {

@@ -19,7 +19,10 @@ from onetool.storage.postgres.texts import is_storable, to_storable
 from onetool.threads import Threads
 
 from .changes import BundleChanges
-from .queries import BundleQueries
+from .queries import BundleQueries, Similar
+
+MAX_COMPARED_SLUGS = 10_000
+"""Tools of a workspace up to which queries are compared with all slugs."""
 
 
 class PostgresBundles:
@@ -173,9 +176,7 @@ class PostgresBundles:
             return []
         query = query._replace(prefix=to_storable(query.prefix))
         with self._query() as queries:
-            return queries.search(
-                query, filter, lambda: query.similar_slugs(self._slugs_of(queries, filter)), after, limit
-            )
+            return queries.search(query, filter, lambda: self._similar(queries, query, filter), after, limit)
 
     @on_thread
     def count(self) -> int:
@@ -194,6 +195,12 @@ class PostgresBundles:
 
     async def aclose(self) -> None:
         """Do nothing: the connections belong to the process."""
+
+    def _similar(self, queries: BundleQueries, query: SearchQuery, filter: BundleFilter) -> Similar:
+        """Return the slugs that resemble a query, or if there are very many, its terms without typos."""
+        if queries.count() > MAX_COMPARED_SLUGS:
+            return Similar(terms=queries.corrected(query.text))
+        return Similar(slugs=query.similar_slugs(self._slugs_of(queries, filter)))
 
     def _slugs_of(self, queries: BundleQueries, filter: BundleFilter) -> Sequence[str]:
         """Return the slugs of the tools that a filter selects. They are read once per revision."""

@@ -5,6 +5,7 @@
 
 create extension if not exists btree_gin with schema public;
 create extension if not exists fuzzystrmatch with schema public;
+create extension if not exists pg_trgm with schema public;
 
 create schema home;
 create schema onetool;
