@@ -16,7 +16,7 @@ from onetool.bootstrap.hosted import hosted_stores
 from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.activity.rollup import SessionSaving
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolKey, ToolVersion, rfc3339
-from onetool.domain.bundles.ranking import SearchPosition, SearchQuery, Tier
+from onetool.domain.bundles.ranking import SearchPosition, SearchQuery, Tier, searchable_words
 from onetool.domain.content.media import Media
 from onetool.domain.servers.manifest import merge
 from onetool.domain.servers.server_tool import ServerTool
@@ -104,6 +104,8 @@ class WorkspaceCalls:
         self.bundles: dict[str, Bundle] = {}
         self.tools: dict[ToolKey, ToolVersion] = {}
         self.has_totals = False
+        self.words = set[str]()
+        """Words of all tools so far: those of deleted tools stay."""
         self.toggles, self.manifests, self.secret_names = set[str](), set[str](), set[str]()
         self.tokens = set[tuple[str, str]]()
         self.handles, self.sessions = set[str](), dict[str, int]()
@@ -137,6 +139,7 @@ class WorkspaceCalls:
             "bundles": len(self.bundles),
             "tools": len(self.tools),
             "vocabulary": len(words),
+            "words": len(self.words),
             "term_totals": int(self.has_totals),
             "toggles": len(self.toggles),
             "manifests": len(self.manifests),
@@ -573,6 +576,7 @@ class WorkspaceCalls:
     def _store(self, tools: list[ToolVersion]) -> None:
         self.tools |= {tool.key: tool for tool in tools}
         self.has_totals = self.has_totals or bool(tools)
+        self.words |= {word for tool in tools for word in lexemes(searchable_words(tool))}
 
     def _add_handle(self, handle: str) -> None:
         self.handles.add(handle)

@@ -49,7 +49,7 @@ KEY_TTL_S = 30.0
 """Seconds for which a key that was found is not looked up again."""
 MAX_VERIFIED = 10_000
 NO_DIRECTORY = Path("/dev/null/onetool")
-"""In place of a user's directories, which workspaces do not have. Nobody can create it, not even root."""
+"""In place of a user's directories, which workspaces do not have. It cannot be created, not even by root."""
 
 
 class HostedWorkspace(NamedTuple):
