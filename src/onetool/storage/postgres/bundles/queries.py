@@ -59,7 +59,7 @@ MAX_DISTANCE = 2
 MAX_COMPARED_WORDS = 50
 MAX_RARE = 1_000
 """Tools that are read and sorted, instead of looking for matches among the newest tools."""
-MAX_COMPLETIONS = 100
+MAX_COMPLETIONS = 30
 """Words of the workspace with one start that are looked up in the index."""
 MAX_SIMILAR_WORDS = 3
 """How many words one misspelled word may stand for."""
@@ -316,8 +316,8 @@ class BundleQueries:
             end = query.prefix + LAST_CHARACTER
             counts = self._fetch(PREFIX_COUNTS, prefix=query.prefix, end=end, limit=MAX_RARE + 1)[0]
             return int(max(counts)) <= MAX_RARE
-        counts = [statistics.counts.get(term, 0) for term in terms]
-        return tier is Tier.WORD and min(counts, default=0) <= MAX_RARE
+        known = [statistics.counts[term] for term in terms if statistics.counts.get(term)]
+        return tier is Tier.WORD and min(known, default=MAX_RARE + 1) <= MAX_RARE
 
     def _by_id(self, ids: Sequence[str]) -> list[StoredTool]:
         """Return tools in the order of their ids in the list."""

@@ -141,7 +141,7 @@ end $$;
 -- is_rare: whether it is known to be rare
 -- The similar ones are given in up to three ways:
 -- word_starts: all words that the words of the query may be the start of
--- common_starts: starts of so many words that the index is not worth reading; null if there are none
+-- common_starts: starts of so many words that no index is read if there are others; null if there are none
 -- similar_slugs and their keys, and similar_terms
 create function search_tools(
     tier int, prefix text, prefix_end text, all_words tsquery, word_starts tsquery, common_starts tsquery,
@@ -154,7 +154,8 @@ declare
     resembles constant text := concat_ws(' or ',
         '(' || nullif(concat_ws(' and ',
             case when word_starts is not null then 'words @@ $5' end,
-            case when common_starts is not null then '(words @@ $6) is true' end), '') || ')',
+            case when common_starts is not null and word_starts is null then 'words @@ $6'
+                when common_starts is not null then '(words @@ $6) is true' end), '') || ')',
         case when similar_slugs <> '{}' then '(slug_key = any($8) and slug = any($7))' end,
         case when similar_terms is not null then 'terms @@ $9' end);
     matches constant text := case
