@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from onetool.bootstrap.workspaces import OpenWorkspaces
+from onetool.bootstrap.workspaces import MAX_CLOSING, OpenWorkspaces
 
 
 class Opener:
@@ -107,3 +107,23 @@ async def test_error_of_a_user_leaves_the_workspace_open(opener):
         pass
     assert opener.events == ["+a"]
     await workspaces.aclose()
+
+
+async def test_few_workspaces_are_closed_at_a_time():
+    closing, most = 0, 0
+
+    @asynccontextmanager
+    async def open_slowly_closed(slug):
+        nonlocal closing, most
+        yield slug
+        closing += 1
+        most = max(most, closing)
+        await asyncio.sleep(0.001)
+        closing -= 1
+
+    workspaces = OpenWorkspaces(open_slowly_closed)
+    for number in range(5 * MAX_CLOSING):
+        async with workspaces.use(str(number)):
+            pass
+    await workspaces.aclose()
+    assert (len(workspaces), closing, most) == (0, 0, MAX_CLOSING)

@@ -14,6 +14,8 @@ T = TypeVar("T")
 MAX_OPEN = 2_000
 IDLE_S = 900.0
 CHECK_INTERVAL_S = 30.0
+MAX_CLOSING = 8
+"""Workspaces that are closed at a time when all are closed."""
 
 
 class OpenWorkspaces(Generic[T]):
@@ -74,9 +76,13 @@ class OpenWorkspaces(Generic[T]):
             self.close_idle()
 
     async def aclose(self) -> None:
-        """Close all workspaces."""
-        for slug in list(self._entries):
-            self._close(slug)
+        """Close all workspaces, a few at a time: each has little time to write what it has not written yet."""
+        while self._entries:
+            closing = {task for task in self._closing if not task.done()}
+            if len(closing) < MAX_CLOSING:
+                self._close(next(iter(self._entries)))
+            else:
+                await asyncio.wait(closing, return_when=asyncio.FIRST_COMPLETED)
         await asyncio.gather(*self._closing, return_exceptions=True)
 
     def _close_surplus(self) -> None:

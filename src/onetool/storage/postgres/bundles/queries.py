@@ -33,7 +33,14 @@ ENABLED = "listed and bundle_enabled and enabled and active"
 SEARCH = """
 select search_tools(%(tier)s, %(prefix)s, %(prefix_end)s, %(words)s::tsquery, %(starts)s::tsquery,
     %(common_starts)s::tsquery, %(slugs)s, %(keys)s, %(terms)s::tsquery, %(bundles)s, %(tags)s,
-    %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(after_id)s, %(limit)s)
+    %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(after_id)s, %(limit)s,
+    %(is_rare)s)
+"""
+PREFIX_COUNTS = """
+select (select count(*) from (select from tools where workspace_id = %(ws)s
+        and slug_key >= %(prefix)s and slug_key < %(end)s limit %(limit)s) slugs),
+    (select count(*) from (select from tools where workspace_id = %(ws)s
+        and name_key >= %(prefix)s and name_key < %(end)s limit %(limit)s) names)
 """
 LIST = """
 select list_tools(%(bundles)s, %(tags)s, %(with_disabled)s, %(active_only)s, %(part)s, %(after)s, %(limit)s)
@@ -50,7 +57,9 @@ MAX_LENGTH_DIFFERENCE = 3
 MAX_DISTANCE = 2
 """Characters that are added, removed or replaced in a misspelled word. A swap counts as 2."""
 MAX_COMPARED_WORDS = 50
-MAX_COMPLETIONS = 100
+MAX_RARE = 1_000
+"""Tools that are read and sorted, instead of looking for matches among the newest tools."""
+MAX_COMPLETIONS = 30
 """Words of the workspace with one start that are looked up in the index."""
 MAX_SIMILAR_WORDS = 3
 """How many words one misspelled word may stand for."""
@@ -293,9 +302,22 @@ class BundleQueries:
             after=after.modified_at if after else None,
             after_id=after.id if after else None,
             limit=limit,
+            is_rare=self._is_rare(tier, query),
             **_selection(filter),
         )
         return [row[0] for row in rows]
+
+    def _is_rare(self, tier: Tier, query: SearchQuery) -> bool:
+        """Return whether few tools can be in a tier, as far as that is known."""
+        statistics = self.term_statistics(terms := tokenize(query.text))
+        if statistics.tools <= MAX_RARE:
+            return True
+        if tier is Tier.PREFIX:
+            end = query.prefix + LAST_CHARACTER
+            counts = self._fetch(PREFIX_COUNTS, prefix=query.prefix, end=end, limit=MAX_RARE + 1)[0]
+            return int(max(counts)) <= MAX_RARE
+        known = [statistics.counts[term] for term in terms if statistics.counts.get(term)]
+        return tier is Tier.WORD and min(known, default=MAX_RARE + 1) <= MAX_RARE
 
     def _by_id(self, ids: Sequence[str]) -> list[StoredTool]:
         """Return tools in the order of their ids in the list."""

@@ -137,23 +137,25 @@ begin
 end $$;
 
 -- Tools of one tier after a position, newest first. What is common is found among the newest tools; what is
--- rare, by index. How common combined conditions are cannot be estimated well.
+-- rare, by index. The planner could not decide it: it estimates badly how common combined conditions are.
+-- is_rare: whether it is known to be rare
 -- The similar ones are given in up to three ways:
 -- word_starts: all words that the words of the query may be the start of
--- common_starts: starts of so many words that the index is not worth reading; null if there are none
+-- common_starts: starts of so many words that no index is read if there are others; null if there are none
 -- similar_slugs and their keys, and similar_terms
 create function search_tools(
     tier int, prefix text, prefix_end text, all_words tsquery, word_starts tsquery, common_starts tsquery,
     similar_slugs text[], similar_keys text[], similar_terms tsquery, in_bundles text[], with_tags text[],
     with_disabled boolean, active_only boolean, name_part text, after_modified text, after_id text,
-    max_rows int
+    max_rows int, is_rare boolean
 ) returns setof text language plpgsql stable security definer set search_path = onetool, public as $$
 declare
     starts constant text := '((slug_key >= $2 and slug_key < $3) or (name_key >= $2 and name_key < $3))';
     resembles constant text := concat_ws(' or ',
         '(' || nullif(concat_ws(' and ',
             case when word_starts is not null then 'words @@ $5' end,
-            case when common_starts is not null then '(words @@ $6) is true' end), '') || ')',
+            case when common_starts is not null and word_starts is null then 'words @@ $6'
+                when common_starts is not null then '(words @@ $6) is true' end), '') || ')',
         case when similar_slugs <> '{}' then '(slug_key = any($8) and slug = any($7))' end,
         case when similar_terms is not null then 'terms @@ $9' end);
     matches constant text := case
@@ -167,21 +169,19 @@ declare
     condition constant text := matches || ' and '
         || filter_condition(10, in_bundles, with_tags, with_disabled, active_only, name_part);
     newest_first constant text := ' order by modified_at desc, id desc limit ';
-    newest constant text := 'with newest as materialized (select id, workspace_id, bundle_id, slug, pack_key,'
-        ' func_key, listed, bundle_enabled, enabled, active, modified_at, slug_key, name_key, tags, words, terms'
-        ' from tools where ' || after_position || newest_first || '1000)'
-        ' select (select count(*) from newest) < 1000,'
-        ' array(select id from newest where ' || condition || newest_first || '$15)';
+    newest constant text := 'select array(select id from (select * from tools where ' || after_position
+        || newest_first || '1000) newest where ' || condition || newest_first || '$15)';
     indexed constant text := 'select id from (select id, modified_at from tools where '
         || condition || ' and ' || after_position || ' offset 0) matching' || newest_first || '$15';
-    is_all boolean;
-    ids text[];
+    ids text[] := '{}';
 begin
-    execute newest into is_all, ids
-    using current_setting('onetool.workspace')::uuid, prefix, prefix_end, all_words, word_starts,
-        common_starts, similar_slugs, similar_keys, similar_terms, in_bundles, with_tags,
-        containing(name_part), after_modified, after_id, max_rows;
-    if is_all or cardinality(ids) = max_rows then
+    if not is_rare then
+        execute newest into ids
+        using current_setting('onetool.workspace')::uuid, prefix, prefix_end, all_words, word_starts,
+            common_starts, similar_slugs, similar_keys, similar_terms, in_bundles, with_tags,
+            containing(name_part), after_modified, after_id, max_rows;
+    end if;
+    if cardinality(ids) = max_rows then
         return query select unnest(ids);
     else
         return query execute indexed
