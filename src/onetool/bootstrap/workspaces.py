@@ -76,7 +76,7 @@ class OpenWorkspaces(Generic[T]):
             self.close_idle()
 
     async def aclose(self) -> None:
-        """Close all workspaces, a few at a time: each has little time to write what it has not written yet."""
+        """Close all workspaces, a few at a time: each has little time to write what is not written yet."""
         while self._entries:
             closing = {task for task in self._closing if not task.done()}
             if len(closing) < MAX_CLOSING:
