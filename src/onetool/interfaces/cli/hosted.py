@@ -18,6 +18,7 @@ from onetool.domain.text.json_text import pretty
 from onetool.settings.configuration import operator_packs
 
 from .command import current_paths, has_terminal, json_option, print_json, stdout, use_json
+from .reaper import reap
 
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted import HostedParts
@@ -284,8 +285,6 @@ async def _mounted(
     from onetool.bootstrap.hosted import open_workspace
     from onetool.interfaces.mcp.transports import NamedApps
     from onetool.interfaces.rest.hosted import MountedWorkspace
-
-    from .serve import reap
 
     async with open_workspace(parts, slug) as opened:
         mcp = NamedApps(opened.runtime)

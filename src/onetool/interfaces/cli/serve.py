@@ -19,6 +19,7 @@ from onetool.runtime.runtime import Runtime
 from onetool.settings.paths import Paths
 
 from .command import chosen_log_level, current_paths, stdout, with_runtime
+from .reaper import reap
 
 LOOPBACK = "127.0.0.1"
 MIN_TOKEN_LENGTH = 20
@@ -155,18 +156,6 @@ def _bind(host: str, port: int) -> socket.socket:
         )
         raise SystemExit(1) from None
     return sock
-
-
-async def reap(runtime: Runtime, interval: float, *, delay: float | None = None) -> None:
-    """Periodically remove bundles that were deleted long ago, for the first time after a delay."""
-    pause = interval if delay is None else delay
-    while True:
-        await asyncio.sleep(pause)
-        pause = interval
-        try:
-            await runtime.state.bundles.reap()
-        except Exception as error:  # noqa: BLE001 - the root of a background task
-            click.echo(f"Cannot remove deleted bundles: {error}", err=True)
 
 
 def load_token(paths: Paths) -> tuple[str, str]:
