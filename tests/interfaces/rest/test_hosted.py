@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+import threading
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from uuid import uuid4
 
 import httpx2
+import psycopg
 import pytest
+from uuid_utils.compat import uuid7
 
 from onetool.bootstrap.hosted import KEY_TTL_S, ApiKeyAuthenticator, open_hosted, open_workspace
 from onetool.bootstrap.hosted_admin import open_contents, workspace_admin
@@ -18,7 +21,9 @@ from onetool.interfaces.rest.hosted import HostedApp, MountedWorkspace, split_pa
 from onetool.interfaces.web.static import StaticApp
 from onetool.logs import JsonLogHandler, redacting
 from onetool.storage.postgres.key_ring import new_key
-from support.waiting import HANG_S
+from onetool.testing.http_stub import HttpStub, StubResponse
+from support.rest_process import http_tool
+from support.waiting import HANG_S, until
 
 RING = new_key("hosted")
 YEAR = timedelta(days=365)
@@ -111,6 +116,36 @@ async def test_warm_calls_make_no_query(server):
         during = server.parts.database.transaction_count - before
         await client.get("/activity")
     assert during < 20
+
+
+async def test_no_transaction_is_open_while_an_upstream_answers(server, hosted_url):
+    """A slow upstream occupies no connection of the pool."""
+    asked, may_answer = threading.Event(), threading.Event()
+
+    def respond(request):
+        asked.set()
+        may_answer.wait(HANG_S)
+        return StubResponse({"rain": True})
+
+    slug = await server.new_workspace()
+    key = await server.new_key(slug)
+    async with server.contents(slug) as contents:
+        await contents.replace_settings({"allowedHosts": ["127.0.0.1"]}, "operator")
+    with HttpStub({"/slow": respond}) as stub:
+        async with server.client(slug, key.text) as client:
+            bundle = f"/tools/bundles/{uuid7()}"
+            await client.put(bundle, json={"slug": "up", "displayName": "Up", "isEnabled": True})
+            stored = await client.put(f"{bundle}/tools/slow/version/v1", json=http_tool(f"{stub.url}/slow"))
+            assert stored.status_code in (200, 201), stored.text
+            running = asyncio.create_task(call(client, "up.slow"))
+            assert await asyncio.to_thread(asked.wait, HANG_S)
+            with psycopg.connect(hosted_url, autocommit=True) as connection:
+                count = "select count(*) from pg_stat_activity where datname = current_database()"
+                busy = f"{count} and pid <> pg_backend_pid() and xact_start is not null"
+                await until(lambda: connection.execute(busy).fetchone() == (0,))  # records are written
+            assert not running.done()
+            may_answer.set()
+            assert (await running)["ok"] is True
 
 
 async def test_wrong_keys_are_refused_and_do_not_reveal_workspaces(server):
