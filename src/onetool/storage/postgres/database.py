@@ -135,9 +135,12 @@ class WorkspaceDatabase:
             self._revision = max(self._revision, revision)
 
     def _end_own(self, revision: int) -> bool:
-        """Forget a revision of this process. Return whether it was announced."""
+        """Forget a revision of this process. Return whether it was announced.
+
+        After a change that was undone, another thread may already have the same number.
+        """
         with self._lock:
-            return self._own.pop(revision)
+            return self._own.pop(revision, False)
 
     @contextmanager
     def recording(self) -> Iterator[Cursor]:
