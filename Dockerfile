@@ -18,7 +18,7 @@ COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY src/ src/
 COPY --from=web /static/ src/onetool/interfaces/web/static/
 RUN uv build --wheel --out-dir /wheels \
-    && uv export --frozen --no-dev --no-default-groups --no-emit-project --output-file /wheels/locked.txt
+    && uv export --frozen --no-dev --no-default-groups --extra hosted --no-emit-project --output-file /wheels/locked.txt
 
 FROM python:3.13-slim
 COPY --from=wheel /wheels/ /wheels/

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from benchmarks import calls, context, discovery, growth, peers, report, smoke, startup, store
+from benchmarks import calls, context, discovery, growth, hosted, peers, report, smoke, startup, store
 from benchmarks.figures import Table
 from benchmarks.options import Options
 
@@ -17,6 +17,7 @@ SECTIONS: dict[str, Callable[[Options], Awaitable[list[Table]]]] = {
     "context": context.measure,
     "discovery": discovery.measure,
     "calls": calls.measure,
+    "hosted": hosted.measure,
     "startup": startup.measure,
     "store": store.measure,
     "growth": growth.measure,

@@ -142,13 +142,11 @@ async def rest(options: Options, directory: Path) -> AsyncIterator[dict[str, Dri
         await stack.enter_async_context(running(bare("http_server", up), port=up))
         theirs = await stack.enter_async_context(running(bare("http_server", port, up), port=port))
         ours = await stack.enter_async_context(running(onetool("serve", "--port", str(own)), env, own))
-        _store_tool(own, up)
+        store_tool(f"http://127.0.0.1:{own}", TOKEN, up)
         invoke = http_request("POST", f"{RAIN}/invoke", CALL, TOKEN)
         drivers = {
-            "bare": http_driver(
-                port, http_request("POST", "/", CALL), b'"rain"', theirs.pid, options.seconds
-            ),
-            "OneTool": http_driver(own, invoke, b'"rain"', ours.pid, options.seconds),
+            "bare": http_driver({port: theirs.pid}, forward_request(), b'"rain"', options.seconds),
+            "OneTool": http_driver({own: ours.pid}, invoke, b'"rain"', options.seconds),
         }
         if options.peers:
             drivers["ContextForge"] = await stack.enter_async_context(
@@ -180,11 +178,17 @@ async def _inside(kind: str, options: Options, directory: Path) -> AsyncIterator
         yield drive
 
 
-def _store_tool(port: int, upstream: int) -> None:
+def forward_request() -> bytes:
+    """Return the request to the bare forwarder."""
+    return http_request("POST", "/", CALL)
+
+
+def store_tool(base: str, token: str, upstream: int) -> None:
+    """Store the HTTP tool that is invoked at `RAIN`."""
     schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     request = {"urlTemplate": f"http://127.0.0.1:{upstream}/rain/${{city}}"}
     tool = {"type": "http", "argSchema": schema, "httpImpl": {"request": request}}
-    base, headers = f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {TOKEN}"}
+    headers = {"Authorization": f"Bearer {token}"}
     with httpx2.Client(headers=headers, trust_env=False) as client:
         client.put(f"{base}/tools/bundles/{BUNDLE}", json={"slug": "weather"}).raise_for_status()
         client.put(f"{base}{RAIN}", json=tool).raise_for_status()

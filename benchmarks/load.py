@@ -27,10 +27,10 @@ Driver = Callable[[int], Awaitable[Load]]
 """Measures one server at a given concurrency."""
 
 
-async def drive(requests: Sequence[Request], seconds: float, pid: int) -> Load:
-    """Repeat the requests concurrently for some seconds, and measure the process `pid`."""
+async def drive(requests: Sequence[Request], seconds: float, *pids: int) -> Load:
+    """Repeat the requests concurrently for some seconds, and measure the processes `pids`."""
     await asyncio.gather(*(request() for request in requests))
-    cpu, start = cpu_of(pid), time.perf_counter()
+    cpu, start = sum(map(cpu_of, pids)), time.perf_counter()
     times = [
         duration
         for durations in await asyncio.gather(*(_repeat(request, start + seconds) for request in requests))
@@ -38,8 +38,9 @@ async def drive(requests: Sequence[Request], seconds: float, pid: int) -> Load:
     ]
     rate = len(times) / (time.perf_counter() - start)
     times.sort()
-    spent = (cpu_of(pid) - cpu) / len(times)
-    return Load(rate, _percentile(times, 0.5), _percentile(times, 0.95), spent, memory_of(pid))
+    spent = (sum(map(cpu_of, pids)) - cpu) / len(times)
+    memory = sum(map(memory_of, pids))
+    return Load(rate, _percentile(times, 0.5), _percentile(times, 0.95), spent, memory)
 
 
 async def compare(label: str, drivers: Mapping[str, Driver], rounds: int) -> list[Sequence[Any]]:

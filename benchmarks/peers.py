@@ -1,20 +1,19 @@
 """Other gateways, each installed from PyPI into its own environment and measured like OneTool."""
 
-import asyncio
 import json
 import os
 import secrets
 import shutil
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import httpx2
 
 from benchmarks.load import Driver
 from benchmarks.options import Options
-from benchmarks.processes import BARE, free_port, running
+from benchmarks.processes import BARE, free_port, output_of, running
 from benchmarks.wire import http_driver, http_request
 
 FASTMCP, CONTEXTFORGE = "fastmcp", "mcp-contextforge-gateway"
@@ -29,21 +28,29 @@ async def fastmcp_proxy(options: Options, command: list[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def contextforge(options: Options, directory: Path, upstream: int) -> AsyncIterator[Driver]:
-    """Run ContextForge with the same REST tool, called over JSON-RPC."""
-    python = await _install(options.cache, CONTEXTFORGE)
-    port, data = free_port(), directory / "contextforge"
-    data.mkdir()
-    command = [str(python.with_name("mcpgateway")), "--host", "127.0.0.1", "--port", str(port)]
-    env = {**os.environ, **_settings(data)}
-    async with running(command, env, port, quiet=True) as process:
-        token = await _run(str(python), "-m", "mcpgateway.utils.create_jwt_token", *_claims(env), env=env)
+async def contextforge(
+    options: Options, directory: Path, upstream: int, count: int = 1, **settings: str
+) -> AsyncIterator[Driver]:
+    """Run processes of ContextForge with the same REST tool, called over JSON-RPC.
+
+    settings: where they keep their data, in place of a file and the memory of one process.
+    """
+    python = await _install(options.cache, f"{CONTEXTFORGE}[postgres,redis]")
+    data = directory / "contextforge"
+    data.mkdir(exist_ok=True)
+    env = {**os.environ, **_settings(data), **settings}
+    servers = dict[int, int]()
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            port = free_port()
+            command = [str(python.with_name("mcpgateway")), "--host", "127.0.0.1", "--port", str(port)]
+            process = await stack.enter_async_context(running(command, env, port, quiet=True))
+            servers[port] = process.pid
+        token = await output_of([str(python), "-m", "mcpgateway.utils.create_jwt_token", *_claims(env)], env)
         name = await _register(port, upstream, token)
         params = {"name": name, "arguments": {"city": "Oslo"}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
-        yield http_driver(
-            port, http_request("POST", "/rpc", body, token), b"rain", process.pid, options.seconds
-        )
+        yield http_driver(servers, http_request("POST", "/rpc", body, token), b"rain", options.seconds)
 
 
 def _settings(data: Path) -> dict[str, str]:
@@ -60,6 +67,7 @@ def _settings(data: Path) -> dict[str, str]:
         "RATE_LIMITING_ENABLED": "false",
         "TOOL_RATE_LIMIT": "1000000",
         "CACHE_TYPE": "memory",
+        "LOG_LEVEL": "ERROR",
     }
 
 
@@ -87,26 +95,18 @@ async def _register(port: int, upstream: int, token: str) -> str:
 
 async def _install(cache: Path, package: str) -> Path:
     """Return the Python of an environment with this package; create the environment if necessary."""
-    environment = cache / package
+    name = package.partition("[")[0]
+    environment = cache / name
     python = environment / "bin" / "python"
     if not python.exists():
         print(f"installing {package} ...", file=sys.stderr, flush=True)
         uv = shutil.which("uv")
         if uv is None:
             raise SystemExit("--peers requires uv: https://docs.astral.sh/uv/")
-        await _run(uv, "venv", "--quiet", "--python", sys.executable, str(environment))
-        await _run(uv, "pip", "install", "--quiet", "--python", str(python), package)
-    code = f"import importlib.metadata as m; print(m.version({package!r}))"
-    installed = f"{package} {await _run(str(python), '-c', code)}"
+        await output_of([uv, "venv", "--quiet", "--python", sys.executable, str(environment)])
+        await output_of([uv, "pip", "install", "--quiet", "--python", str(python), package])
+    code = f"import importlib.metadata as m; print(m.version({name!r}))"
+    installed = f"{name} {await output_of([str(python), '-c', code])}"
     if installed not in USED:
         USED.append(installed)
     return python
-
-
-async def _run(*command: str, env: dict[str, str] | None = None) -> str:
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=pipe, stderr=pipe)
-    output, errors = await process.communicate()
-    if process.returncode != 0:
-        raise SystemExit(f"{Path(command[0]).name} failed: {errors.decode()[-1000:]}")
-    return output.decode().strip().splitlines()[-1] if output.strip() else ""

@@ -56,6 +56,15 @@ async def running(
         await _stop(process)
 
 
+async def output_of(command: list[str], env: Mapping[str, str] | None = None) -> str:
+    """Run a program, and return the last line of its output."""
+    process = await asyncio.create_subprocess_exec(*command, env=env, stdout=PIPE, stderr=PIPE)
+    output, errors = await process.communicate()
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command[:4])} failed: {errors.decode()[-1000:]}")
+    return output.decode().strip().splitlines()[-1] if output.strip() else ""
+
+
 async def _stop(process: Process) -> None:
     if process.stdin:
         process.stdin.close()  # a stdio server exits when its stdin is closed

@@ -3,9 +3,9 @@
 import asyncio
 import json
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from itertools import count
+from itertools import count, cycle, islice
 from typing import Any
 
 from benchmarks.load import Driver, Load, Request, drive
@@ -49,14 +49,16 @@ class Connection:
         return body
 
 
-def http_driver(port: int, request: bytes, expected: bytes, pid: int, seconds: float) -> Driver:
-    """Return a driver that repeats one HTTP request, with one connection per concurrent request."""
+def http_driver(servers: Mapping[int, int], request: bytes, expected: bytes, seconds: float) -> Driver:
+    """Return a driver that repeats one HTTP request, with one connection per concurrent request.
+
+    servers: the ids of the processes by their ports, which get the connections in turn.
+    """
 
     async def run(concurrency: int) -> Load:
-        async with _connections(port, concurrency) as connections:
-            return await drive(
-                [_repeatable(connection, request, expected) for connection in connections], seconds, pid
-            )
+        async with _connections(servers, concurrency) as connections:
+            requests = [_repeatable(connection, request, expected) for connection in connections]
+            return await drive(requests, seconds, *servers.values())
 
     return run
 
@@ -74,7 +76,7 @@ def mcp_http_driver(
     """Return a driver that calls an MCP tool over HTTP, with one session per concurrent request."""
 
     async def run(concurrency: int) -> Load:
-        async with _connections(port, concurrency) as connections:
+        async with _connections([port], concurrency) as connections:
             requests = []
             for connection in connections:
                 head = await connection.request(
@@ -169,8 +171,9 @@ def http_request(method: str, path: str, body: bytes, token: str = "", **headers
 
 
 @asynccontextmanager
-async def _connections(port: int, count: int) -> AsyncIterator[list[Connection]]:
-    connections = [Connection(*await asyncio.open_connection("127.0.0.1", port)) for _ in range(count)]
+async def _connections(ports: Iterable[int], count: int) -> AsyncIterator[list[Connection]]:
+    turns = islice(cycle(ports), count)
+    connections = [Connection(*await asyncio.open_connection("127.0.0.1", port)) for port in turns]
     try:
         yield connections
     finally:

@@ -19,7 +19,12 @@ from support import cli_process
 from support.spec_rows import SpecRows
 from support.user_home import Home
 
-pytest_plugins = ["support.postgres", "support.hosted_process"]
+pytest_plugins = [
+    "support.postgres",
+    "support.hosted_process",
+    "support.redis_server",
+    "support.oidc_provider",
+]
 
 NO_CLOCK: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("check", max_examples=25, **NO_CLOCK)

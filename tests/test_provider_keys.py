@@ -5,10 +5,11 @@ import pytest
 from onetool.bootstrap.chat_models import ConfiguredChatModels
 from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.secret import Secret
 from onetool.settings.configuration import Configuration, load_configuration
 from onetool.settings.paths import find_paths
 from onetool.settings.schema import ProviderSettings, Settings
-from onetool.settings.secrets import Secret, Secrets
+from onetool.settings.secrets import Secrets
 from onetool.threads import Threads
 
 KEY = "sk-bound-to-openai"

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from onetool.threads import MAX_IDLE, Threads
+from onetool.threads import MAX_IDLE, Threads, call_with_limit
 from support.waiting import HANG_S, until
 
 VALUE: contextvars.ContextVar[str] = contextvars.ContextVar("value")
@@ -100,3 +100,13 @@ running[1].join()
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG_S)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_call_with_a_limit_returns_raises_or_is_abandoned():
+    released = threading.Event()
+    assert call_with_limit(lambda: "value", HANG_S) == "value"
+    with pytest.raises(ZeroDivisionError):
+        call_with_limit(lambda: 1 // 0, HANG_S)
+    with pytest.raises(TimeoutError):
+        call_with_limit(lambda: released.wait(HANG_S), 0.01)
+    released.set()

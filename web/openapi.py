@@ -1,18 +1,21 @@
-"""Print the OpenAPI document of the REST API. `npm run types` generates the TypeScript types from it."""
+"""Print the OpenAPI document of the REST API. `npm run types` generates the TypeScript types from it.
 
-import asyncio
+It is that of hosted mode, which has all routes.
+"""
+
 import json
 import sys
+from contextlib import closing
 
-from onetool.interfaces.rest.app import create_api
-from onetool.testing import memory_runtime
+from onetool.interfaces.rest.current_workspace import create_hosted_api
+from onetool.threads import Threads
 
 
-async def main() -> None:
+def main() -> None:
     """Print the document as JSON."""
-    async with memory_runtime() as ot:
-        json.dump(create_api(ot.runtime).openapi(), sys.stdout)
+    with closing(Threads()) as threads:
+        json.dump(create_hosted_api(threads).openapi(), sys.stdout)
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    main()

@@ -20,8 +20,9 @@ REASONS = {
     Reason.NOT_ALLOWED: "The tool is not on the allow-list of the caller.",
     Reason.BAD_ARGS: "The arguments do not match the schema.",
     Reason.NEEDS_APPROVAL: "The tool requires approval and was not approved, or `approval.deny` matches it.",
-    Reason.RATE_LIMITED: "The tool has reached its calls per minute. The message contains when to retry.",
-    Reason.BUSY: "Too many concurrent calls, in total or of this tool.",
+    Reason.RATE_LIMITED: "The tool, or in a hosted OneTool the workspace or the caller, has reached a limit. "
+    "The message contains which one and when to retry.",
+    Reason.BUSY: "Too many concurrent calls, in total or of this tool, or too many runs.",
     Reason.TOO_LARGE_IN: "The arguments or the HTTP request are too large.",
     Reason.TOO_LARGE_OUT: "The result is too large.",
     Reason.TIMEOUT: "The call timed out, or its deadline had passed before it started.",
@@ -32,6 +33,8 @@ REASONS = {
     Reason.UPSTREAM: "The server behind the tool failed or sent an unusable response.",
     Reason.HOST_NOT_ALLOWED: "The host is not in `allowedHosts`, or its address is private.",
     Reason.LOST: "The process that ran the job has ended. The message names the calls that may have run.",
+    Reason.UNAVAILABLE: "The database of a hosted OneTool is away, and the tool must be looked up there. "
+    "Nothing was called.",
 }
 REST = """## Over REST
 

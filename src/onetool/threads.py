@@ -7,10 +7,11 @@ many calls are admitted; every admitted call gets a thread here. Daemon threads 
 import asyncio
 import contextvars
 import threading
-from collections.abc import Callable
-from contextlib import suppress
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, suppress
+from functools import partial, wraps
+from queue import Empty, SimpleQueue
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 T = TypeVar("T")
 Job = Callable[[], None]
@@ -98,6 +99,30 @@ class Threads:
                 self._abandoned.add(job)
 
 
+def call_with_limit(function: Callable[[], T], timeout_s: float) -> T:
+    """Run a function on a daemon thread and wait for its result. For code that is not on the event loop.
+
+    Raises:
+        TimeoutError: It takes longer. The thread is abandoned: the function continues, its result is dropped.
+    """
+    outcome: SimpleQueue[tuple[T | None, BaseException | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            outcome.put((function(), None))
+        except BaseException as raised:  # noqa: BLE001 - raised again in the caller
+            outcome.put((None, raised))
+
+    threading.Thread(target=run, name="onetool-limited", daemon=True).start()
+    try:
+        value, error = outcome.get(timeout=timeout_s)
+    except Empty:
+        raise TimeoutError from None
+    if error is not None:
+        raise error
+    return value  # type: ignore[return-value]
+
+
 def _wake_up() -> None:
     """Do nothing. The job wakes up an idle thread, which then sees that it must stop."""
 
@@ -105,3 +130,27 @@ def _wake_up() -> None:
 def _set_result(outcome: "asyncio.Future[Any]", value: Any) -> None:
     if not outcome.done():
         outcome.set_result(value)
+
+
+class _HasThreads(Protocol):
+    _threads: Threads
+
+
+S = TypeVar("S", bound=_HasThreads)
+P = ParamSpec("P")
+
+
+def threaded(
+    method: Callable[Concatenate[S, P], T], errors: Callable[[], AbstractContextManager[None]]
+) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """Return a coroutine function that runs a blocking method on the `_threads` of its object.
+
+    errors: a context manager that turns the errors of a driver into those of a store.
+    """
+
+    @wraps(method)
+    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with errors():
+            return await self._threads.run(partial(method, self, *args, **kwargs))
+
+    return run

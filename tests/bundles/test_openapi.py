@@ -18,10 +18,11 @@ from onetool.domain.bundles.schemas import BundleBody, ToolBody
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.http.templates import check_http_impl, secret_names
+from onetool.domain.secrets.secret import Secret
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.domain.tools.json_schema import compile_schema
 from onetool.network.client import HttpClients
-from onetool.settings.secrets import Secret
+from onetool.settings.secrets import Secrets
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.storage.memory.tokens import MemoryTokens
 from onetool.testing import HttpStub, StubResponse
@@ -589,7 +590,7 @@ async def test_imported_tool_sends_what_the_document_describes():
             body["httpImpl"],
             arg_schema=body["argSchema"],
             limits=None,
-            secrets={"BAUME_HTTP_TREES_SECOND_TOKEN": Secret(name="x", value="s3cret")},
+            secrets=Secrets({"BAUME_HTTP_TREES_SECOND_TOKEN": Secret(name="x", value="s3cret")}),
             http=http,
             allowed_hosts=["127.0.0.1"],
             tokens=TokenCache(MemoryTokens()),

@@ -10,7 +10,7 @@ import pytest
 from onetool.catalog.catalog import MAX_CACHED, Catalog
 from onetool.catalog.source_chain import RETRY_AFTER, SourceChain
 from onetool.domain import Caller, Reason, Registry, Tool, ToolSpec
-from onetool.domain.errors import ToolNotFound
+from onetool.domain.errors import ToolNotFound, WorkspaceUnavailable
 from onetool.domain.page import Page
 from onetool.ports import SourceStatus
 from onetool.sources.snapshot import SnapshotSource
@@ -315,3 +315,27 @@ async def test_paging_skips_a_source_that_stopped_and_reads_the_next_one_from_it
     stopped.needs_start = True
     second = await catalog.page(first.next, 1, start_servers=False)
     assert [tool.spec.name for tool in (*first.items, *second.items)] == ["a.x", "b.x"]
+
+
+class RemoteSource(SnapshotSource):
+    """A source whose tools are looked up one by one."""
+
+    fault: Exception | None = None
+
+    async def find(self, name: str, version: str | None = None) -> Tool | None:
+        if self.fault:
+            raise self.fault
+        return await super().find(name, version)
+
+
+async def test_database_that_is_away_hides_nothing_that_is_known():
+    """A name that must be looked up is neither known nor unknown."""
+    source = RemoteSource(FakeReader("s", make_tool("a.x"), make_tool("a.y")))
+    catalog = Catalog([source])
+    await catalog.resolve("a.x", CALLER)
+    source.fault = WorkspaceUnavailable("away")
+    with pytest.raises(WorkspaceUnavailable):
+        await catalog.resolve("a.y", CALLER)
+    assert (await catalog.resolve("a.x", CALLER)).tool.spec.name == "a.x"
+    source.fault = None
+    assert (await catalog.resolve("a.y", CALLER)).tool.spec.name == "a.y"

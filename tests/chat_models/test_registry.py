@@ -9,11 +9,12 @@ from onetool.chat_models.registry import ADAPTERS, load_adapter
 from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.providers import PROVIDERS, ChatProtocol, provider_defaults
 from onetool.domain.errors import SettingsError
+from onetool.domain.secrets.secret import Secret
 from onetool.settings.configuration import Configuration, parse_settings
 from onetool.settings.paths import find_paths
 from onetool.settings.provider_status import provider_statuses
 from onetool.settings.schema import ProviderSettings, Settings
-from onetool.settings.secrets import Secret, Secrets
+from onetool.settings.secrets import Secrets
 from onetool.threads import Threads
 from support.chat_models.harness import ADAPTERS as ADAPTER_CLASSES
 from support.chat_models.harness import SERVERS, ModelHarness

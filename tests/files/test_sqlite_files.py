@@ -1,4 +1,4 @@
-"""SQLite files that cannot be written."""
+"""SQLite files that several processes use, or that cannot be written."""
 
 import shutil
 import sqlite3
@@ -6,9 +6,20 @@ from contextlib import closing
 
 import pytest
 
-from onetool.files.sqlite_files import SqliteFile, open_frozen
+from onetool.files.sqlite_files import SqliteFile, connect_private, open_frozen
 
 TABLE = "create table if not exists numbers (n integer)"
+
+
+def test_new_file_can_be_read_and_written_at_the_same_time(tmp_path):
+    """Several processes may open it first."""
+    path = tmp_path / "a.sqlite3"
+    with closing(connect_private(path, 1)) as reader:
+        reader.execute("begin")
+        assert reader.execute("select * from sqlite_master").fetchall() == []
+        SqliteFile(path, TABLE, 1).run(lambda writer: writer.execute("insert into numbers values (1)"))
+        reader.rollback()
+        assert reader.execute("select n from numbers").fetchall() == [(1,)]
 
 
 def test_frozen_file_without_its_last_changes_is_not_read(tmp_path):

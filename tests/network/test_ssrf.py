@@ -19,6 +19,7 @@ from onetool.network.addresses import is_reachable
 from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed, resolve
 from onetool.network.transports import AsyncGuardedBackend, GuardedBackend
+from onetool.settings.secrets import Secrets
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.storage.memory.tokens import MemoryTokens
 from support.raw_http import RawHttpServer, raw_response
@@ -154,7 +155,7 @@ async def call(url, http, seconds=HANG_S, **limits):
         http_impl(url),
         arg_schema={},
         limits=limits,
-        secrets={},
+        secrets=Secrets(),
         http=http,
         allowed_hosts=LISTED,
         tokens=TokenCache(MemoryTokens()),

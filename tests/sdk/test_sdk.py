@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import pytest
 import yaml
 
 from onetool.domain.errors import NoActiveRuntime
+from onetool.domain.identity.principal import Principal
+from onetool.domain.secrets.secret import Secret
 from onetool.sdk import (
     ErrorText,
     allowed_path,
@@ -19,6 +22,7 @@ from onetool.sdk import (
     get_config,
     get_pack,
     get_secret,
+    lazy_client,
     open_allowed,
     report_progress,
     tool,
@@ -266,3 +270,23 @@ async def test_a_partially_written_note_is_removed(tmp_path, before, documents):
         file.unlink()
         file.mkdir()
         assert "Error: Cannot write the message" in (await ot.call("ot.notify", topic="a", message="x")).data
+
+
+async def test_lazy_client_is_not_shared_between_callers_with_secrets_of_their_own():
+    """A client that was created with the secret of one caller must not act for another."""
+    client = lazy_client(lambda: get_secret("TOKEN"), "TOKEN")
+    without_name = lazy_client(lambda: get_secret("TOKEN"))
+
+    def work() -> Any:
+        return [client(), without_name()]
+
+    async with memory_runtime({"demo": [work]}, secrets={"TOKEN": "shared-value"}) as ot:
+        seen = []
+        for name in ("anna", "ben", "carl", "anna"):
+            own = {"TOKEN": Secret(name="TOKEN", value=f"value-of-{name}")} if name != "carl" else {}
+            caller = replace(ot.caller, principal=Principal(name), own_secrets=own)
+            result = await ot.runtime.call_tool("demo.work", {}, caller, "sdk")
+            seen.append(result.data)
+    assert seen == [
+        [f"value-of-{name}"] * 2 if name else ["shared-value"] * 2 for name in ("anna", "ben", "", "anna")
+    ]

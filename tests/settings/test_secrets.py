@@ -5,7 +5,8 @@ import os
 import pytest
 
 from onetool.domain.errors import SettingsError
-from onetool.settings.secrets import Secret, Secrets, load_secrets
+from onetool.domain.secrets.secret import Secret
+from onetool.settings.secrets import Secrets, load_secrets
 
 
 def test_secrets_are_loaded(home):

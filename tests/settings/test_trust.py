@@ -103,6 +103,36 @@ def test_project_cannot_set_tools_dirs(hostile):
     assert "tools_dirs cannot be set by a project" in failed.stderr
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secrets: {backend: command, command: [touch, owned, '{name}']}",
+        "secrets: {command: [touch, owned, '{name}']}",
+        "secrets: {backend: keyring}",
+        "secrets: {timeout_s: 600}",
+        "secrets: {}",
+    ],
+)
+def test_project_cannot_choose_where_secrets_are(hostile, text):
+    """Even the files of a trusted project name no program that runs for the user's secrets."""
+    hostile.write("secrets.yaml", "NAMED:\nGIVEN: value\n")
+    command = f"[touch, {hostile.cwd}/own, '{hostile.cwd}/own-{{name}}']"
+    hostile.write("onetool.yaml", f"secrets: {{backend: command, command: {command}}}\n")
+    file = hostile.cwd / ".onetool" / "onetool.yaml"
+    file.write_text(f"{text}\n")
+    assert onetool("tools", "list").returncode == 0
+    assert (hostile.cwd / "own-NAMED").exists()  # the user's command runs, not the project's
+    refused = onetool("trust", "--yes")
+    assert refused.returncode == 2
+    assert f"{file}:1: secrets cannot be set by a project." in refused.stderr
+    assert refused.stderr.endswith("Nothing was trusted.\n")
+    save_trust(hostile.state, file.parent, [(file, file.read_bytes())])
+    failed = onetool("tools", "list")
+    assert failed.returncode == 2
+    assert "secrets cannot be set by a project" in failed.stderr
+    assert not list(hostile.root.parent.rglob("owned"))
+
+
 def test_trust_fails_outside_a_project(home):
     done = onetool("trust", "--yes")
     assert done.returncode == 1

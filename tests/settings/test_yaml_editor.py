@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from onetool.domain.errors import SettingsError
 from onetool.files.safe_yaml import parse_yaml
-from onetool.settings.yaml_editor import add_entries, remove_entry, set_secret
+from onetool.settings.yaml_editor import add_entries, remove_entry, remove_secret, set_secret
 
 FILE = Path("onetool.yaml")
 NEW = {"github": {"command": "npx", "args": ["-y", "a: b"], "env": {"TOKEN": "${TOKEN}"}}}
@@ -161,8 +161,21 @@ def test_new_value_of_a_secret_keeps_its_hosts():
         "KEY": {"value": "new", "hosts": ["a.example", "b.example"]},
     }
     assert value(set_secret(FILE, new, "KEY", "newer"))["KEY"]["value"] == "newer"
-    assert value(set_secret(FILE, new, "KEY", None)) == {"A": "one", "B": "two"}
+    assert value(remove_secret(FILE, new, "KEY")) == {"A": "one", "B": "two"}
     assert value(set_secret(FILE, SECRETS, "A", "new"))["A"] == "new"
+
+
+def test_secret_without_a_value_keeps_its_hosts_or_gets_new_ones():
+    """New hosts replace those in the file."""
+    hosts = ["a.example", "b.example"]
+    named = set_secret(FILE, SECRETS, "KEY", None)
+    assert value(named) == {"A": "one", "B": "two", "KEY": {"hosts": hosts}}
+    assert set_secret(FILE, "# mine\n", "NEW", None) == "# mine\nNEW:\n"
+    assert value(set_secret(FILE, named, "KEY", "x", ["c.example"]))["KEY"] == {
+        "value": "x",
+        "hosts": ["c.example"],
+    }
+    assert value(set_secret(FILE, SECRETS, "A", "x", hosts))["A"] == {"value": "x", "hosts": hosts}
 
 
 def test_error_for_an_unsupported_secret_does_not_quote_it():

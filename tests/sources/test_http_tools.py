@@ -19,10 +19,11 @@ from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.errors import ExecutionError
 from onetool.domain.secrets.credential_set import CredentialSet
+from onetool.domain.secrets.secret import Secret
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.sdk import call_tool_async
-from onetool.settings.secrets import Secret
+from onetool.settings.secrets import Secrets
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.sources.http_tools.response_body import ResponseBody
 from onetool.sources.http_tools.token_cache import AccessToken
@@ -66,7 +67,7 @@ def make_tool(http):
             impl,
             arg_schema=schema(*args),
             limits=limits,
-            secrets=secrets or {},
+            secrets=secrets if isinstance(secrets, Secrets) else Secrets(secrets),
             http=http,
             allowed_hosts=hosts,
             tokens=tokens or TokenCache(MemoryTokens()),
@@ -240,6 +241,14 @@ async def test_request_with_invalid_placeholders_or_host_is_not_sent(make_tool):
                 make_tool(get(upstream.url, headers={"X": "${KEY}"}), secrets=secret("KEY", f"{KEY}\nX: y")),
                 Reason.RAISED,
                 "Secret 'KEY' contains '\\n'",
+            ),
+            (
+                make_tool(
+                    get(upstream.url, headers={"X": "${KEY}"}),
+                    secrets=Secrets(unavailable={"KEY": "'op' printed nothing"}),
+                ),
+                Reason.RAISED,
+                "Secret 'KEY' is unavailable: 'op' printed nothing.",
             ),
         ]
         for tool, reason, text in cases:
@@ -556,7 +565,9 @@ def test_headers_that_were_filled_are_not_sent_to_another_server():
     from onetool.sources.http_tools.placeholder_values import PlaceholderValues
     from onetool.sources.http_tools.request import build, build_redirect
 
-    values = PlaceholderValues({"session": "s-1"}, {"properties": {"session": {}}}, {}, CredentialSet())
+    values = PlaceholderValues(
+        {"session": "s-1"}, {"properties": {"session": {}}}, Secrets(), CredentialSet()
+    )
     headers = {"X-Session": "${session}", "Accept": "text/plain"}
     outgoing = build(get("https://api.test/", headers=headers), values)
     following, _ = build_redirect(outgoing, 307, "https://other.test/", values)
@@ -568,7 +579,7 @@ def test_redirect_never_downgrades_to_http():
     from onetool.sources.http_tools.placeholder_values import PlaceholderValues
     from onetool.sources.http_tools.request import build, build_redirect
 
-    values = PlaceholderValues({}, {}, {}, CredentialSet())
+    values = PlaceholderValues({}, {}, Secrets(), CredentialSet())
     outgoing = build(get("https://127.0.0.1/"), values)
     with pytest.raises(ExecutionError, match="from https to http"):
         build_redirect(outgoing, 302, "http://127.0.0.1/", values)
@@ -872,10 +883,10 @@ class ReadOnlyTokenFile(LockedTokenText):
 
     is_full = True
 
-    async def replace(self, text):
+    async def replace(self, text, *, is_refresh=False):
         if self.is_full and text != self.text:
             raise OSError(28, "No space left on device")
-        await super().replace(text)
+        await super().replace(text, is_refresh=is_refresh)
 
 
 class FullTokens(MemoryTokens):

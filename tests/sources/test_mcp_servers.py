@@ -19,7 +19,8 @@ from onetool.domain.calls.caller import Caller, never_approve
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.content.media import Media
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.settings.secrets import Secret, Secrets
+from onetool.domain.secrets.secret import Secret
+from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers import McpServerSource, pages
 from onetool.sources.mcp_servers import connection as connections

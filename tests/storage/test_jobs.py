@@ -1,5 +1,6 @@
 """Contract suite of the job stores, and processes and failures specific to files."""
 
+import asyncio
 import json
 import os
 import secrets
@@ -113,6 +114,7 @@ def full_job(store) -> Job:
         result="0123456789ab",
         error="Not done.",
         task=ServerTask("gh", "t1", "e1", {"elicitation": {}}),
+        idempotency_key="k \ud800",
     )
 
 
@@ -492,7 +494,7 @@ FIELDS = [
     {"id": "0" * 32},
     {"owner": "../x"},
     {"owner": None},
-    {"status": "queued"},
+    {"status": "waiting"},
     {"status": []},
     {"created_at": "now"},
     {"ended_at": "now"},
@@ -660,3 +662,20 @@ async def test_owners_have_different_ids(folder):
     assert len(ids) == 3
     assert all(len(bytes.fromhex(id)) == 16 for id in ids)
     assert not folder.exists()
+
+
+async def test_of_many_simultaneous_answers_one_is_accepted(store):
+    job = await put(store)
+    answers = [Answer("accept", {"by": number}) for number in range(50)]
+    accepted = await asyncio.gather(*(store.answer(job.id, "q1", answer) for answer in answers))
+    assert accepted.count(True) == 1
+    assert (await store.messages(job.id)).answers == {"q1": answers[accepted.index(True)]}
+
+
+async def test_waiting_for_a_change_ends(store):
+    """After the given time at the latest, and at once if there was a change before."""
+    job = await put(store)
+    seen = store.generation(job.id)
+    await store.wait_for_change(job.id, seen, 0.01)
+    await store.answer(job.id, "q1", CANCELLED)
+    await store.wait_for_change(job.id, seen, 0.01)

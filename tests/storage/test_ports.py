@@ -21,10 +21,12 @@ PORTS = {
     "tokens": ports.TokenStore,
     "http_tokens": ports.TokenStore,
     "sessions": ports.SessionStore,
+    "session_leases": ports.SessionLeases,
+    "session_approvals": ports.SessionApprovalStore,
     "jobs": ports.JobStore,
     "client_sessions": ports.ClientSessionStore,
 }
-NOT_COROUTINES = {"generation", "problems", "owner", "exclusive"}
+NOT_COROUTINES = {"generation", "problems", "owner", "exclusive", "lease_s"}
 """Cheap by contract, and an async context manager."""
 
 

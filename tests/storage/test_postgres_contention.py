@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import count
 
 import psycopg
@@ -23,6 +23,7 @@ from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.threads import Threads
+from support.loopback_proxy import LoopbackListener, copy
 from support.processes import wait_until
 from support.waiting import HANG_S
 
@@ -87,7 +88,7 @@ asyncio.run(main())
 
 @pytest.mark.stress
 async def test_of_sixteen_writers_of_a_version_in_three_processes_one_wins(workspace, postgres_url, size):
-    """In every second round, all of them wait for the same lock before the first one may go on."""
+    """In every second round, all processes wait for the same lock before the first one may go on."""
     store = PostgresBundles(workspace, Threads())
     bundle = await new_bundle(store, "contended")
     name = f"writers {workspace.workspace}"
@@ -99,7 +100,7 @@ async def test_of_sixteen_writers_of_a_version_in_three_processes_one_wins(works
                 for writer in writers:
                     send(writer, f"tool-{number}")
                 if lock is not None:
-                    assert wait_until(lambda: is_answered(writers) or waiting(postgres_url, name) == 16)
+                    assert wait_until(lambda: is_answered(writers) or waiting(postgres_url, name) == 3)
             outcomes = [outcome for writer in writers for outcome in receive(writer)]
             assert Counter(result for result, _ in outcomes) == {"won": 1, "taken": 15}, f"round {number}"
             won[f"tool-{number}"] = next(id for result, id in outcomes if result == "won")
@@ -212,16 +213,15 @@ def run_importer(relay: "Relay", workspace, limit: int | None, sent: list[str], 
 NUMBERS = count()
 
 
-class Relay:
+class Relay(LoopbackListener):
     """Forwards connections to the database, and kills the client after a number of bytes from it."""
 
     def __init__(self, url: str) -> None:
         self.server = url
         info = psycopg.conninfo.conninfo_to_dict(url)
         self._address = str(info.get("host", "127.0.0.1")), int(info.get("port", 5432))
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        port = self._listener.getsockname()[1]
-        self.url = psycopg.conninfo.make_conninfo(url, host="127.0.0.1", port=port, sslmode="disable")
+        super().__init__()
+        self.url = psycopg.conninfo.make_conninfo(url, host="127.0.0.1", port=self.port, sslmode="disable")
         self.forwarded = 0
         self._limit: tuple[int, int] | None = None
 
@@ -229,24 +229,9 @@ class Relay:
         """Count from zero. `limit`: after how many bytes which process is killed."""
         self.forwarded, self._limit = 0, limit
 
-    def __enter__(self) -> "Relay":
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # the listener is closed
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: socket.socket) -> None:
-        with closing(client), suppress(OSError), socket.create_connection(self._address) as server:
-            threading.Thread(target=_copy, args=(server, client), daemon=True).start()
+    def serve(self, client: socket.socket) -> None:
+        with socket.create_connection(self._address) as server:
+            threading.Thread(target=copy, args=(server, client), daemon=True).start()
             while data := client.recv(65536):
                 left = len(data) if self._limit is None else self._limit[0] - self.forwarded
                 server.sendall(data[: max(left, 0)])
@@ -255,12 +240,6 @@ class Relay:
                     os.kill(self._limit[1], signal.SIGKILL)
                     break
             server.shutdown(socket.SHUT_RDWR)  # also ends the other thread
-
-
-def _copy(source: socket.socket, target: socket.socket) -> None:
-    with suppress(OSError):
-        while data := source.recv(65536):
-            target.sendall(data)
 
 
 @contextmanager

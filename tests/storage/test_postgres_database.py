@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from onetool.domain.errors import StoreUnavailable, WorkspaceReadOnly
-from onetool.storage.postgres.database import Database, WorkspaceDatabase, on_thread
+from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase, on_thread
 from onetool.storage.postgres.migrate import migrate, migrations
 from onetool.threads import Threads
 from support.postgres import new_workspace
@@ -87,36 +87,52 @@ def test_transaction_without_a_workspace_sees_no_rows(postgres, workspace):
         cursor.execute("select * from workspace_state")
 
 
-def test_revision_rises_with_each_change(workspace):
-    before = workspace.revision
+def test_generation_changes_with_each_change(workspace):
+    before = workspace.generation
     with workspace.writing():
         pass
-    assert workspace.revision > before
+    assert workspace.generation == before + 1
     with pytest.raises(RuntimeError), workspace.writing():
         raise RuntimeError
     with workspace.recording():
         pass
-    assert workspace.revision == before + 1
+    assert workspace.generation == before + 1
 
 
 def test_number_of_a_change_that_was_undone_belongs_to_another_process(workspace):
-    """If that one is announced before this process knows that its own change failed, it still counts."""
-
     def fail():
         with workspace.writing():
-            workspace.note_change(1)
-            assert workspace.revision == 0
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
-    assert (workspace.revision, workspace.settings_changes) == (1, 1)
+    workspace.note(Revisions(1))
+    assert workspace.generation == 1
 
 
-def test_own_change_that_is_announced_before_it_returns_is_no_news(workspace):
+def test_own_change_is_known_when_it_is_announced(workspace):
+    with workspace.writing("settings"):
+        pass
+    before = workspace.generation, workspace.settings_changes
+    workspace.note(Revisions(1, 1, 0))
+    assert (workspace.generation, workspace.settings_changes) == before == (1, 1)
+
+
+def test_own_change_does_not_hide_the_one_before_it(workspace, postgres):
+    """The settings were changed elsewhere, and that is announced after a later change here."""
+    other = WorkspaceDatabase(postgres, workspace.workspace)
+    with other.writing("settings"):
+        pass
     with workspace.writing():
-        workspace.note_change(1)
-    assert (workspace.revision, workspace.settings_changes) == (1, 0)
+        pass
+    workspace.note(Revisions(1, 1, 0))
+    assert (workspace.generation, workspace.settings_changes) == (1, 1)
+
+
+def test_announcement_that_is_older_than_what_is_known_is_no_news(workspace):
+    for revision in (2, 1, 2):
+        workspace.note(Revisions(revision))
+    assert workspace.generation == 1
 
 
 async def test_failures_of_the_database_are_store_errors(postgres, postgres_url, workspace):
@@ -145,7 +161,7 @@ async def test_failures_of_the_database_are_store_errors(postgres, postgres_url,
 
 
 async def test_server_that_is_away_is_reported():
-    database = Database("postgresql://nobody@127.0.0.1:1/nothing", wait_s=0.2)
+    database = Database("postgresql://onetool@127.0.0.1:1/nothing", wait_s=0.2)
 
     class Store:
         _threads = Threads()

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import psycopg
 import pytest
 
-from onetool.domain.errors import SettingsError, StoreUnavailable
-from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.domain.errors import MemberError, SettingsError, StoreUnavailable
+from onetool.storage.postgres.api_keys import MAX_KEYS, PostgresApiKeys
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing, new_key
 from onetool.storage.postgres.sealer import Sealer, add_data_key
@@ -106,10 +106,10 @@ async def test_api_key_is_found_by_its_text_until_it_expires_or_is_revoked(works
     assert await keys.find("x" + created.text) is None
     assert await PostgresApiKeys(new_workspace(postgres, postgres_url), Threads()).find(created.text) is None
 
-    revision = workspace.revision
+    generation = workspace.generation
     assert (await keys.revoke(found.id), await keys.revoke(found.id)) == (True, False)
     assert not (await keys.find(created.text)).is_valid(now)
-    assert workspace.revision > revision
+    assert workspace.generation > generation
     assert [key.id for key in await keys.list()] == [found.id]
 
 
@@ -160,3 +160,13 @@ def test_another_key_ring_is_refused(postgres, postgres_url, workspace):
     with pytest.raises(StoreUnavailable, match="cannot be opened"):
         WorkspaceAdmin(postgres_url, wrong).create("other-ring")
     assert directory.find("other-ring") is None
+
+
+async def test_owner_has_at_most_a_hundred_valid_keys(workspace):
+    keys = PostgresApiKeys(workspace, Threads())
+    created = [await keys.create("anna", "k", YEAR) for _ in range(MAX_KEYS)]
+    with pytest.raises(MemberError, match=f"'anna' has {MAX_KEYS} valid API keys"):
+        await keys.create("anna", "k", YEAR)
+    await keys.create("ben", "k", YEAR)
+    assert await keys.revoke(created[0].key.id)
+    await keys.create("anna", "k", YEAR)

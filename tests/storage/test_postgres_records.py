@@ -12,9 +12,9 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.domain.results.stored_result import METADATA_RETENTION_S
 from onetool.domain.servers.manifest import ServerManifest, merge
 from onetool.domain.servers.server_tool import ServerTool
-from onetool.storage.postgres import client_sessions
+from onetool.storage.postgres import announcements
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase
 from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.results import MAX_BYTES, SWEEP_SIZE, PostgresResults
 from onetool.storage.postgres.sessions import PostgresSessions
@@ -51,16 +51,16 @@ async def test_toggles_and_manifests_have_the_revision_of_the_workspace(workspac
     """A write that is announced by another process changes their generations."""
     stores = PostgresToggles(workspace, Threads()), PostgresManifests(workspace, Threads())
     await stores[0].set("shell", False)
-    workspace.note_change(workspace.revision + 5)
-    assert [stores[0].generation(), stores[1].generation("s")] == [workspace.revision] * 2
+    workspace.note(Revisions(5))
+    assert [stores[0].generation(), stores[1].generation("s")] == [workspace.generation] * 2
 
 
 async def test_records_do_not_change_the_revision(workspace):
-    before = workspace.revision
+    before = workspace.generation
     await PostgresSessions(workspace, Threads()).append("s", [user("x")])
     await PostgresClientSessions(workspace, Threads()).put(ONE, "level", "x")
     await PostgresResults(workspace, Threads()).put("text", "a.b")
-    assert workspace.revision == before
+    assert workspace.generation == before
 
 
 async def test_processes_change_a_manifest_one_after_the_other(workspace, elsewhere, postgres_url):
@@ -100,14 +100,14 @@ def tool(name):
 
 
 async def test_failed_change_of_a_manifest_changes_nothing(workspace):
-    store, before = PostgresManifests(workspace, Threads()), workspace.revision
+    store, before = PostgresManifests(workspace, Threads()), workspace.generation
 
     def fail(manifest):
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
         await store.change("s", fail)
-    assert (await store.read("s"), workspace.revision) == (None, before)
+    assert (await store.read("s"), workspace.generation) == (None, before)
 
 
 @pytest.mark.parametrize("body", ["{", "[]", '{"tools": 1}', ""])
@@ -158,15 +158,13 @@ async def test_texts_of_clients_may_have_any_character(workspace, name):
 
 
 async def test_numbers_of_client_sessions_are_limited_and_never_used_twice(workspace, monkeypatch):
-    monkeypatch.setattr(client_sessions, "MAX_GENERATIONS", 1)
+    monkeypatch.setattr(announcements, "MAX_NUMBERS", 1)
     store = PostgresClientSessions(workspace, Threads())
-    await store.put(ONE, "level", "a")
-    seen = store.generation(ONE)
-    await store.put(TWO, "level", "a")
-    assert (store.generation(ONE), store.generation(TWO) is None) == (None, False)
-    await store.reap(1e12)
-    await store.put(ONE, "level", "a")
-    assert store.generation(ONE) not in (None, seen)
+    seen = [store.generation(ONE)]
+    for session in (ONE, TWO, ONE, TWO):
+        await store.put(session, "level", "a")
+        seen.append(store.generation(ONE))
+    assert len(set(seen)) == len(seen)
 
 
 async def test_removed_entry_counts_as_a_write_to_its_session(workspace, clock):

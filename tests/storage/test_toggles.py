@@ -5,7 +5,6 @@ import asyncio
 import pytest
 
 from onetool.storage.files.toggles import FileToggles
-from onetool.storage.memory.rate_limits import MemoryRateLimiter
 from onetool.storage.memory.toggles import MemoryToggles
 from onetool.storage.postgres.toggles import PostgresToggles
 from onetool.threads import Threads
@@ -52,16 +51,3 @@ async def test_corrupt_toggles_raise_instead_of_enabling_tools(tmp_path):
     for attempt in (toggles.read, lambda: toggles.set("x", True)):
         with pytest.raises(ValueError, match="Repair or delete"):
             await attempt()
-
-
-async def test_rate_limit_allows_a_burst_then_a_steady_rate():
-    """Keys that are no longer limited are dropped."""
-    clock = [0.0]
-    limiter = MemoryRateLimiter(lambda: clock[0])
-    assert [await limiter.take("a", 2) for _ in range(3)] == [0.0, 0.0, 30.0]
-    clock[0] = 30.0
-    assert await limiter.take("a", 2) == 0.0
-    assert await limiter.take("a", 2) > 0
-    limiter._due = {str(n): 1.0 for n in range(10_000)}
-    assert await limiter.take("b", 1) == 0.0
-    assert len(limiter._due) == 1

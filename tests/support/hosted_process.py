@@ -18,6 +18,7 @@ import yaml
 from onetool.bootstrap.hosted_admin import WorkspaceContents, new_key, open_contents, workspace_admin
 from onetool.domain.activity.record import ActivityFilter, CallRecord
 from onetool.domain.identity.principal import Principal, acting_as
+from onetool.domain.identity.roles import Role
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.threads import Threads
@@ -65,8 +66,15 @@ class TestedWorkspace:
         self.slug, self._installation = slug, installation
         created = workspace_admin(installation.url, installation.keys).create(slug)
         self.stored = WorkspaceDatabase(installation.database, created.id)
+        self.key = self.new_key(OWNER)
+
+    def new_key(self, owner: str) -> str:
+        """Create an API key that acts for an owner of the workspace."""
         lifetime = timedelta(days=1)
-        self.key = self._change(lambda contents: contents.keys.create(OWNER, "tests", lifetime)).text
+        created = self._change(
+            lambda contents: contents.create_key(owner, "tests", lifetime, role=Role.OWNER)
+        )
+        return created.text
 
     @property
     def path(self) -> str:

@@ -5,13 +5,44 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from typing import Self
 
 CHUNK = 65536
 HEAD_END = b"\r\n\r\n"
 
 
-class LoopbackProxy:
+class LoopbackListener:
+    """Accepts connections, and serves each one on a thread."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def serve(self, client: socket.socket) -> None:
+        """Serve a connection."""
+        raise NotImplementedError
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the listener is closed
+            while True:
+                client, _ = self._listener.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        with client, suppress(OSError):
+            self.serve(client)
+
+
+class LoopbackProxy(LoopbackListener):
     """Forwards each request to the next port in turn, and never sends one twice.
 
     A port at which no one listens is left out. `token` is added for clients that cannot send one.
@@ -21,42 +52,31 @@ class LoopbackProxy:
         added = f"Authorization: Bearer {token}\r\n" if token else ""
         self._added = f"{added}Connection: close\r\n".encode()
         self._ports, self._turns = list(ports), count()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=100)
-        self.port: int = self._listener.getsockname()[1]
+        super().__init__()
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> "LoopbackProxy":
-        threading.Thread(target=self._accept, daemon=True).start()
-        return self
+    def replace_port(self, old: int, new: int) -> None:
+        """Forward requests to another port in place of one."""
+        self._ports[self._ports.index(old)] = new
 
-    def __exit__(self, *_: object) -> None:
-        with suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        with suppress(OSError):  # the listener is closed
-            while True:
-                client, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
-
-    def _serve(self, client: Any) -> None:
-        with client, suppress(OSError), self._connect() as server:
+    def serve(self, client: socket.socket) -> None:
+        """Forward the request of a connection."""
+        with self._connect() as server:
             server.sendall(self._changed(_read_head(client)))
-            threading.Thread(target=_copy, args=(client, server), daemon=True).start()
-            _copy(server, client)
+            threading.Thread(target=copy, args=(client, server), daemon=True).start()
+            copy(server, client)
 
     def _connect(self) -> socket.socket:
-        for _ in self._ports[1:]:
+        """Connect to the next port, or to the first one after it at which a process listens."""
+        start, ports = next(self._turns), list(self._ports)
+        *first, last = (ports[(start + offset) % len(ports)] for offset in range(len(ports)))
+        for port in first:
             with suppress(ConnectionRefusedError):
-                return self._connect_to_next()
-        return self._connect_to_next()
-
-    def _connect_to_next(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self._ports[next(self._turns) % len(self._ports)]))
+                return socket.create_connection(("127.0.0.1", port))
+        return socket.create_connection(("127.0.0.1", last))
 
     def _changed(self, head: bytes) -> bytes:
         lines, _, rest = head.partition(HEAD_END)
@@ -65,7 +85,7 @@ class LoopbackProxy:
         return b"\r\n".join([request, *kept]) + b"\r\n" + self._added + b"\r\n" + rest
 
 
-def _read_head(client: Any) -> bytes:
+def _read_head(client: socket.socket) -> bytes:
     """Read until the headers of the request are complete; what follows them may be included."""
     data = b""
     while HEAD_END not in data and (part := client.recv(CHUNK)):
@@ -73,7 +93,8 @@ def _read_head(client: Any) -> bytes:
     return data
 
 
-def _copy(source: Any, target: Any) -> None:
+def copy(source: socket.socket, target: socket.socket) -> None:
+    """Forward all bytes, then end both connections."""
     with suppress(OSError):
         while part := source.recv(CHUNK):
             target.sendall(part)

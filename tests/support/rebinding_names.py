@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.network.client import HttpClients
+from onetool.settings.secrets import Secrets
 from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.sources.mcp_servers.oauth.config import OAuthConfig
 from onetool.sources.mcp_servers.oauth.metadata_client import open_client
@@ -96,7 +97,7 @@ async def call_tool(host: str, path: str = "/") -> object:
         {"request": request},
         arg_schema={},
         limits=limits,
-        secrets={},
+        secrets=Secrets(),
         http=clients,
         allowed_hosts=patterns,
         tokens=TokenCache(MemoryTokens()),

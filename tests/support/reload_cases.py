@@ -92,10 +92,12 @@ class World:
         self._mcp: Any = None
 
     def write(self, settings: dict[str, Any]) -> None:
-        """Write the settings; those under `prompts` to `prompts.yaml`."""
+        """Write the settings; those under `prompts` to `prompts.yaml`, those under `secrets.yaml` there."""
+        other = ("prompts", "secrets.yaml")
         for file, content in (
             ("prompts.yaml", settings.get("prompts", {})),
-            ("onetool.yaml", {key: value for key, value in settings.items() if key != "prompts"}),
+            ("secrets.yaml", settings.get("secrets.yaml", {"ONE": "key-one", "TWO": "key-two"})),
+            ("onetool.yaml", {key: value for key, value in settings.items() if key not in other}),
         ):
             text = json.dumps(content).replace("{cwd}", str(self.home.cwd)).replace("{stub}", self.stub.url)
             self.home.write(file, text)
@@ -183,7 +185,6 @@ async def open_world(home: Home, capfd: Any, settings: dict[str, Any]) -> AsyncI
     paths = find_paths(home.env, home.cwd)
     async with AsyncExitStack() as stack:
         stub = stack.enter_context(HttpStub({}))
-        home.write("secrets.yaml", "{ONE: key-one, TWO: key-two}")
         world = World(home, capfd, stub, stack)
         world.write(settings)
 
@@ -416,6 +417,11 @@ async def registry_url(world: World) -> str:
     return world.ot.runtime.state.configuration.settings.registry.base_url
 
 
+async def secret_value(world: World) -> str:
+    secrets = world.ot.runtime.state.configuration.secrets
+    return secrets["ONE"].value if "ONE" in secrets else secrets.unavailable["ONE"]
+
+
 async def exposed(world: World) -> str:
     names = [listed.name for listed in (await (await world.mcp_client()).list_tools()).tools]
     return {"run": "run", "find_tools": "search"}.get(names[0], "all")
@@ -600,6 +606,10 @@ def group(name: str, **settings: Any) -> dict[str, Any]:
     return {name: settings}
 
 
+def secret_backend(value: str | None, **settings: Any) -> dict[str, Any]:
+    return {"secrets.yaml": {"ONE": value}, "secrets": settings}
+
+
 def profile(**settings: Any) -> dict[str, Any]:
     return {"profiles": {"part": settings}}
 
@@ -617,6 +627,7 @@ MOCK = {
     "implementation": {"type": "mock", "mock_response": 1},
 }
 HELP = call_data("ot.help", query="$s")
+HANGING = ["sh", "-c", "exec sleep 600"]
 LIMITED = {"run_timeout_s": 1000.0, "timeout_s": 1000.0}
 URL = "https://docs.invalid/"
 
@@ -841,6 +852,24 @@ CASES: dict[str, Case] = {
     "profiles.*.roots": Case(profile(roots=["{cwd}/sub"]), profile(roots=["{cwd}"]), profile_reads_file),
     "search.model_dir": Case(
         group("search", model_dir="{cwd}/missing"), group("search", model_dir="{cwd}/model"), embeds
+    ),
+    "secrets.backend": Case(
+        secret_backend("key-one", backend="file", command=["echo", "{name}"]),
+        secret_backend(None, backend="command", command=["echo", "{name}"]),
+        secret_value,
+        ("key-one", "ONE"),
+    ),
+    "secrets.command": Case(
+        secret_backend(None, backend="command", command=["echo", "first-{name}"]),
+        secret_backend(None, backend="command", command=["echo", "second-{name}"]),
+        secret_value,
+        ("first-ONE", "second-ONE"),
+    ),
+    "secrets.timeout_s": Case(
+        secret_backend(None, backend="command", command=[*HANGING, "{name}"], timeout_s=0.05),
+        secret_backend(None, backend="command", command=[*HANGING, "{name}"], timeout_s=0.06),
+        secret_value,
+        ("'sh' did not end within 0.05 s", "'sh' did not end within 0.06 s"),
     ),
     "registry.base_url": Case(
         {}, group("registry", base_url=URL), registry_url, ("https://registry.modelcontextprotocol.io", URL)

@@ -140,7 +140,7 @@ async def open_page(
             errors.append(message.text)
 
     def record_foreign_request(request: Request) -> None:
-        if not request.url.startswith((f"{web_app.url}/", "data:", "blob:")):
+        if not request.url.startswith((f"{web_app.origin}/", "data:", "blob:")):
             errors.append(f"a request to another server: {request.url}")
 
     page.on("request", record_foreign_request)
@@ -156,7 +156,7 @@ async def open_page(
 def session_cookie(web_app: RestProcess) -> Any:
     """Log in and return the session cookie."""
     with web_app.new_client(None) as client:
-        response = client.post("/login", json={"token": TOKEN}, headers={"X-OneTool": "1"})
+        response = client.post("/login", json={"token": web_app.token}, headers={"X-OneTool": "1"})
         assert response.status_code == 204, response.text
         ((name, value),) = response.cookies.items()
     return {"name": name, "value": value}

@@ -10,20 +10,29 @@ from itertools import count
 from typing import Any
 from uuid import UUID
 
+import pytest
 from uuid_utils.compat import uuid7
 
 from onetool.bootstrap.hosted import hosted_stores
 from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.activity.rollup import SessionSaving
+from onetool.domain.audit.entry import AuditFilter
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolKey, ToolVersion, rfc3339
 from onetool.domain.bundles.ranking import SearchPosition, SearchQuery, Tier, searchable_words
+from onetool.domain.calls.effect import Effect
 from onetool.domain.content.media import Media
+from onetool.domain.errors import MemberError
+from onetool.domain.identity.roles import Role
+from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.servers.manifest import merge
 from onetool.domain.servers.server_tool import ServerTool
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.database import WorkspaceDatabase
+from onetool.storage.postgres.invitations import PostgresInvitations
+from onetool.storage.postgres.members import PostgresMembers
+from onetool.storage.postgres.own_secrets import PostgresOwnSecrets
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
@@ -52,6 +61,8 @@ class AnyIds:
     keys: list[tuple[str, str]] = field(default_factory=lambda: [("otk_x", "x")])
     """Text and id."""
     calls: list[str] = field(default_factory=lambda: ["x"])
+    grants: list[str] = field(default_factory=lambda: ["x"])
+    invitations: list[str] = field(default_factory=lambda: ["x"])
 
     @staticmethod
     def create(workspaces: int) -> "AnyIds":
@@ -93,11 +104,15 @@ class WorkspaceCalls:
         self.canary = canary_of(workspace.workspace)
         sealer = Sealer(workspace, RING)
         self.stores = hosted_stores(workspace, threads, sealer, PackIndex(None))
+        vars(self.stores.session_leases)["lease_s"] = 86_400.0  # no test lasts as long
         self.keys = PostgresApiKeys(workspace, threads)
         self.secrets, self.settings = (
             PostgresSecrets(workspace, threads, sealer),
             PostgresSettings(workspace, threads),
         )
+        self.members = PostgresMembers(workspace, threads)
+        self.own_secrets = PostgresOwnSecrets(workspace, threads, sealer)
+        self.invitations = PostgresInvitations(workspace, threads)
         self._threads = threads
         self._seen: list[object] = []
         self._numbers = count()
@@ -109,10 +124,15 @@ class WorkspaceCalls:
         self.toggles, self.manifests, self.secret_names = set[str](), set[str](), set[str]()
         self.tokens = set[tuple[str, str]]()
         self.handles, self.sessions = set[str](), dict[str, int]()
+        self.leases, self.approvals = set[str](), set[str]()
         self.clients: dict[str, set[str]] = {}
         self.calls, self.bodies = 0, 0
         self.hours, self.savings, self.counters = set[str](), set[str](), set[str]()
         self.key_texts, self.valid_keys, self.versions = set[str](), set[str](), 0
+        self.member_ids, self.grant_keys = set[str](), dict[tuple[str, str], str]()
+        self.own_names, self.invited = set[tuple[str, str]](), set[str]()
+        self.changes = 1
+        """How many entries the audit log has, with that of the creation."""
 
     @staticmethod
     def methods() -> dict[str, Callable[["WorkspaceCalls"], Any]]:
@@ -145,8 +165,11 @@ class WorkspaceCalls:
             "manifests": len(self.manifests),
             "credentials": len(self.tokens),
             "results": len(self.handles),
+            "result_totals": min(1, len(self.handles)),
             "sessions": len(self.sessions),
             "session_records": sum(self.sessions.values()),
+            "chat_leases": len(self.leases),
+            "chat_approvals": len(self.approvals),
             "client_sessions": len(self.clients),
             "client_session_entries": sum(map(len, self.clients.values())),
             "calls": self.calls,
@@ -157,6 +180,11 @@ class WorkspaceCalls:
             "api_keys": len(self.key_texts),
             "secrets": len(self.secret_names),
             "settings": self.versions,
+            "members": len(self.member_ids),
+            "grants": len(self.grant_keys),
+            "own_secrets": len(self.own_names),
+            "invitations": len(self.invited),
+            "audit": self.changes,
         }
         return {table: number for table, number in counts.items() if number}
 
@@ -171,6 +199,7 @@ class WorkspaceCalls:
             return bundle
 
         changed = await self.stores.bundles.change_bundle(bundle.id, change)
+        self.changes += 1
         self.bundles[bundle.id] = bundle
         return changed
 
@@ -186,6 +215,7 @@ class WorkspaceCalls:
             assert is_taken
             return str(error)
         assert not is_taken
+        self.changes += 1
         self._store([tool])
         return stored
 
@@ -205,6 +235,7 @@ class WorkspaceCalls:
             return str(error)
         assert not is_taken
         assert old is None or old.soft_deleted_at
+        self.changes += 1
         self.bundles[bundle.id] = bundle
         self._store(tools)
         return None
@@ -224,12 +255,14 @@ class WorkspaceCalls:
         except LookupError as error:
             assert key not in self.tools
             return str(error)
+        self.changes += 1
         self._store([stored.tool])
         return stored
 
     async def bundles__delete_tool(self):
         key = self._key()
         assert await self.stores.bundles.delete_tool(key) == (key in self.tools)
+        self.changes += key in self.tools
         self.tools.pop(key, None)
 
     async def bundles__reap(self):
@@ -303,6 +336,7 @@ class WorkspaceCalls:
     async def toggles__set(self):
         name = f"{self._name()} {self.canary}"
         await self.stores.toggles.set(name, self.rng.random() < 0.5)
+        self.changes += 1
         self.toggles.add(name)
 
     async def manifests__read(self):
@@ -362,6 +396,9 @@ class WorkspaceCalls:
     async def results__media(self):
         return await self.stores.results.media(self._any(self.ids.handles))
 
+    async def results__reap(self):
+        await self.stores.results.reap()
+
     # Sessions
 
     async def sessions__append(self):
@@ -386,12 +423,49 @@ class WorkspaceCalls:
         name = self._name()
         assert await self.stores.sessions.delete(name) == (name in self.sessions)
         self.sessions.pop(name, None)
+        self.approvals.discard(name)
 
     async def sessions__reap(self):
         before, keep = self.rng.choice([NEVER, NEVER, ALWAYS]), self.rng.choice([None, *NAMES])
         gone = set(self.sessions) - {keep} if before else set()
         assert await self.stores.sessions.reap(before, keep) == len(gone)
         self.sessions = {name: number for name, number in self.sessions.items() if name not in gone}
+        self.approvals -= gone
+
+    async def session_leases__take(self):
+        name = self._name()
+        assert await self.stores.session_leases.take(name)
+        self.leases.add(name)
+
+    async def session_leases__renew(self):
+        name = self._name()
+        assert await self.stores.session_leases.renew(name) == (name in self.leases)
+
+    async def session_leases__is_taken(self):
+        name = self._name()
+        assert await self.stores.session_leases.is_taken(name) == (name in self.leases)
+
+    async def session_leases__release(self):
+        name = self._name()
+        await self.stores.session_leases.release(name)
+        self.leases.discard(name)
+
+    async def session_approvals__add(self):
+        name = self._name()
+        await self.stores.session_approvals.add(name, self.canary)
+        if name in self.sessions:
+            self.approvals.add(name)
+
+    async def session_approvals__tools(self):
+        name = self._name()
+        found = await self.stores.session_approvals.tools(name)
+        assert bool(found) == (name in self.approvals)
+        return list(found)
+
+    async def session_approvals__discard(self):
+        name = self._name()
+        await self.stores.session_approvals.discard(name)
+        self.approvals.discard(name)
 
     async def client_sessions__read(self):
         session = self._any(SESSION_IDS)
@@ -462,11 +536,29 @@ class WorkspaceCalls:
         if before:
             self.calls = self.bodies = 0
 
+    # Audit log
+
+    async def audit__page(self):
+        filters = [
+            AuditFilter(),
+            AuditFilter(action="bundle"),
+            AuditFilter(target=self._any([*self.ids.bundles, *NAMES])),
+            AuditFilter(actor="local", since=NOW - 1, until=ALWAYS),
+        ]
+        cursor = self.rng.choice([None, str(uuid7())])
+        return await self.stores.audit.page(self.rng.choice(filters), cursor, 20)
+
+    async def audit__export(self):
+        found = [entry async for chunk in self.stores.audit.export(AuditFilter()) for entry in chunk]
+        assert len(found) == self.changes
+        return found
+
     # Keys, secrets and settings
 
     async def keys__create(self):
         created = await self.keys.create(self._own_name(), self._own_name(), timedelta(days=1))
         self.ids.keys.append((created.text, created.key.id))
+        self.changes += 1
         self.key_texts.add(created.text)
         self.valid_keys.add(created.key.id)
         return created
@@ -477,6 +569,9 @@ class WorkspaceCalls:
         assert (found is not None) == (text in self.key_texts)
         return found
 
+    async def keys__has_valid(self):
+        return await self.keys.has_valid(self._own_name())
+
     async def keys__list(self):
         found = await self.keys.list()
         assert len(found) == len(self.key_texts)
@@ -485,6 +580,7 @@ class WorkspaceCalls:
     async def keys__revoke(self):
         _, id = self._any(self.ids.keys)
         assert await self.keys.revoke(id) == (id in self.valid_keys)
+        self.changes += id in self.valid_keys
         self.valid_keys.discard(id)
 
     async def secrets__read(self):
@@ -492,15 +588,113 @@ class WorkspaceCalls:
         assert set(found) == self.secret_names
         return dict(found)
 
+    async def secrets__hosts(self):
+        found = await self.secrets.hosts()
+        assert set(found) == self.secret_names
+        return dict(found)
+
     async def secrets__put(self):
         name = self._name()
         await self.secrets.put(name, f"value {self.canary}", self.rng.choice([None, [self.canary]]))
+        self.changes += 1
         self.secret_names.add(name)
 
     async def secrets__delete(self):
         name = self._name()
         assert await self.secrets.delete(name) == (name in self.secret_names)
+        self.changes += name in self.secret_names
         self.secret_names.discard(name)
+
+    # Members and their secrets
+
+    async def members__rights(self):
+        found = await self.members.rights()
+        assert set(found) == self.member_ids
+        return dict(found)
+
+    async def members__list(self):
+        found = await self.members.list()
+        assert {member.id for member in found} == self.member_ids
+        return found
+
+    async def members__put(self):
+        id = self._name()
+        await self.members.put(Member(MemberKind.SERVICE, id, Role.CALLER, (self.canary,), self._own_name()))
+        self.member_ids.add(id)
+        self.changes += 1
+
+    async def members__remove(self):
+        id = self._name()
+        assert await self.members.remove(MemberKind.SERVICE, id) == (id in self.member_ids)
+        self.changes += id in self.member_ids
+        self.member_ids.discard(id)
+        self.grant_keys = {key: grant for key, grant in self.grant_keys.items() if key[0] != id}
+
+    async def members__grants(self):
+        found = await self.members.grants()
+        assert {grant.id for grant in found} == set(self.grant_keys.values())
+        return found
+
+    async def members__put_grant(self):
+        id, pattern = self._name(), f"{self._name()}.{self.canary}"
+        adding = self.members.put_grant(MemberKind.SERVICE, id, Effect.ASK, pattern, self._own_name())
+        if id not in self.member_ids:
+            with pytest.raises(MemberError):
+                await adding
+            return None
+        grant = await adding
+        self.grant_keys[id, pattern] = grant.id
+        self.ids.grants.append(grant.id)
+        self.changes += 1
+        return grant
+
+    async def members__remove_grant(self):
+        id = self._any(self.ids.grants)
+        own = {grant: key for key, grant in self.grant_keys.items()}
+        assert await self.members.remove_grant(id) == (id in own)
+        if id in own:
+            del self.grant_keys[own[id]]
+            self.changes += 1
+
+    async def invitations__create(self):
+        lifetime, by = timedelta(days=1), self._own_name()
+        created = await self.invitations.create(Role.CALLER, [self.canary], self.canary, lifetime, by)
+        self.ids.invitations.append(created.invitation.id)
+        self.invited.add(created.invitation.id)
+        self.changes += 1
+        return created
+
+    async def invitations__list(self):
+        found = await self.invitations.list()
+        assert {item.id for item in found} == self.invited
+        return found
+
+    async def invitations__revoke(self):
+        id = self._any(self.ids.invitations)
+        assert await self.invitations.revoke(id) == (id in self.invited)
+        self.changes += id in self.invited
+        self.invited.discard(id)
+
+    async def invitations__accept(self):
+        assert await self.invitations.accept(f"oti_{self._name()}", str(uuid7())) is None
+
+    async def own_secrets__of(self):
+        owner = self._name()
+        found = await self.own_secrets.of(owner)
+        assert {(owner, name) for name in found} == {key for key in self.own_names if key[0] == owner}
+        return dict(found)
+
+    async def own_secrets__put(self):
+        owner, name = self._name(), self._name()
+        await self.own_secrets.put(owner, name, f"value {self.canary}", [self.canary])
+        self.own_names.add((owner, name))
+        self.changes += 1
+
+    async def own_secrets__delete(self):
+        key = self._name(), self._name()
+        assert await self.own_secrets.delete(*key) == (key in self.own_names)
+        self.changes += key in self.own_names
+        self.own_names.discard(key)
 
     async def settings__read(self):
         found = await self._threads.run(self.settings.read)
@@ -513,6 +707,7 @@ class WorkspaceCalls:
         is_stored = await self.settings.put(SettingsVersion(version, document, {}), self._own_name())
         assert is_stored == (version == self.versions)
         self.versions += is_stored
+        self.changes += is_stored
 
     # Arguments
 
@@ -595,5 +790,6 @@ class WorkspaceCalls:
         async with store.exclusive(name) as row:
             self._seen.append(row.text)
             assert (row.text is not None) == ((kind, name) in self.tokens)
+            self.changes += text != row.text
             await row.replace(text)
         (self.tokens.discard if text is None else self.tokens.add)((kind, name))

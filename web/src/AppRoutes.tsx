@@ -1,6 +1,7 @@
 // The pages and their paths. Each page is loaded on the first visit.
 import { lazy, Suspense } from 'react';
 import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { WORKSPACE } from './api/workspace';
 import { Loading } from './components/Loading';
 import { ErrorBoundary } from './layout/ErrorBoundary';
 import { Layout } from './layout/Layout';
@@ -15,6 +16,8 @@ const Playground = lazy(() => import('./screens/playground/Playground'));
 const Resources = lazy(() => import('./screens/resources/Resources'));
 const Servers = lazy(() => import('./screens/servers/Servers'));
 const Access = lazy(() => import('./screens/access/Access'));
+const Members = lazy(() => import('./screens/members/Members'));
+const Keys = lazy(() => import('./screens/keys/Keys'));
 const Jobs = lazy(() => import('./screens/jobs/Jobs'));
 const JobPage = lazy(() => import('./screens/jobs/JobPage'));
 const Activity = lazy(() => import('./screens/activity/Activity'));
@@ -47,6 +50,8 @@ export function AppRoutes() {
             <Route path="/activity" component={Activity} />
             <Route path="/activity/:id" component={RecordPage} />
             <Route path="/stats" component={Stats} />
+            {WORKSPACE && <Route path="/members" component={Members} />}
+            {WORKSPACE && <Route path="/keys" component={Keys} />}
             <Route path="/settings" component={Settings} />
             <Route path="/login">
               <Redirect to="/tools" replace />

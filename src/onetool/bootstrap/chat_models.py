@@ -12,11 +12,11 @@ from onetool.domain.chat.providers import (
 )
 from onetool.domain.errors import SettingsError
 from onetool.domain.http.urls import InvalidUrl, is_listed, parse_url
+from onetool.domain.secrets.secret import Secret
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.ports import ChatModel
 from onetool.settings.configuration import Configuration
 from onetool.settings.schema import ProviderSettings
-from onetool.settings.secrets import Secret
 from onetool.threads import Threads
 
 NO_PROVIDER = (
@@ -95,6 +95,9 @@ class ConfiguredChatModels:
 
     def _key(self, settings: ProviderSettings, defaults: KnownProvider, url: str) -> str:
         """Return the API key to send to this URL, or an empty string."""
+        for name in (settings.key_secret,) if settings.key_secret else defaults.keys:
+            if reason := self._secrets.unavailable.get(name):  # another key must not be used instead
+                raise SettingsError(f"Secret {name!r} is unavailable: {reason}.")
         if settings.key_secret:
             if settings.key_secret not in self._secrets:
                 raise SettingsError(f"There is no secret {settings.key_secret!r}. Add it to secrets.yaml.")

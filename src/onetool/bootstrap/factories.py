@@ -14,6 +14,7 @@ from onetool.domain.policy.approval_rules import ApprovalRules
 from onetool.domain.policy.name_filter import NameFilter
 from onetool.domain.policy.policy import Policy
 from onetool.domain.policy.profile import Profile
+from onetool.domain.policy.rights import MemberRights
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import Runner
@@ -22,6 +23,7 @@ from onetool.pipeline.admission import Admission
 from onetool.pipeline.approval import Approver
 from onetool.pipeline.pipeline import CallLimits, Pipeline
 from onetool.pipeline.recorder import Recorder
+from onetool.ports import OwnSecrets
 from onetool.runtime.active_call import activate_call
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration
@@ -66,6 +68,7 @@ def make_pipeline(
     runtime: Runtime,
     *,
     credentials: CredentialSet,
+    own_secrets: OwnSecrets | None = None,
 ) -> Pipeline:
     """Return the pipeline for these settings."""
     settings = configuration.settings
@@ -81,12 +84,16 @@ def make_pipeline(
         admission=admission,
         approver=Approver(runtime.threads, settings.approval.timeout_s),
         credentials=credentials,
+        own_secrets=own_secrets,
         threads=runtime.threads,
     )
 
 
-def make_policy(settings: Settings) -> Policy:
-    """Return the policy of these settings."""
+def make_policy(settings: Settings, members: MemberRights | None = None) -> Policy:
+    """Return the policy of these settings.
+
+    members: the rights of the members of a workspace. None: there is one user.
+    """
     approval = settings.approval
     profiles = {
         name: Profile(
@@ -102,7 +109,7 @@ def make_policy(settings: Settings) -> Policy:
         for name, profile in settings.profiles.items()
     }
     servers = {name: NameFilter(server.include, server.exclude) for name, server in settings.servers.items()}
-    return Policy(ApprovalRules("approval", approval.allow, approval.deny), profiles, servers)
+    return Policy(ApprovalRules("approval", approval.allow, approval.deny), profiles, servers, members)
 
 
 def sandbox_limits(configuration: Configuration) -> SandboxLimits:

@@ -1,18 +1,25 @@
 """Hosted mode: runtimes of many workspaces in one process, with their stores in PostgreSQL."""
 
-import time
+import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+from uuid import UUID
 
+from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
 from onetool.domain.identity.api_key import ApiKey
+from onetool.domain.identity.principal import Principal
+from onetool.domain.policy.rights import Rights
 from onetool.domain.secrets.credential_set import CredentialSet
-from onetool.logs import RotatingFile, open_logs
+from onetool.logs import open_logs
+from onetool.pipeline.fair_slots import FairSlots
+from onetool.ports import CallLeases, RateLimiter
+from onetool.runtime.administration import Administration
 from onetool.runtime.runtime import Runtime
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, ConfiguredTool, PackDirectory, parse_settings
@@ -20,18 +27,31 @@ from onetool.settings.hosted_profile import OMITTED_PACKS, check_hosted
 from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
 from onetool.settings.secrets import Secrets
+from onetool.sources.members import Members
 from onetool.sources.python_packs.index import PackIndex
+from onetool.storage.memory.rate_limits import MemoryRateLimiter, RateShare
 from onetool.storage.postgres.activity import PostgresActivity
-from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.api_keys import PREFIX, PostgresApiKeys
+from onetool.storage.postgres.audit import PostgresAudit
 from onetool.storage.postgres.bundles.store import PostgresBundles
+from onetool.storage.postgres.chats import (
+    PostgresSessionApprovals,
+    PostgresSessionLeases,
+    new_replica,
+)
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory
-from onetool.storage.postgres.jobs import PostgresJobs
+from onetool.storage.postgres.invitations import PostgresInvitations
+from onetool.storage.postgres.job_queue import PostgresJobQueue
+from onetool.storage.postgres.jobs import LEASE_S, PostgresJobs
 from onetool.storage.postgres.key_ring import KeyRing
+from onetool.storage.postgres.limits import read_limits
 from onetool.storage.postgres.manifests import PostgresManifests
+from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.migrate import check_migrated
 from onetool.storage.postgres.notices import ChangeNotices
+from onetool.storage.postgres.own_secrets import PostgresOwnSecrets
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
 from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sealer import Sealer
@@ -45,9 +65,21 @@ from onetool.threads import Threads
 from .lifespan import SharedParts, open_runtime
 from .stores import Stores
 
-KEY_TTL_S = 30.0
-"""Seconds for which a key that was found is not looked up again."""
+if TYPE_CHECKING:
+    from onetool.storage.redis.connection import RedisConnection
+
+DEGRADED_S = 6.0
+"""Seconds after which changes should have been asked for at least twice."""
+MAX_AGE_S = 60.0
+"""Seconds for which known keys are accepted although the database is away, which may have revoked them."""
 MAX_VERIFIED = 10_000
+MAX_LOOKUPS = 2
+"""Keys that are looked up at a time. Anyone can send wrong ones: a workspace must keep some connections."""
+LOOKUP_WAIT_S = 10.0
+CALL_SLOTS = 64
+"""Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
+REDIS_PREFIX = "onetool:"
+"""Of all keys in Redis."""
 NO_DIRECTORY = Path("/dev/null/onetool")
 """In place of a user's directories, which workspaces do not have. It cannot be created, not even by root."""
 
@@ -55,13 +87,12 @@ NO_DIRECTORY = Path("/dev/null/onetool")
 class HostedWorkspace(NamedTuple):
     """An open workspace."""
 
-    slug: str
     runtime: Runtime
-    keys: PostgresApiKeys
-    settings: PostgresSettings
-    secrets: PostgresSecrets
     credentials: CredentialSet
     """What is redacted in results and log records of this workspace."""
+    rights: Callable[[str], Awaitable[Rights]]
+    """Returns the current rights of a principal."""
+    administration: Administration
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,34 +109,64 @@ class HostedParts:
     pack_dirs: tuple[PackDirectory, ...] = ()
     """Packs of the operator, for all workspaces."""
     packs: PackIndex = field(default_factory=lambda: PackIndex(None))
+    redis: "RedisConnection | None" = None
+    """None: each replica admits its share of the rates, and counts its own calls."""
+    slots: FairSlots = field(default_factory=lambda: FairSlots(CALL_SLOTS))
+    lease_s: float = LEASE_S
+    """Seconds after its last sign of life for which a process counts as alive."""
 
-    async def check_ready(self) -> None:
-        """Check that the database responds.
+    def rate_limiter(self, workspace: UUID) -> RateLimiter:
+        """Return what limits the rates of a workspace."""
+        share = RateShare(MemoryRateLimiter(), self.notices.replicas)
+        if self.redis is None:
+            return share
+        from onetool.storage.redis.rate_limits import RedisRateLimiter
 
-        Raises:
-            StoreUnavailable: It does not.
-        """
-        await self.threads.run(self.directory.check_keys, self.ring)
+        return RedisRateLimiter(self.redis, f"{REDIS_PREFIX}{workspace}:rate:", share)
+
+    def call_leases(self, workspace: UUID) -> CallLeases | None:
+        """Return what counts calls of a workspace at all replicas; None: each of them counts its own."""
+        if self.redis is None:
+            return None
+        from onetool.storage.redis.call_leases import RedisCallLeases
+
+        return RedisCallLeases(self.redis, f"{REDIS_PREFIX}{workspace}:calls:")
+
+    def status(self) -> Literal["ok", "degraded", "unavailable"]:
+        """Return whether requests can be served; "degraded": only with what is known in this process."""
+        age_s = self.notices.age_s()
+        if age_s < DEGRADED_S:
+            return "ok"
+        return "degraded" if age_s < MAX_AGE_S else "unavailable"
 
 
 @asynccontextmanager
 async def open_hosted(
-    url: str, keys: str, *, log_level: str = "warning", pack_dirs: tuple[PackDirectory, ...] = ()
+    url: str,
+    keys: str,
+    *,
+    log_level: str = "warning",
+    pack_dirs: tuple[PackDirectory, ...] = (),
+    redis_url: str = "",
+    lease_s: float = LEASE_S,
 ) -> AsyncIterator[HostedParts]:
     """Open the database and what all workspaces share.
 
     pack_dirs: packs of the operator, for all workspaces.
+    redis_url: a Redis server, which need not respond; empty: none.
+    lease_s: seconds after its last sign of life for which this process counts as alive.
 
     Raises:
-        SettingsError: The keys are invalid.
+        SettingsError: The keys, or the URL of Redis, are invalid.
         StoreUnavailable: The database cannot be reached, lacks migrations, or belongs to other keys.
     """
     ring, threads, credentials = KeyRing.parse(keys), Threads(), CredentialSet()
-    no_file: RotatingFile | None = None
-    with open_logs(stderr=log_level, file=no_file, credentials=credentials, owns_process=True):
-        database, notices = Database(url), ChangeNotices(url)
-        sandbox = MontySandbox(threads)
+    with open_logs(stderr=log_level, file=None, credentials=credentials, owns_process=True):
+        database = Database(url)
+        notices = ChangeNotices(url, database)
+        sandbox, redis = MontySandbox(threads), None
         try:
+            redis = await _open_redis(redis_url)
             directory = Directory(database)
             await threads.run(check_migrated, url)
             await threads.run(directory.check_keys, ring)
@@ -119,9 +180,13 @@ async def open_hosted(
                 credentials=credentials,
                 notices=notices,
                 pack_dirs=pack_dirs,
+                redis=redis,
+                lease_s=lease_s,
             )
         finally:
             sandbox.close()
+            if redis is not None:
+                await redis.aclose()
             await threads.run(notices.stop)
             await threads.run(database.close)
             threads.close()
@@ -132,74 +197,124 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     """Open the runtime of a workspace.
 
     Raises:
-        LookupError: There is no such workspace.
+        UnknownWorkspace: There is no such workspace.
         StoreUnavailable: The database cannot be reached.
         SettingsError: The stored settings are invalid.
     """
     threads = parts.threads
     found = await threads.run(parts.directory.find, slug)
     if found is None:
-        raise LookupError(f"There is no workspace {slug!r}.")
-    workspace = WorkspaceDatabase(parts.database, found.id)
-    parts.notices.add(workspace)
+        raise UnknownWorkspace(f"There is no workspace {slug!r}.")
+    workspace = parts.notices.workspace(found)
     sealer = Sealer(workspace, parts.ring)
     settings, secrets = PostgresSettings(workspace, threads), PostgresSecrets(workspace, threads, sealer)
     credentials = CredentialSet(parts.credentials)
+    members, keys = PostgresMembers(workspace, threads), PostgresApiKeys(workspace, threads)
+    rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
+    invitations = PostgresInvitations(workspace, threads)
+    administration = Administration(members, keys, invitations, secrets, own_secrets)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
-        stores=hosted_stores(workspace, threads, sealer, parts.packs),
+        stores=hosted_stores(workspace, threads, sealer, parts.packs, lease_s=parts.lease_s),
         sandbox=parts.sandbox,
         omitted_packs=OMITTED_PACKS,
         request_key=await threads.run(_request_key, workspace, sealer),
         signal=WorkspaceReloadSignal(workspace),
+        rates=parts.rate_limiter(found.id),
+        leases=parts.call_leases(found.id),
+        slots=parts.slots.workspace(),
+        members=rights,
+        own_secrets=own_secrets,
     )
     try:
         async with open_runtime(
-            lambda: _configuration(settings, secrets, parts.pack_dirs), shared=shared, asks_users=True
+            lambda: _configuration(workspace, settings, secrets, parts.pack_dirs),
+            shared=shared,
+            asks_users=True,
         ) as runtime:
-            keys = PostgresApiKeys(workspace, threads)
-            yield HostedWorkspace(slug, runtime, keys, settings, secrets, credentials)
+            yield HostedWorkspace(runtime, credentials, rights.current, administration)
     finally:
         await shared.stores.aclose()
 
 
 class ApiKeyAuthenticator:
-    """Finds the principal of an API key. Valid keys stay in memory for a while."""
+    """Finds the principal of an API key. Keys stay in memory until one of their workspace is revoked."""
 
-    def __init__(self, parts: HostedParts, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._parts, self._clock = parts, clock
-        self._verified: OrderedDict[tuple[str, bytes], tuple[float, ApiKey]] = OrderedDict()
+    def __init__(self, parts: HostedParts) -> None:
+        self._parts = parts
+        self._verified: OrderedDict[tuple[str, bytes], _Verified] = OrderedDict()
+        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
-    async def authenticate(self, slug: str, text: str) -> str | None:
+    async def authenticate(self, slug: str, text: str) -> Principal | None:
         """Return the principal of a key of a workspace; None if there is no such key, or no such workspace.
 
         Raises:
-            StoreUnavailable: The database cannot be reached.
+            StoreUnavailable: The database cannot be reached: now, or for so long that the key may be revoked.
         """
-        place, now = (slug, sha256(text.encode("utf-8", "replace")).digest()), self._clock()
-        until, key = self._verified.get(place, (now, None))
-        if key is None or now >= until:
+        if self._parts.status() == "unavailable":
+            raise StoreUnavailable("The database is away. Whether keys were revoked is not known.")
+        place = slug, sha256(text.encode("utf-8", "replace")).digest()
+        verified = self._verified.get(place)
+        if verified is None or not verified.is_current:
             self._verified.pop(place, None)
-            key = await self._find(slug, text)
-            if key is None:
+            verified = await self._look_up(slug, text)
+            if verified is None:
                 return None
-            self._verified[place] = now + KEY_TTL_S, key
+            self._verified[place] = verified
             if len(self._verified) > MAX_VERIFIED:
                 self._verified.popitem(last=False)
-        is_usable = key.is_valid(datetime.now(UTC)) and not key.patterns
-        return key.owner if is_usable else None
+        key = verified.key
+        return Principal(key.owner, key.patterns) if key.is_valid(datetime.now(UTC)) else None
 
-    async def _find(self, slug: str, text: str) -> ApiKey | None:
+    async def _look_up(self, slug: str, text: str) -> "_Verified | None":
+        if not text.startswith(PREFIX):
+            return None
+        try:
+            async with asyncio.timeout(LOOKUP_WAIT_S):
+                await self._lookups.acquire()
+        except TimeoutError:
+            raise StoreUnavailable("Too many keys are being looked up.") from None
+        try:
+            return await self._find(slug, text)
+        finally:
+            self._lookups.release()
+
+    async def _find(self, slug: str, text: str) -> "_Verified | None":
         threads = self._parts.threads
         found = await threads.run(self._parts.directory.find, slug)
         if found is None:
             return None
-        return await PostgresApiKeys(WorkspaceDatabase(self._parts.database, found.id), threads).find(text)
+        workspace = self._parts.notices.workspace(found)
+        changes = workspace.keys_changes
+        key = await PostgresApiKeys(workspace, threads).find(text)
+        return None if key is None else _Verified(key, workspace, changes)
 
 
-def hosted_stores(workspace: WorkspaceDatabase, threads: Threads, sealer: Sealer, packs: PackIndex) -> Stores:
+class _Verified(NamedTuple):
+    """A key that was found."""
+
+    key: ApiKey
+    workspace: WorkspaceDatabase
+    changes: int
+    """`keys_changes` of the workspace, from before the key was read."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.workspace.keys_changes == self.changes
+
+
+def hosted_stores(
+    workspace: WorkspaceDatabase,
+    threads: Threads,
+    sealer: Sealer,
+    packs: PackIndex,
+    *,
+    lease_s: float = LEASE_S,
+) -> Stores:
     """Return the stores of one workspace."""
+    replica = new_replica()
+    jobs = PostgresJobs(workspace, threads, lease_s=lease_s)
     return Stores(
         activity=PostgresActivity(workspace, threads),
         results=PostgresResults(workspace, threads),
@@ -208,12 +323,27 @@ def hosted_stores(workspace: WorkspaceDatabase, threads: Threads, sealer: Sealer
         manifests=PostgresManifests(workspace, threads),
         tokens=PostgresTokens(workspace, threads, sealer, "server"),
         http_tokens=PostgresTokens(workspace, threads, sealer, "http"),
-        sessions=PostgresSessions(workspace, threads),
-        jobs=PostgresJobs(workspace, threads),
+        sessions=PostgresSessions(workspace, threads, replica=replica),
+        session_leases=PostgresSessionLeases(workspace, threads, replica),
+        session_approvals=PostgresSessionApprovals(workspace, threads),
+        jobs=jobs,
         client_sessions=PostgresClientSessions(workspace, threads),
         packs=packs,
         has_files=False,
+        queue=PostgresJobQueue(workspace, threads, sealer, jobs),
+        audit=PostgresAudit(workspace, threads),
     )
+
+
+async def _open_redis(url: str) -> "RedisConnection | None":
+    """Return the connections to Redis. One that is away is used when it is back."""
+    if not url:
+        return None
+    from onetool.storage.redis.connection import RedisConnection
+
+    redis = RedisConnection(url)
+    await redis.check()  # logs a line if it is away
+    return redis
 
 
 def _request_key(workspace: WorkspaceDatabase, sealer: Sealer) -> bytes:
@@ -222,24 +352,29 @@ def _request_key(workspace: WorkspaceDatabase, sealer: Sealer) -> bytes:
 
 
 def _configuration(
-    settings: PostgresSettings, secrets: PostgresSecrets, pack_dirs: tuple[PackDirectory, ...]
+    workspace: WorkspaceDatabase,
+    settings: PostgresSettings,
+    secrets: PostgresSecrets,
+    pack_dirs: tuple[PackDirectory, ...],
 ) -> Configuration:
     """Read the configuration of a workspace. Blocks.
 
     Raises:
         SettingsError: The settings are invalid, or use something of the server.
     """
+    with workspace.reading() as cursor:
+        limits = read_limits(cursor, workspace.workspace)
     stored = settings.read()
-    document = dict(stored.document)
-    parsed = parse_settings(Settings, document, lambda path: "settings")
+    parsed = parse_settings(Settings, stored.document, lambda path: "settings")
     check_hosted(parsed)
-    no_environment: Mapping[str, str] = {}
+    tools = stored.document.get("tools", ())
     return Configuration(
         paths=Paths(config=NO_DIRECTORY, data=NO_DIRECTORY, state=NO_DIRECTORY, cwd=NO_DIRECTORY),
         settings=parsed,
         secrets=Secrets(secrets.read()),
         prompts=parse_settings(PromptSettings, stored.prompts, lambda path: "prompts"),
-        configured_tools=tuple(ConfiguredTool("settings", value) for value in document.get("tools", ())),
+        configured_tools=tuple(ConfiguredTool("settings", value) for value in tools),
         pack_dirs=pack_dirs,
-        environment=no_environment,
+        environment={},
+        limits=limits,
     )

@@ -1,29 +1,43 @@
 """Administration of a hosted OneTool: migrations, workspaces and API keys."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import Any
 
 from onetool.domain.errors import SettingsError
+from onetool.domain.identity.api_key import NewApiKey
+from onetool.domain.identity.principal import current_principal
+from onetool.domain.identity.roles import Role
+from onetool.domain.policy.member import Member, MemberKind, check_patterns
 from onetool.settings.configuration import parse_settings
 from onetool.settings.hosted_profile import check_hosted
 from onetool.settings.schema import Settings
 from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.audit import PostgresAudit
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
+from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing, new_key
+from onetool.storage.postgres.members import PostgresMembers
+from onetool.storage.postgres.migrate import check_migrated
 from onetool.storage.postgres.migrate import migrate as migrate_database
+from onetool.storage.postgres.people import PostgresPeople
+from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
 from onetool.threads import Threads
 
 __all__ = [
+    "PostgresPeople",
     "WorkspaceAdmin",
     "WorkspaceContents",
     "migrate_database",
     "new_key",
     "open_contents",
+    "open_people",
+    "rewrap",
     "workspace_admin",
 ]
 
@@ -32,18 +46,54 @@ def workspace_admin(url: str, keys: str) -> WorkspaceAdmin:
     """Return what manages workspaces.
 
     Raises:
-        SettingsError: The keys are invalid.
+        SettingsError: The keys or the URL are invalid.
+        StoreUnavailable: The database cannot be reached, or lacks tables.
     """
-    return WorkspaceAdmin(url, KeyRing.parse(keys))
+    ring = KeyRing.parse(keys)
+    check_migrated(url)
+    return WorkspaceAdmin(url, ring)
+
+
+def rewrap(url: str, keys: str) -> int:
+    """Seal the keys of all workspaces with the first key. Return how many were sealed with another one.
+
+    Raises:
+        SettingsError: The keys or the URL are invalid.
+        StoreUnavailable: The database cannot be reached, lacks tables, or needs a key that is missing.
+    """
+    ring = KeyRing.parse(keys)
+    check_migrated(url)
+    return rewrap_keys(url, ring)
 
 
 class WorkspaceContents:
-    """The API keys, settings and secrets of a workspace, for an operator."""
+    """The members, API keys, settings, secrets and audit log of a workspace, for an operator."""
 
     def __init__(self, workspace: WorkspaceDatabase, threads: Threads, ring: KeyRing) -> None:
-        self.keys = PostgresApiKeys(workspace, threads)
+        self.keys, self.members = PostgresApiKeys(workspace, threads), PostgresMembers(workspace, threads)
+        self.audit = PostgresAudit(workspace, threads)
+        self.invitations = PostgresInvitations(workspace, threads)
         self.secrets = PostgresSecrets(workspace, threads, Sealer(workspace, ring))
         self._settings, self._threads = PostgresSettings(workspace, threads), threads
+
+    async def create_key(
+        self,
+        owner: str,
+        name: str,
+        lifetime: timedelta,
+        patterns: Sequence[str] = (),
+        *,
+        role: Role = Role.CALLER,
+    ) -> NewApiKey:
+        """Create a key. An owner that is not a member yet becomes a service with this role.
+
+        Raises:
+            MemberError: The owner is no name for a service, or a pattern is invalid.
+        """
+        check_patterns(patterns)
+        if owner not in {member.id for member in await self.members.list()}:
+            await self.members.put(Member(MemberKind.SERVICE, owner, role, added_by=current_principal().id))
+        return await self.keys.create(owner, name, lifetime, patterns)
 
     async def settings(self) -> SettingsVersion:
         """Return the settings."""
@@ -67,6 +117,22 @@ class WorkspaceContents:
 
 
 @asynccontextmanager
+async def open_people(url: str) -> AsyncIterator[PostgresPeople]:
+    """Open the people of an installation.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached, or lacks tables.
+    """
+    threads, database = Threads(), Database(url)
+    try:
+        await threads.run(check_migrated, url)
+        yield PostgresPeople(database, threads)
+    finally:
+        await threads.run(database.close)
+        threads.close()
+
+
+@asynccontextmanager
 async def open_contents(url: str, keys: str, slug: str) -> AsyncIterator[WorkspaceContents]:
     """Open what a workspace contains, without running it.
 
@@ -76,6 +142,7 @@ async def open_contents(url: str, keys: str, slug: str) -> AsyncIterator[Workspa
     """
     ring, threads, database = KeyRing.parse(keys), Threads(), Database(url)
     try:
+        await threads.run(check_migrated, url)
         found = await threads.run(Directory(database).find, slug)
         if found is None:
             raise SettingsError(f"There is no workspace {slug!r}.")

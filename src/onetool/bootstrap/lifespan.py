@@ -9,13 +9,23 @@ from secrets import token_bytes
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.logs import Logs, RotatingFile, open_logs
-from onetool.ports import ActivityStore, ReloadSignal, ServerSource, ToolSource
+from onetool.pipeline.slots import AnySlots
+from onetool.ports import (
+    ActivityStore,
+    CallLeases,
+    OwnSecrets,
+    RateLimiter,
+    ReloadSignal,
+    ServerSource,
+    ToolSource,
+)
 from onetool.runtime.jobs import Jobs
 from onetool.runtime.runtime import Runtime
 from onetool.runtime.state import State
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration
 from onetool.sources.mcp_servers import AttachServer
+from onetool.sources.members import Members
 from onetool.storage.files.keys import KEY_BYTES, read_or_create_key
 from onetool.threads import Threads
 
@@ -48,6 +58,16 @@ class SharedParts:
     """Seals what MCP clients send back. None: a key in the user's files."""
     signal: ReloadSignal | None = None
     """None: a file of the user."""
+    rates: RateLimiter | None = None
+    """None: each runtime limits rates in memory."""
+    leases: CallLeases | None = None
+    """None: each runtime counts its own calls of a tool."""
+    slots: AnySlots | None = None
+    """Those that the calls of this runtime share with others; None: it shares none."""
+    members: Members | None = None
+    """The members of a workspace and their rights. None: there is one user, who may do everything."""
+    own_secrets: OwnSecrets | None = None
+    """The secrets of single members. None: there are none."""
 
     def configure_logs(self, configuration: Configuration) -> None:
         """Apply the settings of the log."""
@@ -144,6 +164,11 @@ async def open_runtime(
             asks_users=asks_users,
             sandbox=parts.sandbox,
             omitted_packs=parts.omitted_packs,
+            rates=parts.rates,
+            leases=parts.leases,
+            slots=parts.slots,
+            members=parts.members,
+            own_secrets=parts.own_secrets,
         )
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:
@@ -158,6 +183,8 @@ async def open_runtime(
             recorder=builder.recorder,
             savings=builder.savings,
             sessions=parts.stores.sessions,
+            session_leases=parts.stores.session_leases,
+            session_approvals=parts.stores.session_approvals,
             jobs=jobs,
             client_sessions=parts.stores.client_sessions,
             request_key=parts.request_key
@@ -166,6 +193,8 @@ async def open_runtime(
             signal=parts.signal
             or FileReloadSignal(configuration.paths.reload_file if parts.stores.has_files else None),
             new_id=new_id,
+            queue=parts.stores.queue,
+            audit=parts.stores.audit,
         )
         await runtime.start(configuration)
         try:

@@ -1,5 +1,6 @@
 """Construction of states from a configuration and from the parts that live as long as the process."""
 
+import logging
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -20,19 +21,19 @@ from onetool.embeddings.bert_embedder import BertEmbedder
 from onetool.pipeline.admission import Admission
 from onetool.pipeline.code_runner import CodeRunner
 from onetool.pipeline.recorder import Recorder
-from onetool.pipeline.slots import Slots
+from onetool.pipeline.slots import AnySlots, Slots
 from onetool.pipeline.token_savings import TokenSavings
-from onetool.ports import ServerSource, SourceCapabilities, ToolSource
+from onetool.ports import CallLeases, OwnSecrets, RateLimiter, ServerSource, SourceCapabilities, ToolSource
 from onetool.runtime.model_output import ModelOutput
 from onetool.runtime.runtime import Runtime
 from onetool.runtime.state import State
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, load_configured_tools, settings_files
-from onetool.settings.schema import Settings
 from onetool.sources.bundle_tools import BundleToolSource
 from onetool.sources.config_tools import ConfigToolReader
 from onetool.sources.http_tools import TokenCache
 from onetool.sources.mcp_servers import AttachServer
+from onetool.sources.members import Members
 from onetool.sources.overrides import OverriddenServer
 from onetool.sources.python_packs.directory import PackDirectoryReader, describe_shipped
 from onetool.sources.snapshot import SnapshotReader, SnapshotSource, StaticReader
@@ -57,6 +58,9 @@ from .stores import Stores
 BUILT_IN_PACKS, STARTER_PACKS = "onetool.packs", "onetool.starter_packs"
 
 
+log = logging.getLogger(__name__)
+
+
 class StateBuilder:
     """Owns the parts that live as long as the process, and builds states from them and a configuration."""
 
@@ -75,18 +79,29 @@ class StateBuilder:
         asks_users: bool,
         sandbox: MontySandbox | None = None,
         omitted_packs: frozenset[str] = frozenset(),
+        rates: RateLimiter | None = None,
+        leases: CallLeases | None = None,
+        slots: AnySlots | None = None,
+        members: Members | None = None,
+        own_secrets: OwnSecrets | None = None,
     ) -> None:
         """Create the parts.
 
         sandbox: one that other runtimes use too; by default, this one has its own.
         omitted_packs: shipped packs that do not exist here.
+        rates: limits the rates of calls; by default, in memory.
+        leases: counts calls of tools at all replicas; by default, only those of this runtime count.
+        slots: those that the calls of this runtime share with others.
+        members: the members of a workspace; by default, there is one user.
+        own_secrets: the secrets of single members; by default, there are none.
         """
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
         self.recorder = Recorder(stores.activity, threads)
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
         execution = configuration.settings.execution
-        self._admission = Admission(execution.max_concurrent, MemoryRateLimiter())
+        self._admission = Admission(execution.max_concurrent, rates or MemoryRateLimiter(), slots, leases)
+        self._shared_slots = slots
         self._run_slots = Slots(execution.max_concurrent_runs)
         self._connections = Connections(
             stores,
@@ -101,7 +116,7 @@ class StateBuilder:
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
         self._sandbox, self._owns_sandbox = sandbox or MontySandbox(threads), sandbox is None
-        self._omitted_packs = omitted_packs
+        self._omitted_packs, self._members, self._own_secrets = omitted_packs, members, own_secrets
 
     async def close(self) -> None:
         """Write pending records, close the connections and servers, and stop the sandbox."""
@@ -117,12 +132,14 @@ class StateBuilder:
         """Build a state: everything that a reload replaces."""
         settings = configuration.settings
         self._credentials.keep(configuration.credentials)  # with those of earlier states, whose calls may run
+        for name, reason in configuration.secrets.unavailable.items():
+            log.warning("secret %r is unavailable: %s", name, reason)
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
         make_runner = http_runner(configuration, plan.http, self._http_tokens)
         stored = BundleToolSource(self._stores.bundles, make_runner)
         servers = [*self._servers, *self._overridden_servers(configuration, plan)]
         unstored = await self._unstored_sources(configuration, servers)
-        policy = make_policy(settings)
+        policy = make_policy(settings, self._members)
         catalog = Catalog([*unstored, stored], settings.aliases, policy)
         pipeline = make_pipeline(
             configuration,
@@ -131,6 +148,7 @@ class StateBuilder:
             self._admission,
             runtime,
             credentials=self._credentials,
+            own_secrets=self._own_secrets,
         )
         search = CatalogSearch(catalog, self._threads, embedder=self._open_embedder(configuration))
         bundles = self._bundles(configuration, Catalog(unstored), search)
@@ -140,6 +158,7 @@ class StateBuilder:
             self._sandbox,
             self._threads,
             slots=self._run_slots,
+            shared=self._shared_slots,
             limits=sandbox_limits(configuration),
             snippets=settings.snippets,
         )
@@ -170,7 +189,7 @@ class StateBuilder:
             else (),
         )
         await self._connections.apply(plan)
-        self._apply(settings)
+        self._apply(configuration)
         return state
 
     def _overridden_servers(self, configuration: Configuration, plan: ConnectionPlan) -> list[ServerSource]:
@@ -183,11 +202,13 @@ class StateBuilder:
             for name, server in plan.servers.items()
         ]
 
-    def _apply(self, settings: Settings) -> None:
+    def _apply(self, configuration: Configuration) -> None:
         """Change the parts that outlive a reload."""
+        settings, limits = configuration.settings, configuration.limits
+        execution, max_runs = settings.execution, limits.concurrent_runs if limits is not None else None
         self.recorder.configure(settings.stats, settings.activity)
-        self._admission.resize(settings.execution.max_concurrent)
-        self._run_slots.resize(settings.execution.max_concurrent_runs)
+        self._admission.configure(execution.max_concurrent, limits)
+        self._run_slots.resize(min(execution.max_concurrent_runs, max_runs or execution.max_concurrent_runs))
 
     def _open_embedder(self, configuration: Configuration) -> BertEmbedder | None:
         """Return the embedder. It survives reloads, unless the directory of the model changes."""
@@ -246,5 +267,6 @@ class StateBuilder:
             StaticReader("starter packs", starters), SourceCapabilities(overridable=True)
         )
         toggles = Toggles(self._stores.toggles)
+        members = () if self._members is None else (self._members,)
         toggled = (*local, *self._sources, *servers, overridable)
-        return [toggles, *(ToggledSource(source, toggles) for source in toggled)]
+        return [toggles, *members, *(ToggledSource(source, toggles) for source in toggled)]

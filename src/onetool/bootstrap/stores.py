@@ -7,11 +7,15 @@ from dataclasses import dataclass, fields
 
 from onetool.ports import (
     ActivityStore,
+    AuditLog,
     BundleStore,
     ClientSessionStore,
+    JobQueue,
     JobStore,
     ManifestStore,
     ResultStore,
+    SessionApprovalStore,
+    SessionLeases,
     SessionStore,
     ToggleStore,
     TokenStore,
@@ -31,6 +35,7 @@ from onetool.storage.files.toggles import FileToggles
 from onetool.storage.files.tokens import FileTokens
 from onetool.storage.memory.activity import MemoryActivity
 from onetool.storage.memory.bundles import MemoryBundles
+from onetool.storage.memory.chats import MemorySessionApprovals, MemorySessionLeases
 from onetool.storage.memory.client_sessions import MemoryClientSessions
 from onetool.storage.memory.jobs import MemoryJobs
 from onetool.storage.memory.manifests import MemoryManifests
@@ -61,11 +66,17 @@ class Stores:
     http_tokens: TokenStore
     """Of stored HTTP tools."""
     sessions: SessionStore
+    session_leases: SessionLeases
+    session_approvals: SessionApprovalStore
     jobs: JobStore
     client_sessions: ClientSessionStore
     """Of MCP clients."""
     packs: PackIndex
     has_files: bool
+    queue: JobQueue | None = None
+    """Of jobs that wait for a worker. None: each process runs its own."""
+    audit: AuditLog | None = None
+    """None: changes are not recorded."""
 
     async def aclose(self) -> None:
         """Close every store, in reverse order."""
@@ -86,6 +97,8 @@ def memory_stores() -> Stores:
         tokens=MemoryTokens(),
         http_tokens=MemoryTokens(),
         sessions=MemorySessions(),
+        session_leases=MemorySessionLeases(),
+        session_approvals=MemorySessionApprovals(),
         jobs=MemoryJobs(),
         client_sessions=MemoryClientSessions(),
         packs=IN_MEMORY,
@@ -117,6 +130,8 @@ async def open_file_stores(paths: Paths, threads: Threads) -> Stores:
         tokens=FileTokens(data / "logins", threads),
         http_tokens=FileTokens(data / "http_tokens", threads),
         sessions=FileSessions(data / "sessions", threads),
+        session_leases=MemorySessionLeases(),
+        session_approvals=MemorySessionApprovals(),
         jobs=FileJobs(data / "jobs", threads),
         client_sessions=FileClientSessions(data / "client_sessions", threads),
         packs=PackIndex(state / "packs.json"),

@@ -92,7 +92,7 @@ class Catalog:
             await self._sources.refresh()
         resolved = self._cached(name) or await self._resolve(name, caller)
         spec = resolved.tool.spec
-        if self.policy.profile_rule(spec, caller) is not None:
+        if self.policy.access_rule(spec, caller) is not None:
             raise await self._unknown(name, caller)
         if not self.policy.is_visible(spec, caller):
             raise ToolNotFound(
@@ -169,7 +169,7 @@ class Catalog:
         visible = await self.packs(caller)
         stored = {pack: size for pack, size in stored.items() if pack in visible}
         for pack in stored:
-            if pack in packs or caller.is_restricted:
+            if pack in packs or self.policy.is_restricted(caller):
                 packs[pack] = await self.pack(pack, caller)
         return [
             *(PackSummary(pack, origin_of(specs), len(specs)) for pack, specs in packs.items() if specs),
@@ -186,7 +186,7 @@ class Catalog:
 
     async def hidden_packs(self, caller: Caller) -> set[str]:
         """Return the names of the packs that are hidden from a caller."""
-        return await self.packs() - await self.packs(caller) if caller.is_restricted else set()
+        return await self.packs() - await self.packs(caller) if self.policy.is_restricted(caller) else set()
 
     async def pack(self, name: str, caller: Caller | None = None) -> list[ToolSpec]:
         """Return the specs of one pack, or of those tools in it that a caller may call."""
@@ -240,7 +240,7 @@ class Catalog:
     async def _resolve(self, name: str, caller: Caller) -> ResolvedTool:
         generation = self._sources.generation
         tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
-        if tool is None or self.policy.profile_rule(tool.spec, caller) is not None:
+        if tool is None or self.policy.access_rule(tool.spec, caller) is not None:
             raise await self._unknown(name, caller)
         _check_enabled(name, tool)
         resolved = ResolvedTool(tool, await self._implementation(tool))
@@ -249,7 +249,7 @@ class Catalog:
         return resolved
 
     async def _unknown(self, name: str, caller: Caller) -> ToolNotFound:
-        """Return the error for a name that does not exist, or is outside the caller's profile."""
+        """Return the error for a name that does not exist, or is outside the caller's rights or profile."""
         return ToolNotFound(Reason.UNKNOWN, f"Tool not found: {name!r}.{await self._suggest(name, caller)}")
 
     async def _find(self, name: str) -> Tool | None:

@@ -112,8 +112,8 @@ class CatalogContents:
         return found
 
     def _may_read(self, server: str, caller: Caller) -> bool:
-        """Whether a caller may read what a server offers besides tools: if it sees its tools."""
-        return self._policy.pack_rule(server, caller) is None
+        """Whether a caller may read what a server offers besides tools."""
+        return self._policy.contents_rule(server, caller) is None
 
     async def _listed(self, server: str, kind: ItemKind, start: bool) -> Sequence[CatalogItem]:
         found = []

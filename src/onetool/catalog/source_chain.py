@@ -1,4 +1,7 @@
-"""All sources as one. The first source with a name wins, and a failing source counts as empty."""
+"""All sources as one. The first source with a name wins, and a failing source counts as empty.
+
+If the database of a workspace is away, its sources do not fail: what they have is not known.
+"""
 
 import asyncio
 import logging
@@ -6,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
 from typing import TypeVar
 
+from onetool.domain.errors import WorkspaceUnavailable
 from onetool.domain.page import Page
 from onetool.domain.search.matching import contains
 from onetool.domain.tools.tool import Tool
@@ -267,11 +271,17 @@ class SourceChain:
             return FAILED
 
     async def query(self, source: S, query: Callable[[S], Awaitable[T]], default: T) -> T:
-        """Return what a source answers, or the default if the source fails or has failed recently."""
+        """Return what a source answers, or the default if the source fails or has failed recently.
+
+        Raises:
+            WorkspaceUnavailable: The database of the workspace is away.
+        """
         if source.name in self.failures:
             return default
         try:
             return await query(source)
+        except WorkspaceUnavailable:
+            raise
         except Exception as error:  # noqa: BLE001 - one failing source must not affect the others
             self._fail(source, error)
             return default

@@ -67,7 +67,7 @@ class CatalogSearch:
         """Return the close matches among the tools that this caller may call, or the nearest few."""
         index, generation = await self._current_index(), await self._catalog.generation()
         max_matches = max(MIN_CANDIDATES, limit)
-        if caller.is_restricted:
+        if self._catalog.policy.is_restricted(caller):
             max_matches = len(index.specs) + CANDIDATE_POOL_SIZE
         scores, ideal = await self._find_words(index, query, caller, max_matches)
         similarities = await self._find_meaning(generation, query, max_matches)
@@ -97,7 +97,8 @@ class CatalogSearch:
         ideal = ideal_score(parsed.terms, parsed.statistics)
         if not parsed.stored.tools:
             return dict(await self._threads.run(index.tools.find, query, limit)), ideal
-        packs = await self._catalog.packs(caller) if caller.is_restricted else None
+        is_restricted = self._catalog.policy.is_restricted(caller)
+        packs = await self._catalog.packs(caller) if is_restricted else None
         stored = await searchable.candidates(parsed, packs)
         return dict(await self._threads.run(_rank_all, index.tools, stored, parsed, limit)), ideal
 

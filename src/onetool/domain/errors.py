@@ -6,6 +6,7 @@ OneToolError
 │   ├── InvalidArgs          code invalid_args
 │   └── ExecutionError       code execution_error; subclasses in pipeline/dispatch.py
 │       ├── ContentNotFound  code tool_not_found: no such resource or prompt
+│       ├── LimitExceeded    too many calls: says when to try again
 │       └── RequestRefused   a server answered a request with an error of the protocol
 ├── InvalidTool              a tool definition is invalid; also a ValueError
 │   └── DuplicateTool        the name is already registered
@@ -25,8 +26,15 @@ OneToolError
 │   ├── AnswerRefused        the question has been answered or has expired
 │   └── InvalidAnswer        the answer does not fit the form
 ├── LoginFailed              the login to another server failed
+├── SignInFailed             a person cannot be logged in to a hosted OneTool
+│   ├── SignInUnavailable    the OpenID provider is away, or misconfigured
+│   └── PersonDisabled       the operator has disabled the person
+├── MemberError              a change to members, grants or API keys is refused; also a ValueError
+├── UnknownWorkspace         a hosted OneTool has no such workspace; also a LookupError
 ├── StoreUnavailable         a store is locked or cannot be written; also an OSError
-│   └── WorkspaceReadOnly    the workspace of a hosted OneTool is being moved
+│   ├── WorkspaceUnavailable the database of a hosted OneTool is away, or did not answer in time
+│   ├── WorkspaceReadOnly    the workspace of a hosted OneTool is being moved
+│   └── QuotaExceeded        the workspace would store more than it may
 └── NoActiveRuntime          code that needs a runtime was called without one; also a RuntimeError
 """
 
@@ -68,6 +76,7 @@ class Reason(StrEnum):
     UPSTREAM = "upstream"
     HOST_NOT_ALLOWED = "host_not_allowed"
     LOST = "lost"
+    UNAVAILABLE = "unavailable"
 
 
 _NOT_FOUND = (Reason.UNKNOWN, Reason.DISABLED, Reason.NOT_REGISTERED, Reason.NOT_ALLOWED)
@@ -119,6 +128,14 @@ class ContentNotFound(ExecutionError):
         super().__init__(Reason.UNKNOWN, message)
 
 
+class LimitExceeded(ExecutionError):
+    """A call was not made, because there are too many."""
+
+    def __init__(self, message: str, retry_after_s: float, reason: Reason = Reason.RATE_LIMITED) -> None:
+        super().__init__(reason, message)
+        self.retry_after_s = retry_after_s
+
+
 class RequestRefused(ExecutionError):
     """The server answered a request with an error of the protocol."""
 
@@ -143,12 +160,40 @@ class LoginFailed(OneToolError):
     """The login to another server failed."""
 
 
+class SignInFailed(OneToolError):
+    """A person cannot be logged in. The message is for the person."""
+
+
+class SignInUnavailable(SignInFailed):
+    """The OpenID provider is away, or its documents cannot be used."""
+
+
+class PersonDisabled(SignInFailed):
+    """The operator has disabled this person."""
+
+
+class MemberError(OneToolError, ValueError):
+    """A change to the members, grants or API keys of a workspace is refused."""
+
+
+class UnknownWorkspace(OneToolError, LookupError):
+    """A hosted OneTool has no workspace with this name."""
+
+
 class StoreUnavailable(OneToolError, OSError):
     """A store is locked by another process for too long, or cannot be read or written. Nothing changed."""
 
 
+class WorkspaceUnavailable(StoreUnavailable):
+    """The database of a hosted OneTool is away, or did not answer in time."""
+
+
 class WorkspaceReadOnly(StoreUnavailable):
     """The workspace can only be read for a moment, because it is being moved to another database."""
+
+
+class QuotaExceeded(StoreUnavailable):
+    """The workspace would store more than the operator permits. Nothing changed."""
 
 
 class NoActiveRuntime(OneToolError, RuntimeError):

@@ -1,7 +1,7 @@
 """The health of a running OneTool."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from onetool.domain.text.strings import pluralize
@@ -29,6 +29,8 @@ class Health:
     """Directories in which nothing can be stored, with the reason."""
     servers: Mapping[str, "ServerHealth"]
     """Enabled MCP servers by name."""
+    unavailable_secrets: Mapping[str, str] = field(default_factory=dict)
+    """Secrets without a value because a command failed, with the reason."""
 
     def problems(self) -> list["HealthProblem"]:
         """Return everything that needs attention, each with a suggested fix."""
@@ -51,6 +53,7 @@ class Health:
         ]
         return [
             *self._unwritable_directories(),
+            *self._unavailable_secrets(),
             *failed_sources,
             *skipped_packs,
             *servers,
@@ -66,6 +69,13 @@ class Health:
                 "Free some space, or make the directory writable.",
             )
             for directory, reason in self.unwritable.items()
+        ]
+
+    def _unavailable_secrets(self) -> list["HealthProblem"]:
+        fix = "Run `secrets.command` yourself to see why, then reload: onetool run 'ot.reload()'"
+        return [
+            HealthProblem(f"Secret {name!r} is unavailable: {reason}.", fix)
+            for name, reason in self.unavailable_secrets.items()
         ]
 
     def _abandoned_tools(self) -> list["HealthProblem"]:

@@ -78,10 +78,10 @@ class _Node:
     value: Any
     start: int
     end: int
-    members: "dict[str, _Member] | None" = None
+    members: "dict[str, _ObjectMember] | None" = None
 
 
-class _Member(NamedTuple):
+class _ObjectMember(NamedTuple):
     """A member of an object: the position of its key, its value, and the position of the comma after it."""
 
     start: int
@@ -115,7 +115,7 @@ class _JsoncParser:
         return _Node(self._scalar(token), token.start(), token.end())
 
     def _object(self, start: int) -> _Node:
-        members: dict[str, _Member] = {}
+        members: dict[str, _ObjectMember] = {}
         while not self._accept("}"):
             token = self._next()
             key = self._scalar(token)
@@ -123,7 +123,7 @@ class _JsoncParser:
                 self.position -= 1
                 raise self._error()
             node = self._value()
-            members[key] = _Member(token.start(), node, self._comma("}"))
+            members[key] = _ObjectMember(token.start(), node, self._comma("}"))
         value = {key: member.node.value for key, member in members.items()}
         return _Node(value, start, self.tokens[self.position - 1].end(), members)
 

@@ -21,11 +21,21 @@ def connect_private(file: Path, timeout_s: float, *, check_same_thread: bool = T
     """Open a SQLite file. SQLite gives its log files the permissions of the file.
 
     A missing file is created under another name first: closing a descriptor of an open database would release
-    the locks of its connections in this process.
+    the locks of its connections in this process. A new file has a write-ahead log from the start: processes
+    that switch it on at the same time do not wait for each other, but fail with `database is locked`.
     """
     if not file.exists():
-        write_new(file, b"")
+        write_new(file, _empty_database())
     return sqlite3.connect(file, timeout=timeout_s, check_same_thread=check_same_thread)
+
+
+def _empty_database() -> bytes:
+    """Return the content of a database without tables that uses a write-ahead log."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("pragma user_version = 0")  # writes the header
+        content = bytearray(connection.serialize())
+    content[18:20] = (2, 2)  # the versions of the format for writing and reading: 2 is with the log
+    return bytes(content)
 
 
 @contextmanager

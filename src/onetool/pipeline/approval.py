@@ -41,18 +41,14 @@ class Approver:
         """
         name = resolved.tool.spec.name
         if decision.effect >= Effect.DENY:
-            message = f"{name} is denied by {decision.rule} in the settings."
-            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+            place = " in the settings" if decision.rule.is_setting else ""
+            raise ExecutionError(Reason.NEEDS_APPROVAL, f"{name} is denied by {decision.rule}{place}.")
         if decision.effect is Effect.ALLOW:
             return None
         request = await self._request(resolved, args, mask)
         problem = await self._ask(caller, request)
         if problem:
-            message = (
-                f"{name} is not read-only and {problem}. "
-                f"To allow it without asking, add {name!r} to approval.allow in the settings."
-            )
-            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
+            raise ExecutionError(Reason.NEEDS_APPROVAL, _not_approved(name, problem, decision))
         log.info("approved", extra={"tool": request.tool, "digest": request.digest})
         return request
 
@@ -80,3 +76,15 @@ class Approver:
             log.exception("approval handler failed; %s not approved", request.tool)
             return "was not approved"
         return "" if is_approved is True else "was not approved"
+
+
+def _not_approved(name: str, problem: str, decision: Decision) -> str:
+    """Return why a call that must be approved was not made, and what would change that."""
+    if decision.rule.is_grant:
+        return (
+            f"{name} needs approval ({decision.rule}) and {problem}. An owner of the workspace can change it."
+        )
+    return (
+        f"{name} is not read-only and {problem}. "
+        f"To allow it without asking, add {name!r} to approval.allow in the settings."
+    )

@@ -21,7 +21,7 @@ from onetool.domain.code.sandbox import (
     ToolFunction,
 )
 from onetool.domain.content.media import Media
-from onetool.domain.errors import CODE_BY_REASON, ExecutionError, Reason
+from onetool.domain.errors import CODE_BY_REASON, ExecutionError, Reason, WorkspaceUnavailable
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.signature import tool_function
@@ -31,7 +31,7 @@ from onetool.settings.schema import Snippet
 from onetool.threads import Threads
 
 from .pipeline import MAX_MESSAGE_LENGTH, Pipeline
-from .slots import SlotLease, Slots
+from .slots import AnySlots, SlotLease, Slots
 
 T = TypeVar("T")
 MAX_SHORT_LENGTH = 500
@@ -105,33 +105,42 @@ class CodeRunner:
         threads: Threads,
         *,
         slots: Slots,
+        shared: AnySlots | None = None,
         limits: SandboxLimits,
         snippets: Mapping[str, Snippet],
     ) -> None:
+        """shared: slots of a process that runs code of other workspaces too."""
         self._catalog, self._pipeline, self._sandbox = catalog, pipeline, sandbox
         self._threads, self._slots = threads, slots
+        self._all_slots: tuple[AnySlots, ...] = (slots, *((shared,) if shared else ()))
         self._limits, self._snippets = limits, snippets
 
     async def run(self, code: str, caller: Caller, host: SandboxHost) -> CodeResult:
         """Run the code until the caller's deadline. Failures of the code are results."""
+        lease = SlotLease(self._all_slots, caller.pauses)
         try:
             async with _timeout(caller):
-                job = await self._prepare(code, caller, host)
+                try:
+                    job = await self._prepare(code, caller, host)
+                except WorkspaceUnavailable as error:
+                    return _failure(Reason.UNAVAILABLE, f"The code did not run: {error} Try again later.")
                 if problem := await self._process(code, check_program, job):
                     return _failure(Reason.RAISED, self._pipeline.mask(problem))
-                result = await self._run_in_slot(job, caller)
+                result = await self._run_in_slot(job, lease)
             return await self._check_result(result, host)
         except InvalidProgram as error:
             return _failure(Reason.BAD_ARGS, self._pipeline.mask(str(error)))
         except TimeoutError:
-            return _failure(Reason.TIMEOUT, "The code timed out.")
+            if lease.blocked_by is None:
+                return _failure(Reason.TIMEOUT, "The code timed out.")
+            limit = f"Not more than {self._slots.size} run at a time. Try again later."
+            return _failure(Reason.BUSY, f"The code did not run: too many runs are in progress. {limit}")
 
     async def restrictions(self) -> Mapping[str, bool]:
         """Return the restrictions of the processes that run code, and whether this system supports each."""
         return await self._sandbox.restrictions()
 
-    async def _run_in_slot(self, job: SandboxJob, caller: Caller) -> SandboxResult:
-        lease = SlotLease([self._slots], caller.pauses)
+    async def _run_in_slot(self, job: SandboxJob, lease: SlotLease) -> SandboxResult:
         await lease.open()  # until the deadline of the run
         try:
             return await self._sandbox.run(job)

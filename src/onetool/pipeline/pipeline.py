@@ -11,14 +11,16 @@ from typing import Any
 from onetool.catalog.catalog import Catalog, ResolvedTool
 from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller, ignore_log, ignore_progress
+from onetool.domain.calls.effect import Effect
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.content.content import Content, ToolReportedError
 from onetool.domain.content.media import Media, find_media
-from onetool.domain.errors import ExecutionError, Reason, ToolError
+from onetool.domain.errors import ExecutionError, Reason, StoreUnavailable, ToolError
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.parameter_names import to_schema_names
 from onetool.domain.tools.signature import omit_nulls
+from onetool.ports import OwnSecrets
 from onetool.telemetry import names
 from onetool.telemetry.spans import NO_SPAN, Attributes, NoSpan, start_span
 from onetool.threads import Threads
@@ -63,12 +65,14 @@ class Pipeline:
         admission: Admission,
         approver: Approver | None = None,
         credentials: CredentialSet | None = None,
+        own_secrets: OwnSecrets | None = None,
         threads: Threads | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._limits = limits or CallLimits()
         self._catalog, self._recorder, self._activate = catalog, recorder, activate
         self._credentials, threads = credentials or CredentialSet(), threads or Threads()
+        self._own_secrets = own_secrets
         self._approver = approver or Approver(threads)
         self._validator = SchemaValidator(self._limits.max_args_bytes)
         self._admission = admission
@@ -104,10 +108,16 @@ class Pipeline:
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""
         caller, call = state.caller, state.call
-        state.resolved = resolved = await self._catalog.resolve(call.name, caller)
-        if call.task is None:  # otherwise this has happened before the task
-            await self._prepare(state, resolved)
+        try:
+            state.resolved = resolved = await self._catalog.resolve(call.name, caller)
+            await self._give_secrets(state)
+            if call.task is None:  # otherwise this has happened before the task
+                await self._prepare(state, resolved)
+        except StoreUnavailable as error:
+            message = f"{call.name} was not called: {error} Try again later."
+            raise ExecutionError(Reason.UNAVAILABLE, message) from error
         # Waiting for the user does not count.
+        caller = state.caller
         deadline, paused_before = self._deadline(resolved, caller), caller.pauses.seconds
         lease = await self._admission.acquire(resolved.tool.spec, caller, deadline)
         state.caller = lease.occupied_by(caller)
@@ -127,6 +137,14 @@ class Pipeline:
         checked = await self._output_guard.check(call.name, output, state.credentials.redactor)
         state.bytes_out, state.media = checked.size, checked.media
         return checked.value
+
+    async def _give_secrets(self, state: "_CallState") -> None:
+        """Give a call the secrets of its principal. They are redacted in its result."""
+        if self._own_secrets is None or state.caller.own_secrets:
+            return
+        if secrets := await self._own_secrets.of(state.caller.principal.id):
+            state.credentials.keep(secret.value for secret in secrets.values())
+            state.caller = replace(state.caller, own_secrets=secrets)
 
     async def _prepare(self, state: "_CallState", resolved: ResolvedTool) -> None:
         """Validate the arguments, check the rate limit, and return once the call may run."""
@@ -157,7 +175,12 @@ class Pipeline:
         Raises:
             ToolError: It was changed, disabled or removed while the question was open.
         """
-        tool, now = approved.tool, (await self._catalog.resolve(name, caller)).tool
+        tool, resolved = approved.tool, await self._catalog.resolve(name, caller)
+        now = resolved.tool
+        decision = self._catalog.policy.decide(now.spec, resolved.implementation.spec, caller)
+        if decision.effect >= Effect.DENY:
+            message = f"{tool.spec.name} is denied by {decision.rule} since the user was asked."
+            raise ExecutionError(Reason.NEEDS_APPROVAL, message)
         if (now.spec, now.definition) != (tool.spec, tool.definition):
             message = f"{tool.spec.name} was not called: it has changed since the user was asked."
             raise ExecutionError(Reason.NEEDS_APPROVAL, message)

@@ -3,9 +3,45 @@
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from typing import Protocol
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.pauses import Pauses
+
+
+class AnySlots(Protocol):
+    """Slots of which a call may occupy one."""
+
+    def try_acquire(self) -> bool:
+        """Acquire a slot if one is free."""
+        ...
+
+    async def wait(self, deadline: float | None) -> None:
+        """Wait for a slot and acquire it.
+
+        Raises:
+            TimeoutError: No slot became free before the deadline.
+        """
+        ...
+
+    def release(self) -> None:
+        """Release a slot."""
+        ...
+
+
+async def wait_for_slot(slots: AnySlots, waiter: "asyncio.Future[None]", deadline: float | None) -> None:
+    """Wait until `waiter` is given a slot.
+
+    Raises:
+        TimeoutError: It was given none before the deadline.
+    """
+    try:
+        async with asyncio.timeout_at(deadline):
+            await waiter
+    except BaseException:
+        if not waiter.cancelled():  # a slot was assigned at the same moment
+            slots.release()
+        raise
 
 
 class Slots:
@@ -14,16 +50,16 @@ class Slots:
     Unlike with `asyncio.Semaphore`, acquiring a free slot is a plain function call: it happens on every call.
     """
 
-    __slots__ = ("__weakref__", "_free", "_size", "_waiters")
+    __slots__ = ("__weakref__", "_free", "_waiters", "size")
 
     def __init__(self, size: int) -> None:
-        self._size = self._free = size
+        self.size = self._free = size
         self._waiters: deque[asyncio.Future[None]] = deque()
 
     def resize(self, size: int) -> None:
         """Change the number of slots. If more are in use, none is free until enough of them are released."""
-        self._free += size - self._size
-        self._size = size
+        self._free += size - self.size
+        self.size = size
         self._assign()
 
     def try_acquire(self) -> bool:
@@ -41,13 +77,7 @@ class Slots:
         """
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
-        try:
-            async with asyncio.timeout_at(deadline):
-                await waiter
-        except BaseException:
-            if not waiter.cancelled():  # a slot was assigned at the same moment
-                self.release()
-            raise
+        await wait_for_slot(self, waiter, deadline)
 
     def release(self) -> None:
         """Release a slot: assign it to the first waiter, if there is one."""
@@ -65,14 +95,16 @@ class Slots:
 class SlotLease:
     """The slots of one call, from `open` to `close`, except while the call is paused."""
 
-    __slots__ = ("_acquired", "_acquiring", "_is_closed", "_is_paused", "_pauses", "_slots")
+    __slots__ = ("_acquired", "_acquiring", "_is_closed", "_is_paused", "_pauses", "_slots", "blocked_by")
 
-    def __init__(self, slots: Sequence[Slots], pauses: Pauses | None) -> None:
+    def __init__(self, slots: Sequence[AnySlots], pauses: Pauses | None) -> None:
         """pauses: those of an outermost call. A nested call pauses only if it asks: `Caller.occupying`."""
         self._slots, self._pauses = slots, pauses if slots else None
         self._acquired = 0
         self._is_paused = self._is_closed = False
         self._acquiring = asyncio.Lock()
+        self.blocked_by: AnySlots | None = None
+        """The slots of which none became free before `open` ended."""
 
     def occupied_by(self, caller: Caller) -> Caller:
         """Return the caller for the call that has the slots."""
@@ -87,6 +119,7 @@ class SlotLease:
         try:
             await self._acquire(deadline, waits=True)
         except BaseException:
+            self.blocked_by = self._slots[self._acquired]
             self.release()
             raise
         if self._pauses is not None:

@@ -1,14 +1,20 @@
 """Protocols of everything outside the core: sources, stores, the sandbox, chat models, embeddings."""
 
 from .activity import ActivityStore
+from .api_keys import ApiKeyStore
+from .audit import AuditLog
 from .bundles import BundleStore, ToggleStore
 from .chat_models import ChatModel, ChatModels
+from .chats import SessionApprovalStore, SessionLeases
 from .client_sessions import ClientSessionStore
 from .contents import ContentSource
 from .embeddings import Embedder, EmbeddingIndex
-from .jobs import JobStore, Messages
+from .invitations import InvitationStore
+from .jobs import JobQueue, JobStore, Messages
+from .members import MemberStore
 from .reload import ReloadSignal
 from .sandbox import Sandbox
+from .secrets import OwnSecrets, WorkspaceSecrets
 from .sources import (
     LOCAL,
     READY,
@@ -19,6 +25,7 @@ from .sources import (
     ToolSource,
 )
 from .stores import (
+    CallLeases,
     LockedTokens,
     ManifestStore,
     RateLimiter,
@@ -31,27 +38,37 @@ __all__ = [
     "LOCAL",
     "READY",
     "ActivityStore",
+    "ApiKeyStore",
+    "AuditLog",
     "BundleStore",
+    "CallLeases",
     "ChatModel",
     "ChatModels",
     "ClientSessionStore",
     "ContentSource",
     "Embedder",
     "EmbeddingIndex",
+    "InvitationStore",
+    "JobQueue",
     "JobStore",
     "LockedTokens",
     "ManifestStore",
+    "MemberStore",
     "Messages",
+    "OwnSecrets",
     "RateLimiter",
     "ReloadSignal",
     "ResultStore",
     "Sandbox",
     "SearchableSource",
     "ServerSource",
+    "SessionApprovalStore",
+    "SessionLeases",
     "SessionStore",
     "SourceCapabilities",
     "SourceStatus",
     "ToggleStore",
     "TokenStore",
     "ToolSource",
+    "WorkspaceSecrets",
 ]

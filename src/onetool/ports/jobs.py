@@ -1,10 +1,14 @@
 """Port of the store of jobs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from onetool.domain.calls.question import Answer
 from onetool.domain.jobs.job import Job
+from onetool.domain.jobs.queued_call import QueuedCall
+
+POLL_INTERVAL_S = 0.2
+"""Seconds between two looks at a job in a store that does not announce changes."""
 
 
 class Messages(NamedTuple):
@@ -53,11 +57,23 @@ class JobStore(Protocol):
         ...
 
     async def cancel(self, id: str) -> None:
-        """Ask the owner of a job to cancel it. Do nothing if there is no such job."""
+        """Ask the owner of a job to cancel it, or end a queued one. Do nothing if there is no such job."""
         ...
 
     async def messages(self, id: str) -> Messages:
         """Return what was written for the owner of a job; nothing if there is no such job."""
+        ...
+
+    def generation(self, id: str) -> Hashable:
+        """Return a value for `wait_for_change`, to be taken before a job is read."""
+        ...
+
+    async def wait_for_change(self, id: str, seen: Hashable, seconds: float) -> None:
+        """Wait for some seconds, but not after a job may have changed since `generation` returned `seen`.
+
+        Changes are questions, answers, a cancellation, a task and the end. Return early also if the store
+        cannot know of changes: look again.
+        """
         ...
 
     async def take_over(self, id: str, owner: str) -> Job | None:
@@ -81,4 +97,26 @@ class JobStore(Protocol):
 
     async def aclose(self) -> None:
         """Give up the sign of life until the next `put`. May be called more than once."""
+        ...
+
+
+class JobQueue(Protocol):
+    """Jobs that wait for a worker. They are in the job store too."""
+
+    async def put(self, job: Job, call: QueuedCall) -> Job:
+        """Store a queued job and wake a worker: both or nothing. Return the job.
+
+        If its principal has put a job with the same idempotency key within KEY_RETENTION_S, only return that
+        one. This holds for processes that put jobs at the same time.
+
+        Raises:
+            ExecutionError: Too many jobs of the principal wait.
+        """
+        ...
+
+    async def claim(self, id: str) -> tuple[Job, QueuedCall] | None:
+        """Make this process the owner of a queued job, which runs from now on.
+
+        Return None if it is not queued any more. Of several processes that try it, one succeeds.
+        """
         ...

@@ -20,7 +20,22 @@ class RateLimiter(Protocol):
     """Limits the rate of calls."""
 
     async def take(self, key: str, per_minute: int) -> float:
-        """Count one call and return 0 if the rate permits it; otherwise return the seconds to wait."""
+        """Count one call and return 0 if the rate permits it; otherwise return the seconds to wait.
+
+        Bursts are those of `burst_of`.
+        """
+        ...
+
+
+class CallLeases(Protocol):
+    """Counts calls in progress across all replicas."""
+
+    async def take(self, key: str, size: int) -> bool:
+        """Take a lease if fewer than `size` are taken, or if they cannot be counted now."""
+        ...
+
+    def give_back(self, key: str) -> None:
+        """Give one of the leases of this process back, soon."""
         ...
 
 
@@ -79,8 +94,11 @@ class LockedTokens(Protocol):
         """The stored text, or None."""
         ...
 
-    async def replace(self, text: str | None) -> None:
-        """Replace the stored text; None deletes it."""
+    async def replace(self, text: str | None, *, is_refresh: bool = False) -> None:
+        """Replace the stored text; None deletes it.
+
+        is_refresh: whether no one has logged in or out, and the tokens only had to be renewed.
+        """
         ...
 
 

@@ -14,7 +14,7 @@ from onetool.domain.servers.registry_entry import (
     parse_entry,
 )
 from onetool.domain.servers.registry_inputs import UnsupportedEntry
-from onetool.network.limited_get import GetFailed, get_limited
+from onetool.network.limited_request import RequestFailed, get_limited
 
 from .answer_cache import AnswerCache
 
@@ -117,7 +117,7 @@ class RegistryClient:
         url = self._base_url + path
         try:
             body = _fetch(url)
-        except GetFailed as error:
+        except RequestFailed as error:
             stored = self._cache.read(url)
             if stored is None:
                 raise RegistryUnreachable(f"The registry cannot be reached: {error}.") from None
@@ -144,11 +144,11 @@ def _fetch(url: str) -> Any:
             "The registry has no such server or version. Search: onetool servers search WORDS"
         )
     if reply.status != OK:
-        raise GetFailed(f"status {reply.status}")
+        raise RequestFailed(f"status {reply.status}")
     try:
         return json.loads(reply.content)
     except (ValueError, RecursionError):
-        raise GetFailed("the answer is not valid JSON") from None
+        raise RequestFailed("the answer is not valid JSON") from None
 
 
 def _parse_entries(raw: Any) -> tuple[list[RegistryEntry], int]:

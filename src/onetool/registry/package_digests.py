@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from urllib.parse import quote
 
 from onetool.domain.servers.registry_launch import ServerLaunch
-from onetool.network.limited_get import GetFailed, HttpReply, get_limited
+from onetool.network.limited_request import HttpReply, RequestFailed, get_limited
 from onetool.network.package_index import MAX_PAGE_BYTES, index_urls, page_links
 
 NPM, NPM_VARIABLES = "https://registry.npmjs.org", ("npm_config_registry", "NPM_CONFIG_REGISTRY")
@@ -108,5 +108,5 @@ def _has_version(file_name: str, version: str) -> bool:
 def _get(url: str, accept: str) -> HttpReply:
     try:
         return get_limited(url, accept=accept, max_bytes=MAX_PAGE_BYTES, timeout_s=TIMEOUT_S)
-    except GetFailed as error:
+    except RequestFailed as error:
         raise DigestUnavailable(str(error)) from None

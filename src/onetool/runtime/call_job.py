@@ -35,7 +35,8 @@ MAX_OPEN = 8
 """Questions of one call at a time. Further ones wait."""
 MAX_QUESTION_LENGTH = 4_096
 ANSWER_TIMEOUT_S = 600.0
-POLL_INTERVAL_S = 0.2
+WRITE_INTERVAL_S = 0.2
+"""Seconds for which changes are collected before the job is written."""
 EXPIRED = Answer("cancel", {"expired": True})
 Present = Callable[[str, OpenQuestion], Awaitable[Answer | None]]
 """Shows a question of a job to the user. None: the answer will be given to the job itself."""
@@ -45,6 +46,9 @@ AwaitedAnswers = dict[str, asyncio.Future[Answer]]
 
 class CallJob:
     """One outermost call. It is stored from its first question on, or once it is handed over."""
+
+    _background: Sequence[asyncio.Task[None]] = ()
+    """Read what other processes have written, and write what has changed here."""
 
     def __init__(
         self,
@@ -57,10 +61,10 @@ class CallJob:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._threads, self.present, self._now = store, threads, present, now
-        self.job = job
-        self.is_stored = False
-        self.is_detached = False
-        """Whether it goes on if the request that started it ends."""
+        self.job, self.is_stored, self.is_detached = job, False, False
+        """Whether it is in the store, and whether it goes on if the request that started it ends."""
+        self.cancelled: Job | None = None
+        """The job as it was when the call was cancelled."""
         self.hands_over_tasks = False
         """Whether the client prefers a job as soon as a server continues the call as a task."""
         self.outcome: Outcome | None = None
@@ -68,8 +72,9 @@ class CallJob:
         """Runs the call, if it may outlast the request that started it."""
         self.on_progress: ProgressHandler = caller.on_progress
         """Receives the progress as well; another request may take over."""
-        self.waits_for_task = asyncio.Event()
-        """Set when the call begins to wait for a task, and a cancellation reaches the server."""
+        self.waits_for_task, self.ended = asyncio.Event(), asyncio.Event()
+        """Set when the call begins to wait for a task, and a cancellation reaches the server; and when this
+        process has nothing to do any more for a call that has a task."""
         self._steps: dict[tuple[str, bool], int] = {}
         """How many calls of each tool have begun, and how many of them have ended."""
         self._open, self._expected = AwaitedAnswers(), AwaitedAnswers()
@@ -77,8 +82,8 @@ class CallJob:
         self._complete: dict[str, ApprovalRequest] = {}
         self._question_ids = set[str]()
         self._turns, self._writing = asyncio.Semaphore(MAX_OPEN), asyncio.Lock()
-        self._version, self._is_cancelled, self._changed = 0, False, asyncio.Event()
-        self._watcher: asyncio.Task[None] | None = None
+        self._version, self._written = 0, 0
+        self._changed, self._is_unwritten = asyncio.Event(), asyncio.Event()
         self._writes: set[asyncio.Task[None]] = set()
         self.on_store: Callable[[], None] = lambda: None
         """Called before the job is stored for the first time."""
@@ -204,7 +209,7 @@ class CallJob:
         with suppress(TypeError, ValueError, OverflowError):  # tools may report anything
             progress = Progress(float(done), None if total is None else float(total), str(message))
             self.job = self.job._replace(progress=progress)
-            self._version += 1
+            self._note_version()
         self.on_progress(done, total, message)
 
     async def _note_step(self, tool: str, is_ended: bool) -> None:
@@ -224,9 +229,9 @@ class CallJob:
         self._steps[tool, is_ended] = count
         if not count:
             del self._steps[tool, is_ended]
-        self._version += 1
         steps = [NestedStep(tool, is_ended, count) for (tool, is_ended), count in self._steps.items()]
         self.job = self.job._replace(steps=tuple(steps))
+        self._note_version()
 
     async def _note_task(self, task: ServerTask) -> None:
         """Note that a server continues the call as a task, before a client is told about it."""
@@ -264,9 +269,10 @@ class CallJob:
         future.add_done_callback(lambda _: self._expected.pop(request, None))
         return future
 
-    async def wait_for_change(self) -> None:
-        """Return when the questions or the status have changed."""
-        await self._changed.wait()
+    @property
+    def next_change(self) -> asyncio.Event:
+        """Set when the questions or the status change the next time."""
+        return self._changed
 
     def open_questions(self, answered: Sequence[str] = ()) -> Sequence[OpenQuestion]:
         """Return the questions that are open and not among those just answered."""
@@ -280,13 +286,12 @@ class CallJob:
 
     def leave(self) -> None:
         """Leave the job to another process, as it is in the store."""
-        if self._watcher is not None:
-            self._watcher.cancel()
+        self._end_background()
 
     def cancel(self, reason: str = "") -> None:
         """Cancel the call once: a second cancellation would interrupt its clean-up."""
-        if self.task is not None and not self._is_cancelled:
-            self._is_cancelled = True
+        if self.task is not None and self.cancelled is None:
+            self.cancelled = self.job
             self.task.cancel(reason)
 
     async def save(self) -> None:
@@ -310,10 +315,13 @@ class CallJob:
             raise
 
     async def _write(self) -> None:
-        if self._watcher is None and not self.job.is_ended:
-            self._watcher = asyncio.create_task(self._watch())
+        if not self._background and not self.job.is_ended:
+            work = (self._watch(), self._write_changes())
+            self._background = [asyncio.create_task(each) for each in work]
         async with self._writing:
+            version = self._version
             await self._store.put(self.job)
+            self._written = version
 
     async def detach(self) -> None:
         """Let the call outlast the request that started it."""
@@ -322,35 +330,51 @@ class CallJob:
 
     def end(self, status: JobStatus, *, result: str = "", error: str = "") -> None:
         """End the job, without storing it. Its open questions count as cancelled."""
-        if self._watcher is not None:
-            self._watcher.cancel()
+        self._end_background()
         self._set(status=status, questions=(), result=result, error=error, ended_at=self._now())
         for question in list(self._open):
             self.deliver(question, CANCELLED)
 
     def _set(self, **fields: object) -> None:
         self.job = self.job._replace(**fields)  # type: ignore[arg-type]
-        self._version += 1
+        self._note_version()
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
+    def _note_version(self) -> None:
+        self._version += 1
+        self._is_unwritten.set()
+
+    def _end_background(self) -> None:
+        for task in self._background:
+            task.cancel()
+
     async def _watch(self) -> None:
-        """Read what other processes have written, and write what has changed here."""
-        written = self._version
+        """Read what other processes have written."""
         while True:
-            await asyncio.sleep(POLL_INTERVAL_S)
+            seen = self._store.generation(self.job.id)
             try:
                 messages = await self._store.messages(self.job.id)
                 for question, answer in messages.answers.items():
                     self.deliver(question, answer)
                 if messages.is_cancelled:
                     self.cancel()
-                if self._version != written:
-                    version = self._version
+            except Exception:  # root of a background task: the call itself goes on
+                log.exception("cannot read answers to job %s", self.job.id)
+            await self._store.wait_for_change(self.job.id, seen, ANSWER_TIMEOUT_S)
+
+    async def _write_changes(self) -> None:
+        """Write what has changed, for those who look at the job."""
+        while True:
+            await self._is_unwritten.wait()
+            await asyncio.sleep(WRITE_INTERVAL_S)
+            self._is_unwritten.clear()
+            try:
+                if self._version != self._written:
                     await self.save()
-                    written = version
             except Exception:  # root of a background task; the disk may be full: the call itself goes on
                 log.exception("cannot update job %s", self.job.id)
+                self._is_unwritten.set()
 
 
 def _consume_exception(task: "asyncio.Task[None]") -> None:

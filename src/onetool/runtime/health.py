@@ -33,6 +33,7 @@ async def check_health(
         untrusted_files=state.configuration.untrusted_files,
         abandoned=threads.abandoned,
         unwritable=await threads.run(_find_unwritable, state.directories),
+        unavailable_secrets=state.configuration.secrets.unavailable,
         servers=await state.servers.check_all(timeout_s if connect else None),
     )
 

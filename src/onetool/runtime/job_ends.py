@@ -12,6 +12,8 @@ from .outcomes import Outcome
 log = logging.getLogger(__name__)
 STOPPED = "stopped"
 """The message of a cancellation because the process ends."""
+WORKER_STOPPED = "worker stopped"
+"""The message of a cancellation because the worker ends, which has claimed the job for a client."""
 
 
 def read_outcome(call: CallJob, task: "asyncio.Task[Outcome]") -> tuple[JobStatus, str] | None:
@@ -24,12 +26,24 @@ def read_outcome(call: CallJob, task: "asyncio.Task[Outcome]") -> tuple[JobStatu
     except asyncio.CancelledError as error:
         if LEFT in error.args:
             return None
+        if WORKER_STOPPED in error.args:
+            return "lost", lost_error(call.cancelled or call.job)
         stopped = "OneTool was stopped." if STOPPED in error.args else "The job was cancelled."
         return "cancelled", stopped + may_have_run(call.job)
     except BaseException as error:
         log.exception("job %s failed", call.job.id)
         return "failed", f"Internal error: {type(error).__name__}." + may_have_run(call.job)
     return ("succeeded" if call.outcome.ok else "failed"), ""
+
+
+def as_lost(job: Job, ended_at: float | None = None) -> Job:
+    """Return a job whose process has ended before it."""
+    return job._replace(status="lost", questions=(), error=lost_error(job), ended_at=ended_at)
+
+
+def lost_error(job: Job) -> str:
+    """Return why a job has no outcome if its process has ended before it."""
+    return f"The process that ran {job.tool} has ended. Nothing was repeated." + may_have_run(job)
 
 
 def may_have_run(job: Job) -> str:

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from secrets import token_hex
 from typing import Any
 
@@ -20,9 +21,9 @@ from onetool.ports import ResultStore
 from onetool.ports.jobs import JobStore
 from onetool.threads import Threads
 
-from .call_job import EXPIRED, POLL_INTERVAL_S, CallJob, Present
+from .call_job import EXPIRED, CallJob, Present
 from .job_answers import check_answer
-from .job_ends import STOPPED, may_have_run, read_outcome
+from .job_ends import STOPPED, WORKER_STOPPED, as_lost, read_outcome
 from .outcomes import Outcome
 from .stored_outcomes import StoredOutcomes
 
@@ -97,15 +98,18 @@ class Jobs:
                 call.cancel()
             raise
 
-    async def start(self, work: Work, caller: Caller, tool: str, digest: str) -> Job:
+    async def start(self, work: Work, caller: Caller, tool: str, digest: str, *, key: str = "") -> Job:
         """Start a call as a job and return at once.
+
+        key: the client's idempotency key.
 
         Raises:
             ExecutionError: Too many jobs are running, or the job cannot be stored.
         """
-        if self._has_too_many(caller.principal.id):
+        if self._has_too_many(caller.principal.scope):
             raise ExecutionError(Reason.BUSY, f"{tool} was not started: too many jobs are running.")
-        call = self._start(work, caller, self._new_job(caller, tool, digest))
+        job = self._new_job(caller, tool, digest)._replace(idempotency_key=key)
+        call = self._start(work, replace(caller, idempotency_key=job.id), job)
         try:
             await call.detach()
         except BaseException as error:
@@ -116,6 +120,23 @@ class Jobs:
             raise
         return call.job
 
+    async def run_claimed(self, work: Work, caller: Caller, job: Job) -> None:
+        """Run the call of a job that this process has claimed, until its end is stored.
+
+        If this is cancelled, the job is lost: the call may have had effects, and is not repeated.
+        """
+        call = self._start(work, replace(caller, idempotency_key=job.id), job)
+        try:
+            await call.detach()
+            await asyncio.shield(call.ended.wait())
+        except asyncio.CancelledError:
+            call.cancel(WORKER_STOPPED)
+        except OSError:
+            call.cancel()
+            raise
+        finally:
+            await call.ended.wait()
+
     async def find(self, id: str, principal: Principal) -> Job:
         """Return a job.
 
@@ -124,13 +145,13 @@ class Jobs:
         """
         call = self._active.get(id)
         job = call.job if call is not None and call.is_stored else await self._store.find(id)
-        if job is None or job.principal != principal.id:
+        if job is None or job.principal != principal.scope:
             raise JobNotFound(id)
         return await self._without_answered(await self._with_lost(job))
 
     async def list(self, principal: Principal) -> Sequence[Job]:
         """Return the jobs of a principal, newest first."""
-        return [await self._with_lost(job) for job in await self._store.list(principal.id)]
+        return [await self._with_lost(job) for job in await self._store.list(principal.scope)]
 
     async def wait(
         self,
@@ -148,20 +169,43 @@ class Jobs:
         Raises:
             JobNotFound: There is no such job.
         """
-        job = await self.find(id, principal)
-        if (call := self._active.get(id)) is not None:
-            await self._wait_for_change(call, seconds, answered, sees_questions=True, sees_task=with_tasks)
-            if call.is_detached:
-                call.on_progress = ignore_progress  # the request that has waited ends
-            return await self._outcome_or_job(call)
+        call = self._active.get(id)
+        job = await self.wait_for_job(id, principal, seconds, answered, with_tasks=with_tasks)
+        if call is None:
+            return await self.outcome(job) if job.is_ended else job
+        if call.is_detached:
+            call.on_progress = ignore_progress  # the request that has waited ends
+        return await self._outcome_or_job(call)
+
+    async def wait_for_job(
+        self,
+        id: str,
+        principal: Principal,
+        seconds: float,
+        answered: Collection[str] = (),
+        *,
+        with_tasks: bool = False,
+    ) -> Job:
+        """Wait like `wait`. Return the job, also if it has ended.
+
+        Raises:
+            JobNotFound: There is no such job.
+        """
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        while not (job.is_ended or job.asks(answered) or (with_tasks and job.task)):
-            if (left := end - loop.time()) <= 0:
-                break
-            await asyncio.sleep(min(POLL_INTERVAL_S, left))
+        while True:
+            call, seen = self._active.get(id), self._store.generation(id)
+            changed = call.next_change if call is not None else None
             job = await self.find(id, principal)
-        return await self.outcome(job) if job.is_ended else job
+            left = end - loop.time()
+            if left <= 0 or job.is_ended or job.asks(answered) or (with_tasks and job.task):
+                return job
+            if changed is None:
+                await self._store.wait_for_change(id, seen, left)
+                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await changed.wait()
 
     async def outcome(self, job: Job) -> Outcome:
         """Return the outcome of a job that has ended."""
@@ -245,7 +289,7 @@ class Jobs:
         return call
 
     def _new_job(self, caller: Caller, tool: str, digest: str) -> Job:
-        return Job(token_hex(16), caller.principal.id, tool, digest, self._store.owner, self._now())
+        return Job(token_hex(16), caller.principal.scope, tool, digest, self._store.owner, self._now())
 
     def _check_waiting(self, job: Job) -> None:
         """Check that another call may wait for answers.
@@ -277,14 +321,17 @@ class Jobs:
         if ended is None:
             call.leave()
             self._active.pop(call.job.id, None)
+            call.ended.set()
             return
         status, error = ended
         if not call.is_stored:
             call.end(status, error=error)
+            call.ended.set()
             return
         ending = asyncio.create_task(self._end(call, status, error))
         self._tasks.add(ending)
         ending.add_done_callback(self._tasks.discard)
+        ending.add_done_callback(lambda _: call.ended.set())
 
     async def _end(self, call: CallJob, status: JobStatus, error: str = "") -> None:
         result = ""
@@ -338,7 +385,7 @@ class Jobs:
                 while not call.job.is_ended and not (sees_task and call.job.task):
                     if sees_questions and call.job.asks(answered):
                         return
-                    await call.wait_for_change()
+                    await call.next_change.wait()
 
     async def _outcome_or_job(self, call: CallJob) -> Outcome | Job:
         if not call.job.is_ended:
@@ -347,7 +394,12 @@ class Jobs:
 
     async def _with_lost(self, job: Job) -> Job:
         """Return a job as lost if its process has ended before it, unless this one can take it over."""
-        if job.is_ended or job.id in self._active or await self._store.is_alive(job.owner):
+        if (
+            job.is_ended
+            or job.status == "queued"
+            or job.id in self._active
+            or await self._store.is_alive(job.owner)
+        ):
             return job
         if job.task is not None and job.task.endpoint:
             try:
@@ -355,8 +407,7 @@ class Jobs:
                     return await self._take_over(job, *continued)
             except OSError as problem:
                 log.error("cannot take over job %s: %s", job.id, problem)
-        error = f"The process that ran {job.tool} has ended. Nothing was repeated."
-        return job._replace(status="lost", questions=(), error=error + may_have_run(job))
+        return as_lost(job)
 
     async def _take_over(self, job: Job, work: Work, caller: Caller) -> Job:
         """Wait for the task of a job in place of its process. Return the job as it is after that."""

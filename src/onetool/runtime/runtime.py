@@ -20,7 +20,15 @@ from onetool.pipeline.recorder import Recorder
 from onetool.pipeline.run_records import StartedRun
 from onetool.pipeline.sandbox_callbacks import SandboxCallbacks
 from onetool.pipeline.token_savings import TokenSavings
-from onetool.ports import ClientSessionStore, ReloadSignal, SessionStore
+from onetool.ports import (
+    AuditLog,
+    ClientSessionStore,
+    JobQueue,
+    ReloadSignal,
+    SessionApprovalStore,
+    SessionLeases,
+    SessionStore,
+)
 from onetool.settings.configuration import Configuration
 from onetool.telemetry import names
 from onetool.telemetry.spans import start_span
@@ -30,6 +38,7 @@ from .jobs import Jobs, Work
 from .reload import Reloader
 from .run_progress import RunProgress
 from .state import State
+from .submitted_calls import SubmittedCalls
 
 __all__ = ["CodeResult", "Runtime"]
 
@@ -48,19 +57,36 @@ class Runtime:
         recorder: Recorder,
         savings: TokenSavings,
         sessions: SessionStore,
+        session_leases: SessionLeases,
+        session_approvals: SessionApprovalStore,
         jobs: Jobs,
         client_sessions: ClientSessionStore,
         request_key: bytes,
         threads: Threads,
         signal: ReloadSignal,
         new_id: Callable[[], str],
+        queue: JobQueue | None = None,
+        audit: AuditLog | None = None,
     ) -> None:
+        """Create a runtime.
+
+        queue: where jobs wait for a worker. None: they run in this process.
+        audit: who has changed what. None: changes are not recorded.
+        """
+        self.audit = audit
+        """Who has changed what; None in local mode."""
         self.recorder = recorder
         """Records finished calls; has their statistics."""
         self.sessions = sessions
         """Stored conversations with chat models."""
+        self.session_leases = session_leases
+        """Which of them have a question in progress, at any process."""
+        self.session_approvals = session_approvals
+        """What is always approved in them."""
         self.jobs = jobs
         """Calls that wait for an answer or take long."""
+        self.submitted = SubmittedCalls(jobs, self.call_tool, lambda: self.state.configuration, queue)
+        """Calls that clients do not wait for."""
         self.client_sessions = client_sessions
         """What MCP clients have set in their sessions."""
         self.request_key = request_key
@@ -163,7 +189,7 @@ class Runtime:
         left_s = job.created_at + execution.job_timeout_s - time.time()
         asker = Asker(capabilities=task.capabilities)
         caller = Caller(
-            interface="job", principal=Principal(job.principal), asker=asker, handover_timeout=left_s
+            interface="job", principal=Principal.of_scope(job.principal), asker=asker, handover_timeout=left_s
         )
         try:
             resolved = await self.state.catalog.resolve(job.tool, caller)

@@ -50,7 +50,8 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
         raise ValueError(f"Tool not found: {tool!r}.{did_you_mean(str(tool), names)}")
     required = [(spec, requirement) for spec in selected for requirement in spec.requires]
     distinct = list(dict.fromkeys(requirement for _, requirement in required))
-    secrets = set(active.runtime.state.configuration.secrets)
+    own = active.invocation.caller.own_secrets
+    secrets = {*active.runtime.state.configuration.secrets, *own}
     outcomes = map_concurrently(lambda requirement: _check(requirement, secrets), distinct)
     checked = dict(zip(distinct, outcomes, strict=True))
     return [_entry(spec, requirement, *checked[requirement]) for spec, requirement in required]

@@ -60,12 +60,12 @@ def reload() -> Mapping[str, Any]:
 def usage(period_s: float | None = None) -> UsageSummary:
     """Return usage statistics for the last `period_s` seconds, or for all time.
 
-    A caller with a profile sees those of its tools.
+    A caller that may call only a part of the tools sees those of this part.
     """
     active = current_call()
     caller, policy = active.invocation.caller, active.runtime.state.catalog.policy
     summary = wait_for(active, active.runtime.recorder.summary(period_s), "usage()")
-    if not caller.profile:
+    if not policy.is_restricted(caller):
         return summary
     tools = {name: tool for name, tool in summary.tools.items() if policy.may_see(name, caller)}
     return replace(summary, tools=tools)

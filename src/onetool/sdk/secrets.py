@@ -1,17 +1,28 @@
 """Access to secrets and clients that need them."""
 
 import threading
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
+from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.active_call import current_call
+from onetool.runtime.runtime import Runtime
 
 T = TypeVar("T")
+MAX_CLIENTS = 100
+"""Clients of one `lazy_client` that are kept."""
 
 
 def get_secret(name: str) -> str | None:
-    """Return the value of a secret, or None if it is not set. Do not log or return the value."""
-    secret = current_call().runtime.state.configuration.secrets.get(name)
+    """Return the value of a secret, or None if it is not set. Do not log or return the value.
+
+    In a hosted workspace, a caller's own secret is used in place of the workspace's.
+    """
+    active = current_call()
+    own = active.invocation.caller.own_secrets
+    secret = own.get(name) or active.runtime.state.configuration.secrets.get(name)
     return secret.value if secret else None
 
 
@@ -28,19 +39,36 @@ def api_headers(
 def lazy_client(factory: Callable[[], T], secret_name: str | None = None) -> Callable[[], T | None]:
     """Return a function that creates the client on its first call and then reuses it. Thread-safe.
 
-    With `secret_name`, the function returns None while that secret is not set.
+    With `secret_name`, the function returns None while that secret is not set. Callers with another value of
+    the secret, or with secrets of their own, get another client.
     """
     lock = threading.Lock()
-    created: list[T] = []
+    outside: OrderedDict[Hashable, T] = OrderedDict()
+    by_runtime: WeakKeyDictionary[Runtime, OrderedDict[Hashable, T]] = WeakKeyDictionary()
 
     def client() -> T | None:
-        if created:
-            return created[0]
-        if secret_name is not None and get_secret(secret_name) is None:
+        secret = None if secret_name is None else get_secret(secret_name)
+        if secret_name is not None and secret is None:
             return None
+        runtime, owner = _caller()
+        key = owner, secret
         with lock:
-            if not created:
-                created.append(factory())
-        return created[0]
+            created = outside if runtime is None else by_runtime.setdefault(runtime, OrderedDict())
+            if key not in created:
+                created[key] = factory()
+            created.move_to_end(key)
+            if len(created) > MAX_CLIENTS:
+                created.popitem(last=False)
+            return created[key]
 
     return client
+
+
+def _caller() -> tuple[Runtime | None, str]:
+    """Return the runtime of the call in progress, and its principal if that has secrets of its own."""
+    try:
+        active = current_call()
+    except NoActiveRuntime:
+        return None, ""
+    caller = active.invocation.caller
+    return active.runtime, caller.principal.id if caller.own_secrets else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.domain.identity.workspace_limits import WorkspaceLimits
 from onetool.domain.secrets.detection import literal_credentials
 from onetool.files.own_files import read_own_file
 from onetool.files.yaml_document import KeyPath, YamlDocument
@@ -71,6 +72,8 @@ class Configuration:
     """The default provider that the user chose with `onetool auth use`, or an empty string."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     """The variables that may contain keys of chat model providers."""
+    limits: WorkspaceLimits | None = None
+    """What the operator of a hosted OneTool permits; None: there is none."""
 
     @property
     def shown_roots(self) -> tuple[Path, ...]:
@@ -88,7 +91,8 @@ class Configuration:
         fixed = (
             literal_credentials(tool.fixed_texts) for server in servers for tool in server.tools.values()
         )
-        return (*self.secrets.redacted, *chain.from_iterable([*literals, *fixed]))
+        command = literal_credentials({}, self.settings.secrets.command)
+        return (*self.secrets.redacted, *command, *chain.from_iterable([*literals, *fixed]))
 
 
 def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
@@ -109,7 +113,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
     return Configuration(
         paths=paths,
         settings=settings,
-        secrets=load_secrets(paths.config / SECRETS_FILE, env),
+        secrets=load_secrets(paths.config / SECRETS_FILE, env, settings.secrets),
         prompts=_load_prompts(paths, read_project),
         configured_tools=_configured_tools(documents),
         pack_dirs=pack_dirs,
@@ -135,6 +139,15 @@ def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
     trust = _load_trust(paths)
     documents = _settings_documents(paths, trust.read if trust else None)
     return _configured_tools(documents, _merge_documents(Settings, documents).approval.deny)
+
+
+def load_user_settings(paths: Paths) -> Settings:
+    """Read only the user's settings, without secrets and without the project's.
+
+    Raises:
+        SettingsError: The file is invalid.
+    """
+    return _merge_documents(Settings, _settings_documents(paths, None))
 
 
 def merge_settings(paths: Paths, read_project: Read | None) -> tuple[Settings, PromptSettings]:
@@ -177,8 +190,18 @@ def _settings_documents(paths: Paths, read_project: Read | None) -> list[YamlDoc
     documents = _documents(paths, read_project, SETTINGS_FILE, Settings)
     for document in documents:
         _resolve_paths(document, paths)
+        _check_secrets(document, paths)
     _check_profiles(documents)
     return documents
+
+
+def _check_secrets(document: YamlDocument, paths: Paths) -> None:
+    """Check that a project does not choose a program that OneTool runs, or where secrets are read."""
+    if document.file.parent == paths.project and "secrets" in document.value:
+        raise SettingsError(
+            f"{document.location(('secrets',))}: secrets cannot be set by a project. "
+            f"Set it in {paths.config / SETTINGS_FILE}."
+        )
 
 
 def _check_profiles(documents: Sequence[YamlDocument]) -> None:
@@ -224,6 +247,16 @@ def check_settings(file: Path, content: bytes) -> None:
     _load_document(file, content, Settings)
 
 
+def read_settings(file: Path) -> dict[str, Any]:
+    """Return the settings in a file, which may have any name.
+
+    Raises:
+        SettingsError: They are invalid. The message names the lines.
+    """
+    settings: dict[str, Any] = _load_document(file, file.read_bytes(), Settings).value
+    return settings
+
+
 def _load_document(file: Path, content: bytes, kind: type) -> YamlDocument:
     """Parse and validate a file on its own, so that errors name its lines."""
     from onetool.files.safe_yaml import parse_yaml
@@ -233,7 +266,8 @@ def _load_document(file: Path, content: bytes, kind: type) -> YamlDocument:
         return YamlDocument(file, {}, {})
     if not isinstance(document.value, dict):
         actual = type(document.value).__name__
-        raise SettingsError(f"{file}:1: should be a map, not {actual}. {FORMATS[file.name]}")
+        format = FORMATS.get(file.name, FORMATS[SETTINGS_FILE])
+        raise SettingsError(f"{file}:1: should be a map, not {actual}. {format}")
     _check_format(document)
     parse_settings(kind, document.value, document.location)
     return document

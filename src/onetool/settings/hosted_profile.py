@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from onetool.domain.chat.providers import SCRIPTED
 from onetool.domain.errors import SettingsError
 
-from .schema import Settings
+from .schema import SecretsSettings, Settings
 
 OMITTED_PACKS = frozenset({"db", "file", "fs", "ripgrep", "shell"})
 """Shipped packs that use files, programs or databases of the server."""
@@ -34,3 +34,11 @@ def _problems(settings: Settings) -> Iterator[str]:
         yield f"providers.{SCRIPTED}.model: files of the server cannot be used here."
     if settings.search.model_dir:
         yield "search.model_dir: files of the server cannot be used here."
+    yield from _secrets_problems(settings.secrets)
+
+
+def _secrets_problems(secrets: SecretsSettings) -> Iterator[str]:
+    if secrets.backend != "file":
+        yield "secrets.backend: secrets of a workspace are stored sealed here. Remove the setting."
+    if secrets.command:
+        yield "secrets.command: programs do not run here. Remove the setting."

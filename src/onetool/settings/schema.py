@@ -10,6 +10,9 @@ from .profile_schema import ProfileSettings
 from .server_schema import MAX_MESSAGE_BYTES, MAX_MESSAGE_VALUES, ServerSettings
 from .validation import IDENTIFIER, PROFILE_NAME, TOOL_NAME, Names, setting
 
+PLACEHOLDER = "{name}"
+"""What the name of a secret replaces in `secrets.command`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutionSettings:
@@ -258,6 +261,34 @@ class ProviderSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SecretsSettings:
+    """Where the values of secrets are. Not available in project settings."""
+
+    backend: Literal["file", "keyring", "command"] = setting(
+        "file",
+        "Where the values are that `secrets.yaml` names without a value: `keyring` is the key store of the "
+        "system, `command` the output of `secrets.command`. With `file`, every secret has a value there.",
+    )
+    command: Names = setting(
+        (),
+        "Program and arguments that print the value of a secret, such as "
+        '`["op", "read", "op://tools/{name}/credential"]`. It runs without a shell, once for each name, '
+        "which replaces `{name}`.",
+    )
+    timeout_s: float = setting(
+        30.0, "Time limit of one run of `command`, and of the key store, in seconds.", gt=0, le=600
+    )
+
+    def problem(self) -> str:
+        """Return what is wrong with the settings together, or an empty string."""
+        if self.backend == "command" and not self.command:
+            return "`backend: command` needs a `command`"
+        if self.command and not any(PLACEHOLDER in argument for argument in self.command[1:]):
+            return f"no argument of `command` contains {PLACEHOLDER}, the name of the secret"
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RegistrySettings:
     """The MCP registry, where `onetool servers search` and `install` find servers."""
 
@@ -328,6 +359,9 @@ class Settings:
         keys=PROFILE_NAME,
     )
     search: SearchSettings = setting(SearchSettings, "Semantic tool search.")
+    secrets: SecretsSettings = setting(
+        SecretsSettings, "Where the values of secrets are. Not available in project settings."
+    )
     registry: RegistrySettings = setting(RegistrySettings, "The MCP registry.")
     log: LogSettings = setting(LogSettings, "Logging.")
     sessions: SessionSettings = setting(SessionSettings, "Stored conversations.")

@@ -1,36 +1,69 @@
-"""Secrets from `secrets.yaml`, a file that only its owner can read. No repr shows a value."""
+"""Secrets that `secrets.yaml` names, a file that only its owner can read. No repr shows a value.
+
+The values are in the file, in the key store of the system, or printed by a command (`secrets.backend`).
+"""
 
 import os
+import re
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from onetool.domain.chat.providers import PROVIDERS
 from onetool.domain.errors import SettingsError
+from onetool.domain.secrets.secret import Secret
 from onetool.files.own_files import check_owner
 
+from .key_store import KeyStore
+from .schema import SecretsSettings
+from .secret_command import SecretCommand
+
 FORMAT = "Write NAME: value, or NAME: {value: ..., hosts: [...]}."
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+"""Names of secrets that commands write, or whose values are not in the file: no options and no paths."""
+VALID_NAME = "Use letters, digits, _, . and -, and none of the last two at the start."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Secret:
-    """A secret value and the hosts it may be sent to; None means any host."""
+class SecretEntry:
+    """An entry of the secrets file."""
 
     name: str
-    value: str = field(repr=False)
+    location: str
+    """The file and the line."""
+    value: str | None = field(repr=False)
+    """None: the value is not in the file."""
     hosts: tuple[str, ...] | None = None
+
+    @property
+    def variable(self) -> str | None:
+        """The environment variable with the value, if the entry is exactly `${NAME}`."""
+        text = self.value or ""
+        return text[2:-1] if text.startswith("${") and text.endswith("}") else None
 
 
 class Secrets(Mapping[str, Secret]):
     """Secrets by name. The repr shows only names."""
 
-    def __init__(self, secrets: Mapping[str, Secret] | None = None, redact: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        secrets: Mapping[str, Secret] | None = None,
+        redact: Iterable[str] = (),
+        unavailable: Mapping[str, str] | None = None,
+    ) -> None:
         """Store secrets. `redact`: further values to redact that are not available by name."""
         self._secrets = dict(secrets or {})
+        self.unavailable = dict(unavailable or {})
+        """Secrets without a value because a command failed, with the reason."""
         self.redacted = (*(secret.value for secret in self._secrets.values()), *redact)
         """Every value to redact."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names, also those of secrets that are unavailable."""
+        return frozenset(self._secrets) | frozenset(self.unavailable)
 
     def __getitem__(self, name: str) -> Secret:
         return self._secrets[name]
@@ -45,33 +78,51 @@ class Secrets(Mapping[str, Secret]):
         return f"Secrets({', '.join(self._secrets)})"
 
 
-def load_secrets(file: Path, env: Mapping[str, str]) -> Secrets:
-    """Read the secrets file. A missing file contains no secrets.
+def load_secrets(file: Path, env: Mapping[str, str], settings: SecretsSettings | None = None) -> Secrets:
+    """Read the secrets file, and the values that are elsewhere. It blocks. A missing file has no secrets.
 
     Raises:
-        SettingsError: Other users can read the file, or it is not a map of names to values. The message
-            quotes nothing from the file except names of secrets.
+        SettingsError: Other users can read the file, it is not a map of names to values, a value is not in
+            the key store, or a command cannot be started. The message quotes nothing from the file except
+            names of secrets.
     """
+    settings = settings or SecretsSettings()
     keys = [env[name] for provider in PROVIDERS.values() for name in provider.keys if env.get(name)]
+    entries = read_entries(file)
+    elsewhere = [entry for entry in entries if entry.value is None]
+    values = {entry.name: _expand(entry, env) for entry in entries if entry.value is not None}
+    found, unavailable = _read_elsewhere(elsewhere, settings, file.parent) if elsewhere else ({}, {})
+    values |= found
+    secrets = {
+        entry.name: Secret(name=entry.name, value=values[entry.name], hosts=entry.hosts)
+        for entry in entries
+        if entry.name in values
+    }
+    return Secrets(secrets, redact=keys, unavailable=unavailable)
+
+
+def read_entries(file: Path) -> tuple[SecretEntry, ...]:
+    """Return the entries of a secrets file, in order. A missing file has none.
+
+    Raises:
+        SettingsError: Other users can read the file, or it is not a map of secrets.
+    """
     try:
         with file.open("rb") as stream:
             _check_private(file, os.fstat(stream.fileno()))
             content = stream.read()
     except FileNotFoundError:
-        return Secrets(redact=keys)
+        return ()
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
     from onetool.files.safe_yaml import parse_yaml
 
     document = parse_yaml(file, content, quote=False)
     if document.value is None:
-        return Secrets(redact=keys)
+        return ()
     if not isinstance(document.value, dict):
         raise SettingsError(f"{file}:1: not a map of secrets. {FORMAT}")
-    secrets = {
-        name: _secret(document.location((name,)), name, raw, env) for name, raw in document.value.items()
-    }
-    return Secrets(secrets, redact=keys)
+    return tuple(_entry(document.location((name,)), name, raw) for name, raw in document.value.items())
 
 
 def _check_private(file: Path, status: os.stat_result) -> None:
@@ -85,24 +136,63 @@ def _check_private(file: Path, status: os.stat_result) -> None:
     check_owner(file, status)
 
 
-def _secret(location: str, name: Any, raw: Any, env: Mapping[str, str]) -> Secret:
+def _entry(location: str, name: Any, raw: Any) -> SecretEntry:
     entry = raw if isinstance(raw, dict) else {"value": raw}
     value, hosts = entry.get("value"), entry.get("hosts")
     is_list = hosts is None or (isinstance(hosts, list) and all(isinstance(host, str) for host in hosts))
-    if not (
-        isinstance(name, str) and isinstance(value, str) and is_list and set(entry) <= {"value", "hosts"}
-    ):
-        raise SettingsError(f"{location}: not a secret. {FORMAT} Put numbers in quotes.")
-    return Secret(
-        name=name, value=_expand(location, value, env), hosts=None if hosts is None else tuple(hosts)
+    is_text = isinstance(name, str) and isinstance(value, str | None)
+    if not (is_text and is_list and set(entry) <= {"value", "hosts"}):
+        raise _not_a_secret(location)
+    return SecretEntry(
+        name=name, location=location, value=value, hosts=None if hosts is None else tuple(hosts)
     )
 
 
-def _expand(location: str, value: str, env: Mapping[str, str]) -> str:
-    """Replace a value that is exactly `${NAME}` with that environment variable."""
-    if not (value.startswith("${") and value.endswith("}")):
-        return value
-    variable = value[2:-1]
-    if variable not in env:
-        raise SettingsError(f"{location}: environment variable {variable!r} is not set.")
-    return env[variable]
+def _not_a_secret(location: str) -> SettingsError:
+    return SettingsError(f"{location}: not a secret. {FORMAT} Put numbers in quotes.")
+
+
+def _expand(entry: SecretEntry, env: Mapping[str, str]) -> str:
+    """Return the value, or that of the environment variable that it refers to."""
+    if entry.variable is None:
+        return entry.value or ""
+    if entry.variable not in env:
+        raise SettingsError(f"{entry.location}: environment variable {entry.variable!r} is not set.")
+    return env[entry.variable]
+
+
+def _read_elsewhere(
+    entries: Sequence[SecretEntry], settings: SecretsSettings, directory: Path
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the values that are not in the file, and why others are unavailable."""
+    if settings.backend == "file":
+        raise _not_a_secret(entries[0].location)
+    names = [entry.name for entry in entries]
+    for entry in entries:
+        check_name(entry.name, f"{entry.location}: ")
+    if settings.backend == "command":
+        command = SecretCommand(settings.command, directory, settings.timeout_s)
+        outcomes = command.read(names)
+        values = {name: value for name, value in outcomes.items() if isinstance(value, str)}
+        return values, {name: str(why) for name, why in outcomes.items() if not isinstance(why, str)}
+    values = KeyStore(settings.timeout_s).read(names)
+    if missing := [entry for entry in entries if entry.name not in values]:
+        raise SettingsError("\n".join(_missing_message(entry) for entry in missing))
+    return values, {}
+
+
+def check_name(name: str, location: str = "") -> None:
+    """Check the name of a secret.
+
+    Raises:
+        SettingsError: It could be an option of a command or a path.
+    """
+    if not NAME.fullmatch(name):
+        raise SettingsError(f"{location}{name!r} is not a name of a secret. {VALID_NAME}")
+
+
+def _missing_message(entry: SecretEntry) -> str:
+    return (
+        f"{entry.location}: secret {entry.name!r} has no value in the key store. "
+        f"Run: onetool secrets set {entry.name}"
+    )

@@ -6,7 +6,7 @@ rejected instead of corrupted.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,21 +59,37 @@ def remove_entry(file: Path, text: str, key: str, name: str) -> str:
     return _verify(file, _YamlEditor(text, key).remove(name), expected, key)
 
 
-def set_secret(file: Path, text: str, name: str, value: str | None) -> str:
-    """Return the text of a secrets file with a secret set to `value`, or removed if it is None.
+def set_secret(file: Path, text: str, name: str, value: str | None, hosts: Sequence[str] = ()) -> str:
+    """Return the text of a secrets file with a secret set to `value`, or without value if it is None.
+
+    hosts: the hosts that it may be sent to. If there are none, those in the file stay.
 
     Raises:
         SettingsError: The file uses a style that cannot be edited. The message does not quote the value.
     """
+    before = _parse(file, text, quote=False).get(name)
+    others = _other_keys(before) if isinstance(before, dict) else {}
+    others |= {"hosts": list(hosts)} if hosts else {}
+    text = remove_secret(file, text, name)
+    given = {} if value is None else {"value": value}
+    is_map = bool(others) or (isinstance(before, dict) and value is not None)
+    after = {**given, **others} if is_map else value
+    line = f"{name}:{'' if after is None else f' {_to_yaml(after)}'}{_YamlEditor(text, name).line_end}"
+    expected = {**_parse(file, text, quote=False), name: after}
+    return _verify(file, text + line, expected, name, quote=False)
+
+
+def remove_secret(file: Path, text: str, name: str) -> str:
+    """Return the text of a secrets file without a secret. Its last line is complete.
+
+    Raises:
+        SettingsError: The file uses a style that cannot be edited.
+    """
     expected = _parse(file, text, quote=False)
     editor = _YamlEditor(text, name)
     without = editor.remove_key() if name in expected else editor.text
-    before = expected.pop(name, None)
-    if value is None:
-        return _verify(file, without, expected, name, quote=False)
-    after = {"value": value, **_other_keys(before)} if isinstance(before, dict) else value
-    line = f"{name}: {_to_yaml(after)}{editor.line_end}"
-    return _verify(file, without + line, {**expected, name: after}, name, quote=False)
+    expected.pop(name, None)
+    return _verify(file, without, expected, name, quote=False)
 
 
 def _parse(file: Path, text: str, *, quote: bool = True) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class SharedRefresh:
             except TimeoutError:
                 raise RefreshTimedOut(f"token refresh timed out after {REFRESH_TIMEOUT_S:g} s") from None
             try:
-                await stored.replace(text)
+                await stored.replace(text, is_refresh=True)
                 self._unstored = None
             except OSError:
                 self._unstored = before, text

@@ -1,21 +1,22 @@
 """Packs and tools that the user disabled: their stored states and the wrapper that applies them."""
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED, bundle_id_of, tool_id_of
+from onetool.domain.errors import WorkspaceUnavailable
 from onetool.domain.page import Page
 from onetool.domain.tools.tool import Tool
-from onetool.ports import LOCAL, READY, SourceStatus, ToggleStore, ToolSource
+from onetool.ports import ToggleStore, ToolSource
 
+from .without_tools import SourceWithoutTools
 from .wrapper import SourceWrapper
 
 
-class Toggles:
-    """The stored states. A source without tools: it comes first, so one refresh serves all the others."""
+class Toggles(SourceWithoutTools):
+    """The stored states."""
 
     name = "toggles"
-    capabilities = LOCAL
 
     def __init__(self, store: ToggleStore) -> None:
         self._store = store
@@ -32,41 +33,19 @@ class Toggles:
             raise ValueError("Cannot read which tools are disabled.")
         return self._states
 
-    def status(self) -> SourceStatus:
-        """Return READY: there are no tools."""
-        return READY
-
     def generation(self) -> Hashable:
         """Return a value that changes with every toggle."""
         return self._store.generation()
 
     async def refresh(self) -> None:
-        """Read the states again."""
+        """Read the states again. If the database is away, those that were read before stay."""
         try:
             self._states = await self._store.read()
+        except WorkspaceUnavailable:
+            raise
         except Exception:
             self._states = None
             raise
-
-    async def find(self, name: str, version: str | None = None) -> Tool | None:
-        """Return None: there are no tools."""
-        return None
-
-    async def page(self, cursor: str | None, limit: int) -> Page[Tool]:
-        """Return an empty page."""
-        return Page(())
-
-    async def packs(self) -> Collection[str]:
-        """Return no packs."""
-        return ()
-
-    async def pack(self, name: str) -> Sequence[Tool]:
-        """Return no tools."""
-        return ()
-
-    async def count(self) -> int:
-        """Return 0."""
-        return 0
 
 
 class ToggledSource(SourceWrapper):

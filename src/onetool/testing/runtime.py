@@ -12,13 +12,14 @@ from onetool.bootstrap import open_runtime
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
+from onetool.domain.secrets.secret import Secret
 from onetool.domain.tools.registry import Registry
 from onetool.ports import ActivityStore, ServerSource, ToolSource
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration, ConfiguredTool, parse_settings
 from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
-from onetool.settings.secrets import Secret, Secrets
+from onetool.settings.secrets import Secrets
 from onetool.sources.python_packs.description import PackDescription
 from onetool.sources.python_packs.function_specs import describe_function, describe_module
 from onetool.sources.python_packs.pack_file import PackFile, execute, make_tools

@@ -34,7 +34,6 @@ def test_nested_and_restricted_callers_are_never_widened():
     assert (caller.nested(5.0, "id").depth, caller.nested(5.0, "id").parent) == (1, "id")
     assert caller.restricted(frozenset({"a.c", "x.y"})).allowed == {"a.c"}
     assert Caller(interface="ask").restricted(frozenset({"a.c"})).allowed == {"a.c"}
-    assert Caller(interface="ask", allowed=frozenset()).is_restricted
     assert Caller(interface="ask").nested(3.0, "id").deadline == 3.0
 
 

@@ -18,6 +18,7 @@ FIELDS = {
 @pytest.mark.parametrize(
     ("status", "shown"),
     [
+        ("queued", "working"),
         ("running", "working"),
         ("input_required", "input_required"),
         ("succeeded", "completed"),

@@ -147,7 +147,7 @@ def test_config_show_prints_the_active_settings(home):
     assert "timeout_s: 8.0" in shown
     assert "- KEY" in shown
     assert "hunter2" not in shown
-    assert json.loads(onetool("config", "show", "--json").stdout)["secrets"] == ["KEY"]
+    assert json.loads(onetool("config", "show", "--json").stdout)["secrets"]["names"] == ["KEY"]
     assert onetool("config", "validate").stdout.startswith("OK: ")
     assert json.loads(onetool("config", "path").stdout)["settings"] == str(home.config / "onetool.yaml")
 

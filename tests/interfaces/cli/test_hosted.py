@@ -1,14 +1,18 @@
 """`onetool migrate`, `onetool admin` and `onetool serve --hosted`, as an operator uses them."""
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
+from uuid import uuid4
 
 import httpx2
 import pytest
 
+from onetool.bootstrap.hosted_admin import open_people
+from onetool.domain.identity.person import Identity
 from support.cli_process import onetool
 from support.postgres import empty_database
 from support.waiting import HANG_S
@@ -62,11 +66,25 @@ def test_first_steps_say_what_is_missing(operator):
     assert "Run: onetool migrate" in operator.fail("serve", "--hosted", "--port", "0")
     assert operator.ok("migrate").startswith("Applied ")
     assert operator.ok("migrate") == "The database is up to date."
-    assert "onetool admin workspace create" in operator.fail("serve", "--hosted", "--port", "0")
+    keys = operator.env["ONETOOL_KEYS"]
+    operator.env["ONETOOL_KEYS"] = operator.ok("admin", "new-key", "others")
+    assert "which this process does not have" in operator.fail("serve", "--hosted", "--port", "0")
+    assert "which this process does not have" in operator.fail("migrate")
+    operator.env["ONETOOL_KEYS"] = keys
     del operator.env["ONETOOL_DATABASE_URL"]
     assert "Set ONETOOL_DATABASE_URL" in operator.fail("migrate")
     operator.env["ONETOOL_DATABASE_URL"] = "postgresql://x@127.0.0.1:1/x"
-    assert "Cannot migrate" in operator.fail("migrate")
+    assert "Cannot use the database" in operator.fail("migrate")
+
+
+@pytest.mark.parametrize("command", [["migrate"], ["admin", "workspace", "list"], ["serve", "--hosted"]])
+def test_invalid_url_of_the_database_is_not_shown(operator, command):
+    """It may contain the password."""
+    operator.env["ONETOOL_KEYS"] = operator.ok("admin", "new-key")
+    operator.env["ONETOOL_DATABASE_URL"] = "postgresql://onetool:pass word%zz@127.0.0.1/x"
+    error = operator.fail(*command)
+    assert "postgresql://user:password@host" in error
+    assert "pass word" not in error
 
 
 def test_workspaces_are_created_listed_and_deleted(team):
@@ -87,6 +105,89 @@ def test_keys_are_shown_once_listed_and_revoked(team):
     team.ok("admin", "key", "revoke", "team-a", listed["id"])
     assert "no valid key" in team.fail("admin", "key", "revoke", "team-a", listed["id"])
     assert "no valid key" in team.fail("admin", "key", "revoke", "team-a", "x")
+
+
+def test_people_are_listed_disabled_and_enabled(team):
+    assert json.loads(team.ok("admin", "person", "list", "--json")) == []
+    id = sign_in(team.env["ONETOOL_DATABASE_URL"])
+    (listed,) = json.loads(team.ok("admin", "person", "list", "--json"))
+    assert listed == {
+        "id": id,
+        "name": "Anna",
+        "email": "anna@example.com",
+        "identities": ["https://login.example anna-1"],
+        "disabled": False,
+    }
+    assert team.ok("admin", "person", "disable", id) == f"Disabled {id}."
+    (listed,) = json.loads(team.ok("admin", "person", "list", "--json"))
+    assert listed["disabled"]
+    assert team.ok("admin", "person", "enable", id) == f"Enabled {id}."
+    assert "There is no person" in team.fail("admin", "person", "disable", str(uuid4()))
+    assert "There is no person" in team.fail("admin", "person", "enable", str(uuid4()))
+
+
+def sign_in(url):
+    """Return the id of a person who logs in for the first time."""
+
+    async def run():
+        async with open_people(url) as people:
+            identity = Identity("https://login.example", "anna-1", "anna@example.com", "Anna")
+            return str(await people.sign_in(identity))
+
+    return asyncio.run(run())
+
+
+def test_invitations_are_created_listed_and_revoked(team):
+    secret = team.ok("admin", "invitation", "create", "team-a", "--role", "owner", "--note", "for Anna")
+    assert secret.startswith("oti_")
+    (listed,) = json.loads(team.ok("admin", "invitation", "list", "team-a", "--json"))
+    assert (listed["role"], listed["note"], listed["acceptedBy"]) == ("owner", "for Anna", None)
+    assert secret not in json.dumps(listed)
+    assert team.ok("admin", "invitation", "revoke", "team-a", listed["id"]) == f"Revoked {listed['id']}."
+    assert "no open invitation" in team.fail("admin", "invitation", "revoke", "team-a", listed["id"])
+    assert "no workspace" in team.fail("admin", "invitation", "create", "team-b")
+
+
+def test_members_and_grants_are_set_listed_and_removed(team):
+    assert (
+        team.ok("admin", "member", "set", "team-a", "boss", "--role", "owner") == "boss is owner of team-a."
+    )
+    team.ok("admin", "key", "create", "team-a", "ci", "--only", "github.*")
+    assert json.loads(team.ok("admin", "key", "list", "team-a"))[0]["only"] == ["github.*"]
+    team.ok("admin", "member", "set", "team-a", "ci", "--role", "caller", "--only", "x.*", "--only", "y.*")
+    added = team.ok("admin", "grant", "add", "team-a", "ci", "deny", "x.delete")
+    assert added.endswith(": ci deny x.delete.")
+    members = {row["id"]: row for row in json.loads(team.ok("admin", "member", "list", "team-a"))}
+    assert (members["ci"]["role"], members["ci"]["only"]) == ("caller", ["x.*", "y.*"])
+    (grant,) = members["ci"]["grants"]
+    assert (grant["effect"], grant["pattern"]) == ("deny", "x.delete")
+    team.ok("admin", "grant", "remove", "team-a", grant["id"])
+    assert "no grant" in team.fail("admin", "grant", "remove", "team-a", grant["id"])
+    assert "is not a member" in team.fail("admin", "grant", "add", "team-a", "ghost", "ask", "x.*")
+    assert "last owner" in team.fail("admin", "member", "remove", "team-a", "boss")
+    assert team.ok("admin", "member", "remove", "team-a", "ci") == "Removed ci from team-a."
+    assert "is not a member" in team.fail("admin", "member", "remove", "team-a", "ci")
+    wrong = team.fail(
+        "admin", "member", "set", "team-a", "anna@example.com", "--kind", "person", "--role", "owner"
+    )
+    assert "'anna@example.com' is not the id of a person" in wrong
+
+
+def test_old_key_of_the_ring_can_be_removed_after_all_is_sealed_again(team):
+    team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-78\n")
+    old, new = team.env["ONETOOL_KEYS"], team.ok("admin", "new-key", "k2")
+    team.env["ONETOOL_KEYS"] = new
+    assert "'k1', which this process does not have" in team.fail("admin", "rewrap-keys")
+    team.env["ONETOOL_KEYS"] = f"{new},{old}"
+    assert team.ok("admin", "rewrap-keys") == "Keys that were sealed again: 1."
+    team.env["ONETOOL_KEYS"] = new
+    assert team.ok("admin", "secret", "list", "team-a") == "TOKEN"
+    assert team.ok("admin", "rewrap-keys") == "Keys that were sealed again: 0."
+
+
+def test_worker_says_what_is_missing(team):
+    del team.env["ONETOOL_KEYS"]
+    assert "Set ONETOOL_KEYS" in team.fail("worker")
 
 
 def test_settings_and_secrets_are_checked_stored_and_shown(team):
@@ -136,3 +237,52 @@ def test_server_serves_workspaces_and_packs_of_the_operator_until_a_signal(team,
     finally:
         server.kill()
         server.communicate()
+
+
+def test_limits_are_shown_changed_and_removed(team):
+    limits = json.loads(team.ok("admin", "workspace", "limits", "team-a"))
+    assert (limits["calls_per_minute"], limits["concurrent_runs"]) == (None, 8)
+    changes = ("--calls-per-minute", "600", "--concurrent-runs", "none", "--stored-tools", "0")
+    changed = json.loads(team.ok("admin", "workspace", "limits", "team-a", *changes))
+    assert changed == limits | {"calls_per_minute": 600, "concurrent_runs": None, "stored_tools": 0}
+    assert json.loads(team.ok("admin", "workspace", "limits", "team-a")) == changed
+    for wrong, message in (("many", "neither a number nor none"), ("0", "calls_per_minute is 0")):
+        assert message in team.fail("admin", "workspace", "limits", "team-a", "--calls-per-minute", wrong)
+    assert "no workspace 'team-b'" in team.fail("admin", "workspace", "limits", "team-b")
+    team.ok("admin", "workspace", "limits", "team-a", "--secrets", "0")
+    error = team.fail("admin", "secret", "set", "team-a", "TOKEN", stdin="x\n")
+    assert "the workspace has 0 secrets, and its limit is 0" in error
+
+
+def test_invalid_url_of_redis_is_not_shown(team):
+    team.env["ONETOOL_REDIS_URL"] = "postgres://:pass-word@127.0.0.1"
+    error = team.fail("serve", "--hosted", "--port", "0")
+    assert "The URL of Redis is invalid. Example: redis://" in error
+    assert "pass-word" not in error
+
+
+def test_audit_log_shows_what_the_operator_has_done(team):
+    team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-79\n")
+    team.ok("admin", "workspace", "limits", "team-a", "--secrets", "5")
+    key = team.ok("admin", "key", "create", "team-a", "ci")
+    (listed,) = json.loads(team.ok("admin", "key", "list", "team-a"))
+    team.ok("admin", "key", "revoke", "team-a", listed["id"])
+    text = team.ok("admin", "audit", "team-a", "--json")
+    found = json.loads(text)
+    assert [(entry["action"], entry["target"]) for entry in found] == [
+        ("key.revoke", listed["id"]),
+        ("key.create", listed["id"]),
+        ("member.put", "service/ci"),
+        ("workspace.limits", "team-a"),
+        ("secret.put", "TOKEN"),
+        ("workspace.create", "team-a"),
+    ]
+    assert {(entry["actor"], entry["interface"]) for entry in found} == {("operator", "cli")}
+    assert "canary-79" not in text
+    assert key not in text
+    filters = ("--actor", "operator", "--action", "key", "--target", listed["id"], "--since", "1h")
+    assert json.loads(team.ok("admin", "audit", "team-a", *filters, "--limit", "1")) == found[:1]
+    assert json.loads(team.ok("admin", "audit", "team-a", "--actor", "anna")) == []
+    lines = team.ok("admin", "audit", "team-a", "--export", "--action", "key").splitlines()
+    assert [json.loads(line) for line in lines] == found[:2]
+    assert "no workspace 'team-b'" in team.fail("admin", "audit", "team-b")

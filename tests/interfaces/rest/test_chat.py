@@ -5,13 +5,16 @@ import json
 
 import pytest
 
+from onetool.conversation.session_approvals import SessionApprovals
 from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.calls.question import Answer
 from onetool.domain.errors import SettingsError
-from onetool.interfaces.rest.active_chats import ActiveChats
+from onetool.interfaces.rest.active_chats import STOPPED, ActiveChats
 from onetool.interfaces.rest.schemas.chat import ChatBody
-from onetool.interfaces.rest.session_approvals import MAX_SESSIONS, SessionApprovals
 from onetool.sdk import tool
+from onetool.storage.memory.chats import MAX_SESSIONS, MemorySessionApprovals
+from onetool.storage.postgres.chats import PostgresSessionLeases
+from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
 from support.asking_tools import NAME_FORM, AskingTools
@@ -224,7 +227,7 @@ async def test_an_approval_is_asked_again_with_nothing_hidden(client, tmp_path, 
 async def test_oldest_always_decisions_are_discarded():
     asked = []
     request = approval_request("demo.change", {"a": 1}, lambda value: value)
-    approvals = SessionApprovals(Threads())
+    approvals = SessionApprovals(MemorySessionApprovals(), Threads())
 
     async def approve_always(question):
         asked.append(question)
@@ -356,8 +359,41 @@ async def test_a_disconnect_before_the_first_event_frees_the_session(tmp_path):
         chats = ActiveChats(ot.runtime)
         asking = asyncio.ensure_future(chats.ask(body))
         await asyncio.wait_for(store.reached.wait(), HANG_S)
-        assert chats.is_busy("early")
+        assert await chats.is_busy("early")
         asking.cancel()
         store.resume.set()
         await asyncio.wait({asking})
-        await until(lambda: not chats.is_busy("early"))
+        await until(lambda: not chats._running)
+        assert not await chats.is_busy("early")
+
+
+@pytest.mark.parametrize("cause", ["taken", "away"])
+async def test_a_question_stops_when_its_session_is_not_reserved_any_more(
+    probes, tmp_path, workspace, postgres_url, cause
+):
+    """Another process has the session, or the database is away for too long. The session is complete."""
+    write_script(tmp_path, {"text": "Looking.", **scripted_calls(("demo.wait", {}))}, {"text": "Never said."})
+    own = Database(postgres_url, wait_s=0.1)
+    rows = WorkspaceDatabase(own, workspace.workspace)
+    async with memory_runtime(probes.packs, settings=SETTINGS, cwd=tmp_path) as ot:
+        ot.runtime.session_leases = PostgresSessionLeases(rows, Threads(), "here", lease_s=0.3)
+        stream = await ActiveChats(ot.runtime).ask(ChatBody(**question(session="s")))
+        reading = asyncio.ensure_future(read_all(stream))
+        async with asyncio.timeout(HANG_S):
+            await probes.started.wait()
+            if cause == "taken":
+                with workspace.recording() as cursor:
+                    cursor.execute("update chat_leases set replica = 'there'")
+            else:
+                own.close()
+            text = await reading
+        assert STOPPED in text
+        assert probes.cancelled.is_set()
+        records = await ot.runtime.sessions.read("s")
+        assert [record["role"] for record in records if record["type"] == "message"] == ["user", "assistant"]
+    own.close()
+
+
+async def read_all(stream):
+    """Return all events of a stream."""
+    return b"".join([part async for part in stream.body_iterator]).decode()

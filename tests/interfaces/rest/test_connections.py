@@ -4,6 +4,8 @@ import asyncio
 import http.client
 import json
 import logging
+import subprocess
+import sys
 from contextlib import asynccontextmanager, closing, suppress
 from urllib.parse import urlsplit
 
@@ -12,6 +14,7 @@ import pytest
 from onetool.interfaces.rest.connections import (
     MAX_CONNECTIONS,
     MAX_HEADER_BYTES,
+    MAX_HOSTED_CONNECTIONS,
     MAX_PIPELINED,
     ConnectionLimits,
     default_limits,
@@ -232,6 +235,22 @@ def test_the_default_leaves_files_for_tools_and_connections_for_others():
     assert default.max_connections <= MAX_CONNECTIONS
     assert default.max_connections <= soft / 2
     assert default.max_per_address * 2 <= default.max_connections
+
+
+def test_server_behind_a_proxy_uses_all_connections_and_as_many_files_as_it_may():
+    """All connections come from one address. The limit of files is that of a process of its own."""
+    resource = pytest.importorskip("resource")
+    program = f"""
+import resource
+from onetool.interfaces.rest.connections import hosted_limits
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, {resource.getrlimit(resource.RLIMIT_NOFILE)[1]}))
+limits = hosted_limits()
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], limits.max_connections, limits.max_per_address)
+"""
+    printed = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    files, connections, per_address = map(int, printed.stdout.split())
+    assert connections == per_address == min(MAX_HOSTED_CONNECTIONS, files // 2)
+    assert files > 256
 
 
 async def flood(server):

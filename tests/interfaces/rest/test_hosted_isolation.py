@@ -19,6 +19,8 @@ import httpx2
 import pytest
 
 from onetool.bootstrap.hosted_admin import open_contents
+from onetool.domain.identity.principal import Principal, acting_as
+from onetool.domain.identity.roles import Role
 from onetool.settings.hosted_profile import OMITTED_PACKS
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import WorkspaceAdmin
@@ -61,7 +63,7 @@ class Team:
         created = WorkspaceAdmin(self._server.url, RING).create(self.slug)
         async with open_contents(self._server.url, KEYS, self.slug) as contents:
             year = timedelta(days=365)
-            self.key = (await contents.keys.create(OWNER, "valid", year)).text
+            self.key = (await contents.create_key(OWNER, "valid", year, role=Role.OWNER)).text
             self.expired = (await contents.keys.create(OWNER, "old", -timedelta(seconds=1))).text
             revoked = await contents.keys.create(OWNER, "revoked", year)
             assert await contents.keys.revoke(revoked.key.id)
@@ -77,7 +79,8 @@ class Team:
         try:
             rows = WorkspaceDatabase(database, created.id)
             message = {"type": "message", "role": "user", "text": self.canary}
-            await PostgresSessions(rows, Threads()).append(self.session, [message])
+            with acting_as(Principal(OWNER)):
+                await PostgresSessions(rows, Threads()).append(self.session, [message])
             self.handle = (await PostgresResults(rows, Threads()).put(f"text {self.canary}", "a.b")).handle
         finally:
             database.close()
@@ -237,7 +240,9 @@ def fill_path(path: str, team: Team) -> str:
     ids = {"bundleID": team.bundle, "toolSlug": team.tool, "version": "v1", "handle": team.handle}
     kind = path.split("/")[1]
     ids |= {"id": {"jobs": team.job, "sessions": team.session, "activity": team.call}.get(kind, "x")}
-    return path.format_map(ids | {"question": "0", "name": "probes.probe" if kind == "access" else "remote"})
+    return path.format_map(
+        ids | {"question": "0", "kind": "service", "name": "probes.probe" if kind == "access" else "remote"}
+    )
 
 
 def query_of(operation: dict[str, Any], team: Team) -> dict[str, str]:
@@ -396,6 +401,9 @@ SETTINGS_OF_THE_SERVER = {
     "servers.x.command": {"servers": {"x": {"command": "id"}}},
     "servers.y.command": {"servers": {"y": {"command": "id", "enabled": False}}},
     "tools_dirs": {"tools_dirs": ["/tmp"]},
+    "secrets.backend": {"secrets": {"backend": "keyring"}},
+    "secrets.backend:": {"secrets": {"backend": "command", "command": ["printenv", "{name}"]}},
+    "secrets.command": {"secrets": {"command": ["printenv", "{name}"]}},
     "topics": {"topics": [{"pattern": "*", "file": "/tmp/notes.txt"}]},
     "fs.roots": {"fs": {"roots": ["/"]}},
     "fs.roots:": {"fs": {"roots": []}},

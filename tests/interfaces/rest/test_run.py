@@ -1,7 +1,17 @@
 """Code, usage, health and providers over REST."""
 
+from onetool.domain import Registry
+from onetool.domain.errors import WorkspaceUnavailable
+from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
 from support.rest_in_process import serve_rest
+
+
+class AwaySource(SnapshotSource):
+    """A source whose database does not answer."""
+
+    async def packs(self):
+        raise WorkspaceUnavailable("The database is away.")
 
 
 async def test_run_returns_the_result_and_the_calls():
@@ -30,6 +40,17 @@ async def test_failed_code_returns_the_error_and_the_calls():
         assert "Error: " in result["text"]
         for body in ({}, {"command": 5}, {"command": "x" * 100_001}, {"command": "1", "more": 2}):
             assert (await client.post("/run", json=body)).status_code == 400
+
+
+async def test_code_whose_packs_cannot_be_read_does_not_run():
+    source = AwaySource(StaticReader("far", Registry()))
+    async with memory_runtime(sources=[source]) as ot, serve_rest(ot.runtime) as client:
+        response = await client.post("/run", json={"command": "print('hi')"})
+        assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+        assert response.json()["error"]["message"] == (
+            "The code did not run: The database is away. Try again later."
+        )
+        assert "printed" not in response.json()
 
 
 async def test_a_large_result_has_a_handle_and_the_calls_are_limited():
@@ -98,6 +119,7 @@ async def test_health_contains_problems_and_fixes():
                 "untrustedFiles",
                 "abandoned",
                 "unwritable",
+                "unavailableSecrets",
             ),
             "problems",
         }

@@ -1,6 +1,6 @@
 """An MCP server whose tools and handshake are read from a file: `python listing_server.py FILE`.
 
-Every call returns its arguments and the id of the process.
+Every call returns its arguments, the id of the process, and its idempotency key if it has one.
 """
 
 import json
@@ -23,6 +23,8 @@ def respond(method, params):
         return {"tools": read()["tools"]}
     if method == "tools/call":
         data = {"tool": params["name"], "args": params.get("arguments") or {}, "pid": os.getpid()}
+        if key := (params.get("_meta") or {}).get("io.onetool/idempotency-key"):
+            data["key"] = key
         return {"content": [{"type": "text", "text": json.dumps(data)}], "structuredContent": data}
     return {}
 

@@ -2,6 +2,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, onUnauthorized, unwrap } from './client';
+import { WORKSPACE } from './workspace';
 
 const QUERY_KEY = ['login'];
 
@@ -15,11 +16,30 @@ export function useLoginStatus() {
   });
 }
 
+// Whether people can log in at an OpenID provider.
+export function useAccountLogin(): boolean {
+  const status = useQuery({
+    queryKey: ['account-login'],
+    queryFn: () => unwrap(api.GET('/login')),
+    enabled: WORKSPACE !== '',
+    staleTime: Infinity,
+  });
+  return status.data?.withAccount ?? false;
+}
+
+export function accountLoginUrl(): string {
+  return `/auth/login?next=${encodeURIComponent(location.pathname)}`;
+}
+
 export function useLogIn() {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (token: string) => unwrap(api.POST('/login', { body: { token } })),
-    onSuccess: () => queries.setQueryData(QUERY_KEY, true),
+    onSuccess: () => {
+      // Another user may have been logged in before.
+      queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== QUERY_KEY[0] });
+      queries.setQueryData(QUERY_KEY, true);
+    },
   });
 }
 

@@ -241,6 +241,7 @@ export interface paths {
          * Invoke Tool
          * @description Call a version of a tool. With `Accept: text/event-stream`, streams its progress, the HTTP
          *     requests that it sends and its questions, then the result. Answer with `POST /jobs/{id}/answers`.
+         *     With `Prefer: respond-async`, responds at once: the call becomes a job.
          */
         post: operations["invoke_tool_tools_bundles__bundleID__tools__toolSlug__version__version__invoke_post"];
         delete?: never;
@@ -261,6 +262,10 @@ export interface paths {
         /**
          * Call Tool
          * @description Call any tool by name: `pack.func`, `pack.func@version` or an alias.
+         *
+         *     With `Prefer: respond-async`, the call becomes a job, and the response is 202 with its `Location`. The
+         *     same `Idempotency-Key` (up to 255 characters) within a day returns the same job; with another tool
+         *     or other arguments it is refused with 422.
          */
         post: operations["call_tool_tools_call_post"];
         delete?: never;
@@ -299,6 +304,9 @@ export interface paths {
         /**
          * Get Job
          * @description Return a job with its open questions, and with its result once it has ended.
+         *
+         *     `Prefer: wait=30` has the same effect as `wait=30`. With `Accept: text/event-stream`, streams the
+         *     progress and the questions (`progress`, `question`) and at the end the job (`job`).
          */
         get: operations["get_job_jobs__id__get"];
         put?: never;
@@ -816,6 +824,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Changes
+         * @description List who has changed what, newest first. Only a hosted OneTool has an audit log.
+         */
+        get: operations["list_changes_audit_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/audit/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export Changes
+         * @description Stream all changes as lines of JSON, newest first. An export that fails breaks off.
+         */
+        get: operations["export_changes_audit_export_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers": {
         parameters: {
             query?: never;
@@ -1252,6 +1300,246 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Me
+         * @description Return who makes the request, and what they may do.
+         */
+        get: operations["get_me_me_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Members
+         * @description List the members.
+         */
+        get: operations["list_members_members_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/members/{kind}/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Member
+         * @description Add a member, or change its role. The last owner stays one.
+         */
+        put: operations["put_member_members__kind___id__put"];
+        post?: never;
+        /**
+         * Remove Member
+         * @description Remove a member. Its grants are removed, and its API keys are revoked.
+         */
+        delete: operations["remove_member_members__kind___id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/grants": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Grants
+         * @description List the grants.
+         */
+        get: operations["list_grants_grants_get"];
+        put?: never;
+        /**
+         * Put Grant
+         * @description Add a grant, or replace the one of the member with this pattern.
+         */
+        post: operations["put_grant_grants_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/grants/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove Grant
+         * @description Remove a grant.
+         */
+        delete: operations["remove_grant_grants__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Keys
+         * @description List your API keys, or those of all members.
+         */
+        get: operations["list_keys_keys_get"];
+        put?: never;
+        /**
+         * Create Key
+         * @description Create an API key for yourself, or for a service. It never allows more than its owner may do.
+         */
+        post: operations["create_key_keys_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Key
+         * @description Revoke an API key of yours, or of another member if you are an owner.
+         */
+        delete: operations["revoke_key_keys__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Invitations
+         * @description List the invitations.
+         */
+        get: operations["list_invitations_invitations_get"];
+        put?: never;
+        /**
+         * Create Invitation
+         * @description Invite one person. With the secret, they become a member once they have logged in.
+         */
+        post: operations["create_invitation_invitations_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Revoke Invitation
+         * @description Revoke an invitation that no one has accepted.
+         */
+        delete: operations["revoke_invitation_invitations__id__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Secrets
+         * @description List the names of your secrets and of those of the workspace.
+         */
+        get: operations["list_secrets_secrets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Secret
+         * @description Create or replace a secret. Your own is used in your calls in place of the workspace's.
+         */
+        put: operations["put_secret_secrets__name__put"];
+        post?: never;
+        /**
+         * Delete Secret
+         * @description Delete a secret.
+         */
+        delete: operations["delete_secret_secrets__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1542,6 +1830,64 @@ export interface components {
              * @description Number of characters that are not shown.
              */
             hidden: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * AuditPage
+         * @description A page of changes, newest first.
+         */
+        AuditPage: {
+            /** Entries */
+            entries: components["schemas"]["AuditRecord"][];
+            /**
+             * Next
+             * @description Cursor of the next page. Null: this is the last one.
+             */
+            next: string | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * AuditRecord
+         * @description A change of the workspace.
+         */
+        AuditRecord: {
+            /** Id */
+            id: string;
+            /**
+             * At
+             * @description Unix time in seconds.
+             */
+            at: number;
+            /**
+             * Actor
+             * @description The principal who made the change, or `operator`.
+             */
+            actor: string;
+            /**
+             * Interface
+             * @description `rest`, `mcp`, `job`, `cli`, or `process` without a request.
+             */
+            interface: string;
+            /**
+             * Action
+             * @description What was done.
+             * @example bundle.create
+             */
+            action: string;
+            /**
+             * Target
+             * @description To which id or name. A tool is `BUNDLE/SLUG/VERSION`.
+             */
+            target: string;
+            /**
+             * Detail
+             * @description More about the change, without values of secrets.
+             */
+            detail: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -1978,6 +2324,65 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "tool_not_found" | "invalid_args" | "execution_error";
+        /**
+         * GrantBody
+         * @description An exception for the tools that match a pattern.
+         */
+        GrantBody: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Member */
+            member: string;
+            /**
+             * Effect
+             * @description `allow`: called without approval. `ask`: a person must approve. `deny`: never called.
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny";
+            /** Pattern */
+            pattern: string;
+        };
+        /**
+         * GrantList
+         * @description All grants of the workspace.
+         */
+        GrantList: {
+            /** Grants */
+            grants: components["schemas"]["GrantResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * GrantResponse
+         * @description A grant.
+         */
+        GrantResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Member */
+            member: string;
+            /**
+             * Effect
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny";
+            /** Pattern */
+            pattern: string;
+            /** Addedby */
+            addedBy: string;
+            /** Addedat */
+            addedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -2041,6 +2446,13 @@ export interface components {
              * @description Directories in which nothing can be stored, with the reason.
              */
             unwritable: {
+                [key: string]: string;
+            };
+            /**
+             * Unavailablesecrets
+             * @description Secrets without a value because a command failed, with the reason.
+             */
+            unavailableSecrets: {
                 [key: string]: string;
             };
             /** Problems */
@@ -2282,14 +2694,17 @@ export interface components {
         };
         /**
          * InputRequired
-         * @description A call that waits for answers.
+         * @description A call that has become a job: it waits for answers, or the client does not wait for it.
          */
         InputRequired: {
             /**
              * Status
-             * @constant
+             * @description `input_required`, unless the client sent `Prefer: respond-async`.
+             * @example input_required
+             * @example queued
+             * @enum {string}
              */
-            status: "input_required";
+            status: "queued" | "running" | "input_required" | "succeeded" | "failed" | "cancelled" | "lost";
             /**
              * Job
              * @description Id of the job, for `/jobs/{id}`.
@@ -2382,6 +2797,86 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * InvitationBody
+         * @description A new invitation.
+         */
+        InvitationBody: {
+            /**
+             * Role
+             * @default caller
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+            /**
+             * Note
+             * @description For whom it is.
+             * @default
+             */
+            note: string;
+            /**
+             * Days
+             * @description Lifetime.
+             * @default 7
+             */
+            days: number;
+        };
+        /**
+         * InvitationList
+         * @description All invitations, newest first.
+         */
+        InvitationList: {
+            /** Invitations */
+            invitations: components["schemas"]["InvitationResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InvitationResponse
+         * @description An invitation, without its secret.
+         */
+        InvitationResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Note */
+            note: string;
+            /** Createdby */
+            createdBy: string;
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /**
+             * Acceptedby
+             * @description The id of the person who has become a member with it.
+             */
+            acceptedBy: string | null;
+            /** Acceptedat */
+            acceptedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * InvokeBody
          * @description The arguments of a call.
          */
@@ -2428,7 +2923,7 @@ export interface components {
              * Status
              * @enum {string}
              */
-            status: "running" | "input_required" | "succeeded" | "failed" | "cancelled" | "lost";
+            status: "queued" | "running" | "input_required" | "succeeded" | "failed" | "cancelled" | "lost";
             /**
              * Createdat
              * @description Unix time in seconds.
@@ -2451,6 +2946,76 @@ export interface components {
             [key: string]: unknown;
         };
         JsonValue: unknown;
+        /**
+         * KeyBody
+         * @description A new API key.
+         */
+        KeyBody: {
+            /** Name */
+            name: string;
+            /**
+             * Days
+             * @description Lifetime.
+             * @default 90
+             */
+            days: number;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+            /**
+             * Service
+             * @description The service that it acts for; default: yourself.
+             */
+            service?: string | null;
+        };
+        /**
+         * KeyList
+         * @description API keys, newest first.
+         */
+        KeyList: {
+            /** Keys */
+            keys: components["schemas"]["KeyResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * KeyResponse
+         * @description An API key, without its text.
+         */
+        KeyResponse: {
+            /** Id */
+            id: string;
+            /** Owner */
+            owner: string;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The start of the key.
+             */
+            prefix: string;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /** Revokedat */
+            revokedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
         /**
          * LogLine
          * @description A log entry about a server.
@@ -2488,6 +3053,96 @@ export interface components {
         LoginStatus: {
             /** Loggedin */
             loggedIn: boolean;
+            /**
+             * Withaccount
+             * @description Whether people can log in at an OpenID provider: `/auth/login`.
+             * @default false
+             */
+            withAccount: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MeResponse
+         * @description Who makes the request, and what they may do.
+         */
+        MeResponse: {
+            /** Principal */
+            principal: string;
+            /** Roles */
+            roles: ("owner" | "maker" | "caller" | "auditor")[];
+            /** Rights */
+            rights: string[];
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemberBody
+         * @description The role of a member.
+         */
+        MemberBody: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+        };
+        /**
+         * MemberList
+         * @description All members of the workspace.
+         */
+        MemberList: {
+            /** Members */
+            members: components["schemas"]["MemberResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemberResponse
+         * @description A member of the workspace.
+         */
+        MemberResponse: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description Of a person or group.
+             */
+            name: string;
+            /**
+             * Email
+             * @description Of a person, as the issuer reports it.
+             */
+            email: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Addedby */
+            addedBy: string;
+            /** Addedat */
+            addedAt: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -2538,6 +3193,87 @@ export interface components {
             ok: boolean;
             /** Durationms */
             durationMs: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NewInvitationResponse
+         * @description A new invitation. Its secret is shown once.
+         */
+        NewInvitationResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Note */
+            note: string;
+            /** Createdby */
+            createdBy: string;
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /**
+             * Acceptedby
+             * @description The id of the person who has become a member with it.
+             */
+            acceptedBy: string | null;
+            /** Acceptedat */
+            acceptedAt: number | null;
+            /** Secret */
+            secret: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NewKeyResponse
+         * @description A new API key. Its text is shown once.
+         */
+        NewKeyResponse: {
+            /** Id */
+            id: string;
+            /** Owner */
+            owner: string;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The start of the key.
+             */
+            prefix: string;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /** Revokedat */
+            revokedAt: number | null;
+            /** Key */
+            key: string;
         } & {
             [key: string]: unknown;
         };
@@ -2975,7 +3711,7 @@ export interface components {
          *     The set is closed: every interface maps each reason to one response.
          * @enum {string}
          */
-        Reason: "unknown" | "disabled" | "not_registered" | "not_allowed" | "bad_args" | "needs_approval" | "rate_limited" | "busy" | "too_large_in" | "too_large_out" | "timeout" | "cancelled" | "raised" | "returned_error" | "bad_output" | "upstream" | "host_not_allowed" | "lost";
+        Reason: "unknown" | "disabled" | "not_registered" | "not_allowed" | "bad_args" | "needs_approval" | "rate_limited" | "busy" | "too_large_in" | "too_large_out" | "timeout" | "cancelled" | "raised" | "returned_error" | "bad_output" | "upstream" | "host_not_allowed" | "lost" | "unavailable";
         /**
          * RegistryEntryResponse
          * @description A server of the registry. All texts were written by its publisher.
@@ -3287,6 +4023,56 @@ export interface components {
              * @description The result as a model reads it.
              */
             text: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SecretBody
+         * @description A new value. It is sealed and never returned.
+         */
+        SecretBody: {
+            /** Value */
+            value: string;
+            /**
+             * Hosts
+             * @description Where it may be sent. Required for your own secrets. Null: to any host, for makers.
+             */
+            hosts?: string[] | null;
+            /**
+             * Of
+             * @description `workspace`: for the calls of all members. Needs the role maker.
+             * @default me
+             * @enum {string}
+             */
+            of: "me" | "workspace";
+        };
+        /**
+         * SecretList
+         * @description Your secrets and those of the workspace.
+         */
+        SecretList: {
+            /** Secrets */
+            secrets: components["schemas"]["SecretResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SecretResponse
+         * @description A secret, without its value.
+         */
+        SecretResponse: {
+            /** Name */
+            name: string;
+            /**
+             * Of
+             * @enum {string}
+             */
+            of: "me" | "workspace";
+            /**
+             * Hosts
+             * @description Where it may be sent; null: to any host.
+             */
+            hosts: string[] | null;
         } & {
             [key: string]: unknown;
         };
@@ -5326,7 +6112,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description The call asks. `Location` is its job. */
+            /** @description The call asks, or the client does not wait. `Location` is its job. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5426,7 +6212,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description The call asks. `Location` is its job. */
+            /** @description The call asks, or the client does not wait. `Location` is its job. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6396,7 +7182,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunResponse"];
                 };
             };
-            /** @description The call asks. `Location` is its job. */
+            /** @description The call asks, or the client does not wait. `Location` is its job. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -6708,6 +7494,8 @@ export interface operations {
             query?: {
                 /** @description Only tools whose name contains this text. */
                 query?: string;
+                /** @description The id of a person or the name of a service; default: yourself. */
+                member?: string;
                 /** @description Maximum number of entries. */
                 pageSize?: number | null;
                 /** @description `nextPageToken` of the previous page. Contains its filters. */
@@ -6777,7 +7565,10 @@ export interface operations {
     };
     get_access_access__name__get: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The id of a person or the name of a service; default: yourself. */
+                member?: string;
+            };
             header?: never;
             path: {
                 /** @description A tool, `tool@version` or alias. */
@@ -7588,6 +8379,178 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ActivityDetails"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_changes_audit_get: {
+        parameters: {
+            query?: {
+                /** @description `next` of the previous page. */
+                cursor?: string | null;
+                /** @description Maximum number of entries. */
+                limit?: number;
+                actor?: string | null;
+                /** @description An action, or all of a kind, such as `bundle`. */
+                action?: string | null;
+                /** @description An id or a name. Of a bundle: with the changes of its tools. */
+                target?: string | null;
+                /** @description Unix time in seconds. */
+                since?: number | null;
+                /** @description Unix time in seconds. */
+                until?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_changes_audit_export_get: {
+        parameters: {
+            query?: {
+                actor?: string | null;
+                /** @description An action, or all of a kind, such as `bundle`. */
+                action?: string | null;
+                /** @description An id or a name. Of a bundle: with the changes of its tools. */
+                target?: string | null;
+                /** @description Unix time in seconds. */
+                since?: number | null;
+                /** @description Unix time in seconds. */
+                until?: number | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One entry per line */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": unknown;
                 };
             };
             /** @description Bad Request */
@@ -9753,6 +10716,1142 @@ export interface operations {
             };
             /** @description Request Entity Too Large */
             413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_me_me_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MeResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_members_members_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_member_members__kind___id__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                kind: "person" | "group" | "service";
+                /** @description Of a person or group; the name of a service. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MemberBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_member_members__kind___id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                kind: "person" | "group" | "service";
+                /** @description Of a person or group; the name of a service. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_grants_grants_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_grant_grants_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GrantBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    remove_grant_grants__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_keys_keys_get: {
+        parameters: {
+            query?: {
+                /** @description Those of all members, for owners. */
+                everyone?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_key_keys_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["KeyBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewKeyResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_key_keys__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_invitations_invitations_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InvitationList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    create_invitation_invitations_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvitationBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewInvitationResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revoke_invitation_invitations__id__delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secrets_secrets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_secret_secrets__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_secret_secrets__name__delete: {
+        parameters: {
+            query?: {
+                of?: "me" | "workspace";
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
                 headers: {
                     [name: string]: unknown;
                 };

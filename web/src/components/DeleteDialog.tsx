@@ -6,6 +6,8 @@ interface Props {
   opened: boolean;
   title: string;
   text: string;
+  /** Default: Delete. */
+  confirmLabel?: string;
   isDeleting: boolean;
   error: unknown;
   onConfirm: () => void;
@@ -13,7 +15,8 @@ interface Props {
 }
 
 /** A confirmation dialog for deletions. */
-export function DeleteDialog({ opened, title, text, isDeleting, error, onConfirm, onClose }: Props) {
+export function DeleteDialog(props: Props) {
+  const { opened, title, text, confirmLabel, isDeleting, error, onConfirm, onClose } = props;
   const messages = useMessages();
   return (
     <Modal opened={opened} onClose={onClose} title={title} closeButtonProps={{ 'aria-label': messages.common.close }}>
@@ -24,7 +27,7 @@ export function DeleteDialog({ opened, title, text, isDeleting, error, onConfirm
           {messages.common.cancel}
         </Button>
         <Button color="red" loading={isDeleting} onClick={onConfirm}>
-          {messages.common.delete}
+          {confirmLabel ?? messages.common.delete}
         </Button>
       </Group>
     </Modal>

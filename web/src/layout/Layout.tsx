@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { useMessages } from '~/i18n';
+import { Identity } from './Identity';
 import css from './layout.module.css';
 import { NavLinks } from './NavLinks';
 import { UserMenu } from './UserMenu';
@@ -18,6 +19,7 @@ export function Layout({ children }: { children: ReactNode }) {
           <img src="/favicon.svg" alt="" width="28" height="28" /> OneTool
         </Link>
         <NavLinks />
+        <Identity />
         <UserMenu />
       </aside>
       <main id="content" className={css.content} tabIndex={-1}>

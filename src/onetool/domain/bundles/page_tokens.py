@@ -24,6 +24,7 @@ FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "off": lambda value: isinstance(value, bool),
     "after": lambda value: value is None or isinstance(value, str),
     "q": lambda value: isinstance(value, str),
+    "member": lambda value: isinstance(value, str),
     "server": lambda value: value is None or isinstance(value, str),
     "size": lambda value: isinstance(value, int) and 1 <= value <= MAX_PAGE_SIZE,
 }

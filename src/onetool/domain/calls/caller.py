@@ -1,11 +1,12 @@
 """The caller of a tool: created by an interface, restricted for nested calls, never widened."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from onetool.domain.identity.principal import Principal, current_principal
 from onetool.domain.secrets.credential_set import CredentialSet
+from onetool.domain.secrets.secret import Secret
 
 from .approval_request import ApprovalRequest
 from .effect import Effect
@@ -95,9 +96,13 @@ class Caller:
     on_request: RequestHandler | None = None
     on_step: StepHandler | None = None
     on_task: TaskHandler | None = None
+    idempotency_key: str = ""
+    """Sent along by the outermost call of a job, so that a receiver that gets it twice acts once."""
     depth: int = 0
     credentials: CredentialSet | None = field(default=None, repr=False)
     """What the outermost call and its nested calls have used so far; None before the outermost call."""
+    own_secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)
+    """Secrets of the principal, used in place of those of the workspace with the same names."""
     pauses: Pauses = field(default_factory=Pauses, repr=False, compare=False)
     """When the outermost call and its nested calls waited for answers."""
     paused_before: float = field(default=0.0, repr=False)
@@ -115,11 +120,6 @@ class Caller:
         async with self.pauses.pause(self.occupied):
             return await self.asker.ask(question)
 
-    @property
-    def is_restricted(self) -> bool:
-        """Whether the caller sees only a part of the tools."""
-        return self.allowed is not None or bool(self.profile)
-
     def nested(self, deadline: float, parent: str) -> "Caller":
         """Return the caller for calls that a running tool or code makes: same permissions, no later deadline.
 
@@ -128,7 +128,12 @@ class Caller:
         if (own := self.current_deadline) is not None:
             deadline = min(deadline, own)
         return replace(
-            self, deadline=deadline, paused_before=self.pauses.seconds, depth=self.depth + 1, parent=parent
+            self,
+            deadline=deadline,
+            paused_before=self.pauses.seconds,
+            depth=self.depth + 1,
+            parent=parent,
+            idempotency_key="",
         )
 
     def occupying(self, occupied: Occupied) -> "Caller":

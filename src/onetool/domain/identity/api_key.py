@@ -22,3 +22,10 @@ class ApiKey(NamedTuple):
     def is_valid(self, now: datetime) -> bool:
         """Whether the key can be used at a time."""
         return self.revoked_at is None and now < self.expires_at
+
+
+class NewApiKey(NamedTuple):
+    """A key that was just created, with its text, which is shown once."""
+
+    text: str
+    key: ApiKey

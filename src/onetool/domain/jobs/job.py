@@ -7,10 +7,13 @@ from typing import Any, Literal, NamedTuple, get_args
 from onetool.domain.calls.question import Question, QuestionKind
 from onetool.domain.calls.server_task import ServerTask
 
-JobStatus = Literal["running", "input_required", "succeeded", "failed", "cancelled", "lost"]
+JobStatus = Literal["queued", "running", "input_required", "succeeded", "failed", "cancelled", "lost"]
 ENDED: frozenset[str] = frozenset({"succeeded", "failed", "cancelled", "lost"})
 RETENTION_S = 86_400.0
 """Seconds after its end for which a job and its result are stored."""
+KEY_RETENTION_S = 86_400.0
+"""Seconds for which an idempotency key stands for the job that it started."""
+MAX_KEY_LENGTH = 255
 JOB_ID = re.compile(r"[0-9a-f]{32}")
 QUESTION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 RESERVED_QUESTION_IDS = frozenset({"json", "cancel"})
@@ -88,7 +91,7 @@ class Job(NamedTuple):
     digest: str
     """SHA-256 of the tool and its arguments."""
     owner: str
-    """The process in which the call runs."""
+    """The process in which the call runs; empty before a worker has taken it, and if it is lost."""
     created_at: float
     """Seconds since the epoch."""
     status: JobStatus = "running"
@@ -104,6 +107,8 @@ class Job(NamedTuple):
     """Why a job without an outcome ended."""
     task: ServerTask | None = None
     """The task of a server that this job waits for."""
+    idempotency_key: str = ""
+    """What the client sends with each attempt to start the same job."""
 
     def asks(self, answered: Collection[str]) -> bool:
         """Whether it asks something that is not answered yet."""
@@ -151,7 +156,16 @@ class Job(NamedTuple):
             TypeError: A field is missing, unknown or of the wrong type.
         """
         job = Job(**fields)
-        texts = (job.id, job.principal, job.tool, job.digest, job.owner, job.result, job.error)
+        texts = (
+            job.id,
+            job.principal,
+            job.tool,
+            job.digest,
+            job.owner,
+            job.result,
+            job.error,
+            job.idempotency_key,
+        )
         if not (
             all(isinstance(text, str) for text in texts)
             and isinstance(job.created_at, int | float)

@@ -30,5 +30,14 @@ class JobEnded(JobError):
         super().__init__(error or f"Job {id} has ended.")
 
 
+class KeyReused(JobError):
+    """An idempotency key stands for another call."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"Idempotency-Key {key[:40]!r} was used for another tool or other arguments. Use a new one."
+        )
+
+
 class InvalidAnswer(JobError):
     """The answer does not fit the question. It can be answered again."""

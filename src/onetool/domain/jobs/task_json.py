@@ -10,6 +10,7 @@ EXTENSION = "io.modelcontextprotocol/tasks"
 """The extension of the protocol that both sides declare."""
 POLL_INTERVAL_MS = 1_000
 STATUSES: Mapping[str, str] = {
+    "queued": "working",
     "running": "working",
     "input_required": "input_required",
     "succeeded": "completed",

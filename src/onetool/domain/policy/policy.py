@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
-from onetool.domain.tools.tool import ToolSpec
+from onetool.domain.tools.tool import Origin, ToolSpec
 
 from .approval_rules import ApprovalRules
 from .name_filter import NameFilter
-from .profile import Profile
+from .profile import OWN_PACK, Profile
+from .rights import KEY, MemberRights, Rights, includes_all, is_included, may_include
 from .rule import Decision, Rule, decide
 
 DISABLED = "the tool is disabled"
@@ -30,6 +31,8 @@ class Policy:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     servers: Mapping[str, NameFilter] = field(default_factory=dict)
     """The tools of each server that the settings include."""
+    members: MemberRights | None = None
+    """The rights of the members of a workspace. None: there is one user, who may do everything."""
 
     def decide(self, tool: ToolSpec, implementation: ToolSpec, caller: Caller) -> Decision:
         """Decide about a call of a tool, which another one may implement."""
@@ -37,7 +40,11 @@ class Policy:
         rules = [] if hiding is None else [hiding]
         if not implementation.enabled and implementation is not tool:
             rules.append(_disabled(implementation))
-        rules.append(self.approval.rule(tool, implementation, _default(caller)))
+        rights = self._rights(caller)
+        default = (rights.allow_rule(tool) if rights else None) or _default(caller)
+        rules.append(self.approval.rule(tool, implementation, default))
+        if rights:
+            rules += rights.restrictions(tool, implementation)
         if (profile := self.profiles.get(caller.profile)) is not None:
             rules.append(profile.approval_rule(tool, implementation))
         return decide(rules)
@@ -48,14 +55,28 @@ class Policy:
             return _disabled(tool)
         if caller.allowed is not None and not any(name in caller.allowed for name in tool.names):
             return Rule(Effect.HIDDEN, ALLOW_LIST)
-        return self.profile_rule(tool, caller)
+        return self.access_rule(tool, caller)
 
-    def profile_rule(self, tool: ToolSpec, caller: Caller) -> Rule | None:
-        """Return the rule of the caller's profile that hides a tool; None if there is none."""
+    def access_rule(self, tool: ToolSpec, caller: Caller) -> Rule | None:
+        """Return the rule by which a tool does not exist for a caller: of its rights, key or profile."""
+        rights, patterns = self._rights(caller), caller.principal.patterns
+        if rights and (rule := rights.hiding_rule(tool)) is not None:
+            return rule
+        if not is_included(patterns, tool):
+            return Rule(Effect.HIDDEN, KEY, ", ".join(patterns))
         if not caller.profile:
             return None
         profile = self.profiles.get(caller.profile)
         return _missing(caller) if profile is None else profile.hiding_rule(tool)
+
+    def is_restricted(self, caller: Caller) -> bool:
+        """Whether a caller sees only a part of the tools."""
+        rights = self._rights(caller)
+        return (
+            caller.allowed is not None
+            or bool(caller.profile or caller.principal.patterns)
+            or (rights is not None and rights.is_restricted)
+        )
 
     def is_visible(self, tool: ToolSpec, caller: Caller) -> bool:
         """Whether a caller sees a tool."""
@@ -63,7 +84,10 @@ class Policy:
 
     def may_see(self, name: str, caller: Caller) -> bool:
         """Whether a caller would see an enabled tool with this name, or `name@version`."""
-        return self.is_visible(ToolSpec(name=name.partition("@")[0], description="", input_schema={}), caller)
+        bare_name = name.partition("@")[0]
+        origin: Origin = "builtin" if bare_name.startswith(f"{OWN_PACK}.") else "pack"
+        spec = ToolSpec(name=bare_name, description="", input_schema={}, origin=origin)
+        return self.is_visible(spec, caller)
 
     def pack_rule(self, pack: str, caller: Caller) -> Rule | None:
         """Return the rule that hides a whole pack or server from a caller; None if there is none."""
@@ -72,10 +96,31 @@ class Policy:
             *(name.partition(".")[0] for name in caller.allowed),
         }:
             return Rule(Effect.HIDDEN, ALLOW_LIST)
+        rights, patterns = self._rights(caller), caller.principal.patterns
+        if rights and (rule := rights.pack_rule(pack)) is not None:
+            return rule
+        if not may_include(patterns, pack):
+            return Rule(Effect.HIDDEN, KEY, ", ".join(patterns))
         if not caller.profile:
             return None
         profile = self.profiles.get(caller.profile)
         return _missing(caller) if profile is None else profile.pack_rule(pack)
+
+    def contents_rule(self, server: str, caller: Caller) -> Rule | None:
+        """Return the rule that hides resources, prompts and skills of a server; None if there is none.
+
+        They are for callers that may call all tools of the server.
+        """
+        if (rule := self.pack_rule(server, caller)) is not None:
+            return rule
+        rights, patterns = self._rights(caller), caller.principal.patterns
+        if not includes_all(patterns, server):
+            return Rule(Effect.HIDDEN, KEY, ", ".join(patterns))
+        return None if rights is None else rights.contents_rule(server)
+
+    def _rights(self, caller: Caller) -> Rights | None:
+        """Return the rights of a caller; None if there is only one user."""
+        return None if self.members is None else self.members.of(caller.principal.id)
 
     def excluded(self, name: str) -> Rule | None:
         """Return the rule of a server's settings that hides one of its tools, by its qualified name."""

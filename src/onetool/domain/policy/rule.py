@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from onetool.domain.calls.effect import Effect
 
+GRANT = "grant to "
+"""How the origins of grants begin."""
+
 
 class Rule(NamedTuple):
     """One entry of the settings, or one property of a tool or a caller, that decides about calls."""
@@ -15,6 +18,16 @@ class Rule(NamedTuple):
     """The setting, such as `approval.deny`, or the property."""
     value: str = ""
     """The pattern or the value of the setting; empty for a property."""
+
+    @property
+    def is_setting(self) -> bool:
+        """Whether it is an entry of the settings: their paths have no spaces."""
+        return " " not in self.origin
+
+    @property
+    def is_grant(self) -> bool:
+        """Whether it is a grant to a member of a workspace."""
+        return self.origin.startswith(GRANT)
 
     def __str__(self) -> str:
         return f"{self.origin}: {self.value}" if self.value else self.origin

@@ -64,13 +64,17 @@ def create_stored_media(
     return StoredResult(handle, tool, 0, len(data), *lifetime, mime_type=mime_type, digest=digest)
 
 
-def oldest_media(stored: Iterable[tuple[float, int, str]], now: float) -> list[str]:
+def oldest_media(
+    stored: Iterable[tuple[float, int, str]], now: float, max_bytes: int | None = None
+) -> list[str]:
     """Return the handles of the media to delete so that the others fit into MAX_MEDIA_BYTES.
 
     stored: creation time, size in bytes and handle of all media.
+    max_bytes: into which they must fit instead.
     """
     by_age = sorted(stored)
-    excess, deleted = sum(size for _, size, _ in by_age) - MAX_MEDIA_BYTES, list[str]()
+    limit = MAX_MEDIA_BYTES if max_bytes is None else max_bytes
+    excess, deleted = sum(size for _, size, _ in by_age) - limit, list[str]()
     for created_at, size, handle in by_age:
         if excess <= 0 or created_at > now - MIN_MEDIA_AGE_S:
             break

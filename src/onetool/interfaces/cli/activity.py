@@ -1,7 +1,6 @@
 """`onetool activity`: list, follow and show the calls of all interfaces."""
 
 import asyncio
-import re
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,26 +14,11 @@ from onetool.domain.text.json_text import encode
 from onetool.runtime.runtime import Runtime
 
 from .command import json_option, mask_values, print_json, stdout, use_json, with_runtime
+from .since import UNITS, Since
 
 PAGE_SIZE = 200
 POLL_INTERVAL_S = 0.5
-UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 COLUMNS = ("ID", "TIME", "TOOL", "STATUS", "MS", "FROM")
-
-
-class Since(click.ParamType[float]):
-    """A duration such as `15m`, or a date or time; as seconds since the epoch."""
-
-    name = "duration or time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse the value."""
-        if match := re.fullmatch(r"(\d{1,6})([smhd])", str(value)):
-            return time.time() - int(match[1]) * UNITS[match[2]]
-        try:
-            return datetime.fromisoformat(str(value)).astimezone().timestamp()
-        except ValueError:
-            self.fail(f"{value!r} is neither a duration such as 15m nor a time such as 2026-01-31T12:00.")
 
 
 @click.group(invoke_without_command=True)

@@ -10,11 +10,10 @@ import click
 from onetool.domain.chat.providers import PROVIDERS, SCRIPTED
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.files.atomic import write_atomic
-from onetool.settings.configuration import SECRETS_FILE
 from onetool.settings.provider_status import ProviderStatus, provider_statuses
 
 from .command import current_paths, json_option, load_current_configuration, print_json, stdout, use_json
-from .config_files import edit_secrets
+from .config_files import edit_secrets, secrets_place
 
 
 @click.group()
@@ -40,6 +39,7 @@ def login(provider: str) -> None:
       pass show openai | onetool auth login openai
     """
     name = _key_name(provider)
+    place = secrets_place(name)
     is_interactive = sys.stdin.isatty()
     key = click.prompt(f"API key for {provider}", hide_input=True) if is_interactive else sys.stdin.read()
     if not (key := key.strip()):
@@ -47,7 +47,7 @@ def login(provider: str) -> None:
     if len(key.splitlines()) > 1:
         raise click.UsageError("The key has more than one line. Pass only the first line.")
     edit_secrets({name: key})
-    click.echo(f"Stored as {name} in {current_paths().config / SECRETS_FILE}.")
+    click.echo(f"Stored as {name} in {place}.")
     click.echo(f"Try it: onetool ask --provider {provider} hi")
 
 
@@ -61,7 +61,7 @@ def logout(provider: str) -> None:
       onetool auth logout openai
     """
     name = _key_name(provider)
-    if name not in load_current_configuration().secrets:
+    if name not in load_current_configuration().secrets.names:
         click.echo(f"No key is stored for {provider}.")
         return
     edit_secrets({name: None})

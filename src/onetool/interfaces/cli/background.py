@@ -163,7 +163,7 @@ def _start(path: Path) -> dict[str, Any]:
 
 async def _serve(path: Path) -> None:
     threads = Threads()
-    configuration = load_configuration(current_paths(), os.environ)
+    configuration = await threads.run(load_configuration, current_paths(), os.environ)
     async with open_shared_parts(configuration, threads, owns_process=True) as parts:
 
         def open_directory(cwd: Path) -> AbstractAsyncContextManager[Runtime]:

@@ -35,7 +35,8 @@ def show(as_json: bool) -> None:
       onetool config show
     """
     configuration = load_current_configuration()
-    settings = jsonable(configuration.settings) | {"secrets": sorted(configuration.secrets)}
+    settings = jsonable(configuration.settings)
+    settings["secrets"]["names"] = sorted(configuration.secrets.names)
     settings["fs"] = {"roots": [str(root) for root in configuration.roots]}
     settings = mask_values(settings)
     if as_json:

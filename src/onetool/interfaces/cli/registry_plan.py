@@ -57,7 +57,7 @@ def plan_installation(
         show_entry(package, configuration.settings.registry.base_url)
         collector = ValueCollector(
             server=server,
-            taken=set(configuration.secrets),
+            taken=set(configuration.secrets.names),
             on_problem=refuse_value,
             ask=ask_for_value if has_terminal() else None,
         )

@@ -51,7 +51,10 @@ MIN_TOKEN_LENGTH = 20
     "--hosted",
     is_flag=True,
     help="Serve the workspaces of a team, stored in PostgreSQL, at /w/WORKSPACE/. "
-    "Needs ONETOOL_DATABASE_URL and ONETOOL_KEYS.",
+    "Needs ONETOOL_DATABASE_URL and ONETOOL_KEYS; ONETOOL_REDIS_URL is optional.",
+)
+@click.option(
+    "--with-worker", is_flag=True, help="With --hosted: run queued jobs too, as `onetool worker` does."
 )
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
 def serve(
@@ -61,6 +64,7 @@ def serve(
     hosts: tuple[str, ...],
     edit_servers: bool | None,
     hosted: bool,
+    with_worker: bool,
     reap_interval: float,
 ) -> None:
     """Serve the REST API and the web UI. Listens on 127.0.0.1 by default.
@@ -79,7 +83,7 @@ def serve(
     if hosted:
         from .hosted import serve_hosted
 
-        serve_hosted(sock, names, chosen_log_level() or "warning", reap_interval)
+        serve_hosted(sock, names, chosen_log_level() or "warning", reap_interval, with_worker=with_worker)
         return
     token, token_location = load_token(current_paths())
     if edit_servers is None:

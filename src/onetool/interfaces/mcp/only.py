@@ -131,6 +131,8 @@ def pass_on_skills(server: Server[Any], runtime: Runtime, name: str) -> None:
     """Pass requests for skills on as they are: clients check the digests of what they get."""
 
     async def pass_on(context: Context, params: AnyParams) -> dict[str, Any]:
+        if runtime.state.catalog.policy.contents_rule(name, Caller(interface="mcp")) is not None:
+            raise MCPError(types.INVALID_PARAMS, f"The skills of {name!r} are for callers of all its tools.")
         fields = {key: value for key, value in (context.params or {}).items() if key != "_meta"}
         deadline = time.monotonic() + runtime.state.configuration.settings.execution.timeout_s
         try:

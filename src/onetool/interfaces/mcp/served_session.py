@@ -1,7 +1,7 @@
 """A session of a client of the earlier protocol over HTTP, in one of the processes that serve it."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcp.server.connection import Connection
 from mcp.server.streamable_http import StreamableHTTPServerTransport
@@ -32,8 +32,8 @@ class ServedSession:
     transport: StreamableHTTPServerTransport
     dispatcher: JSONRPCDispatcher[TransportContext]
     connection: Connection
-    generation: Hashable = None
-    """Of the entries in the store that were applied last."""
+    generation: Hashable = field(default_factory=object)
+    """Of the entries in the store that were applied last. At first, none were."""
 
     @property
     def is_in_use(self) -> bool:

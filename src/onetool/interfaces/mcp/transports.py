@@ -14,6 +14,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp
 from starlette.responses import JSONResponse
 
+from onetool.domain.identity.interface import acting_through
 from onetool.domain.identity.principal import Principal, current_principal
 from onetool.network.line_streams import ConnectionLines, ConnectionOutput
 from onetool.runtime.runtime import Runtime
@@ -82,7 +83,8 @@ class NamedApps:
             response = JSONResponse(problem, 404, media_type="application/problem+json")
             await response(scope, receive, send)
             return
-        await (await self._app(path))(scope, receive, send)
+        with acting_through("mcp"):  # also in what the app does later, because it is opened here
+            await (await self._app(path))(scope, receive, send)
 
     async def close(self) -> None:
         """End all connections."""

@@ -1,4 +1,4 @@
-"""Conversations in progress, streamed as events. A session handles one question at a time."""
+"""Conversations in progress, streamed as events. A session handles one question at a time, at one process."""
 
 import asyncio
 import logging
@@ -14,11 +14,14 @@ from onetool.conversation.result import (
     ToolCallStarted,
     result_json,
 )
+from onetool.conversation.session_approvals import SessionApprovals
+from onetool.conversation.session_reservation import SessionTaken, reserved
 from onetool.domain.calls.approval_request import call_digest
 from onetool.domain.calls.caller import Caller
 from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.jobs.job import OpenQuestion
 from onetool.domain.text.json_text import encode, jsonable
 from onetool.runtime.runtime import Runtime
@@ -26,12 +29,16 @@ from onetool.runtime.runtime import Runtime
 from .job_bodies import ASKER, question_event
 from .problems import ProblemError, internal_error_message
 from .schemas.chat import ChatBody
-from .session_approvals import SessionApprovals
 from .sse import EventQueue, EventStream, format_event
 
 log = logging.getLogger(__name__)
 CHAT = "chat"
 """The name of the jobs of chats, in place of a tool."""
+STOPPED = "The question was stopped, because this server could not keep the session reserved. Ask again."
+
+
+Place = tuple[str, str]
+"""A principal and a session."""
 
 
 class ActiveChats:
@@ -39,12 +46,12 @@ class ActiveChats:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
-        self.approvals = SessionApprovals(runtime.threads)
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self.approvals = SessionApprovals(runtime.session_approvals, runtime.threads)
+        self._running: dict[Place, asyncio.Task[None]] = {}
 
-    def is_busy(self, session: str) -> bool:
-        """Return whether a question is in progress in a session."""
-        return session in self._running
+    async def is_busy(self, session: str) -> bool:
+        """Return whether a question is in progress in a session, at any process."""
+        return _place(session) in self._running or await self._runtime.session_leases.is_taken(session)
 
     async def ask(self, body: ChatBody) -> EventStream:
         """Start a question and return its event stream.
@@ -54,16 +61,17 @@ class ActiveChats:
         """
         await self._runtime.reload_if_changed()
         session = body.session if body.session is not None else new_session(self._runtime)
-        if self.is_busy(session):
-            raise ProblemError(
-                409, f"Session {session!r} is busy. Wait until the current question is finished."
-            )
+        place = _place(session)
+        if place in self._running:
+            raise session_busy(session)
         loop = asyncio.get_running_loop()
         run, opened = _ChatRun(self._runtime, session, body, self.approvals), loop.create_future()
-        task = self._running[session] = loop.create_task(self._run(run, session, opened))
-        task.add_done_callback(lambda done: self._release(session, done))
+        task = self._running[place] = loop.create_task(self._run(run, session, opened))
+        task.add_done_callback(lambda done: self._release(place, done))
         try:
             await opened
+        except SessionTaken:
+            raise session_busy(session) from None
         except (SettingsError, InvalidSession) as error:
             raise ProblemError(400, str(error)) from None
         except asyncio.CancelledError:
@@ -73,15 +81,30 @@ class ActiveChats:
 
     async def _run(self, run: "_ChatRun", session: str, opened: "asyncio.Future[None]") -> None:
         try:
-            await run.run(opened)
+            async with reserved(self._runtime.session_leases, session, run.stop):
+                await run.run(opened)
+        except Exception as error:  # noqa: BLE001 - the root of a background task
+            if opened.done():
+                log.error("a question failed: %s: %s", type(error).__name__, error)
+            else:
+                opened.set_exception(error)
         finally:
             # First, because a client may ask again as soon as it reads the end.
-            self._release(session, asyncio.current_task())
+            self._release(_place(session), asyncio.current_task())
             run.finish()
 
-    def _release(self, session: str, task: "asyncio.Task[None] | None") -> None:
-        if self._running.get(session) is task:
-            del self._running[session]
+    def _release(self, place: Place, task: "asyncio.Task[None] | None") -> None:
+        if self._running.get(place) is task:
+            del self._running[place]
+
+
+def session_busy(session: str) -> ProblemError:
+    """Return the problem of a session in which a question is in progress."""
+    return ProblemError(409, f"Session {session!r} is busy. Wait until the current question is finished.")
+
+
+def _place(session: str) -> Place:
+    return current_principal().id, session
 
 
 class _ChatRun:
@@ -91,6 +114,14 @@ class _ChatRun:
         self.events: EventQueue = asyncio.Queue()
         self._runtime, self._session, self._body, self._approvals = runtime, session, body, approvals
         self._result: AskResult | None = None
+        self._is_stopped = False
+        self._asking: asyncio.Task[AskResult] | None = None
+
+    def stop(self) -> None:
+        """End the question, because another process may continue the session. Nothing more is stored."""
+        self._is_stopped = True
+        if self._asking is not None:
+            self._asking.cancel()
 
     async def run(self, opened: "asyncio.Future[None]") -> None:
         """Open the conversation and ask. An error while opening is set on `opened`."""
@@ -99,7 +130,7 @@ class _ChatRun:
             async with open_conversation(self._runtime, self._session, body.provider, body.model) as chat:
                 opened.set_result(None)
                 self._send("session", {"id": self._session})
-                self._result = await self._ask(chat)
+                self._result = await self._ask_until_stopped(chat)
         except Exception as error:  # noqa: BLE001 - the root of a background task
             if opened.done():
                 log.error("closing a conversation failed: %s: %s", type(error).__name__, error)
@@ -113,6 +144,17 @@ class _ChatRun:
             tool_results = {"toolResults": result.pop("toolResults")}
             self._send("done", self._mask(result) | tool_results)
         self.events.put_nowait(None)
+
+    async def _ask_until_stopped(self, chat: Conversation) -> AskResult:
+        self._asking = asyncio.create_task(self._ask(chat))
+        if self._is_stopped:
+            self._asking.cancel()
+        try:
+            return await self._asking
+        except asyncio.CancelledError:
+            if not self._is_stopped or (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            return chat.failed_result(ChatModelError("rejected", STOPPED))
 
     async def _ask(self, chat: Conversation) -> AskResult:
         asker = ASKER.with_roots(self._runtime.state.configuration.shown_roots)

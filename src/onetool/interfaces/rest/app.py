@@ -9,6 +9,7 @@ from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from onetool.domain.identity.interface import acting_through
 from onetool.runtime.runtime import Runtime
 from onetool.telemetry.spans import continue_trace
 from onetool.version import __version__
@@ -20,6 +21,7 @@ from .auth.wrong_tokens import WrongTokens
 from .problems import ProblemDetails, ProblemError, add_handlers
 from .routes.access import access_routes
 from .routes.activity import activity_routes
+from .routes.audit import audit_routes
 from .routes.bundles import bundle_routes
 from .routes.calls import call_routes
 from .routes.chat import chat_routes
@@ -40,7 +42,9 @@ from .routes.tools import tool_routes
 from .routes.transfer import transfer_routes
 from .routes.usage import usage_routes
 
-SHARED_PATHS = frozenset({"/tools", "/servers", "/resources", "/jobs", "/access", "/activity", "/login"})
+SHARED_PATHS = frozenset(
+    {"/tools", "/servers", "/resources", "/jobs", "/access", "/activity", "/members", "/keys", "/login"}
+)
 """Paths of both a route and a page of the web UI, besides those below `/jobs/` and `/activity/`.
 
 Requests that accept HTML get the page.
@@ -122,6 +126,7 @@ def create_api(
     for routes in (provider_routes, content_routes):
         api.include_router(routes(runtime))
     api.include_router(activity_routes(runtime))
+    api.include_router(audit_routes(runtime))
     api.include_router(server_routes(runtime, edit_servers=edit_servers))
     for edits in (import_routes, edit_routes, registry_routes):
         api.include_router(edits(runtime, lambda: _check_edits(edit_servers)))
@@ -130,6 +135,7 @@ def create_api(
     api.include_router(chat_routes(chats))
     api.include_router(session_routes(runtime, chats))
     api.include_router(login_routes(Credentials(token or token_urlsafe()), wrong_tokens or WrongTokens()))
+    api.add_middleware(_RestInterface)
     add_handlers(api, lambda text: runtime.state.redactor.redact(text))
     document = api.openapi
 
@@ -148,6 +154,17 @@ def create_api(
 
     api.openapi = openapi  # type: ignore[method-assign]
     return api
+
+
+class _RestInterface:
+    """Makes `rest` the interface of what requests do."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with acting_through("rest"):
+            await self._app(scope, receive, send)
 
 
 def _check_edits(allowed: bool) -> None:

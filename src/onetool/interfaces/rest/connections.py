@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 MAX_CONNECTIONS = 1_000
+MAX_HOSTED_CONNECTIONS = 10_000
 MAX_HEADER_BYTES = 64 * 2**10
 """Bytes of a request apart from its body: its line, headers, trailers and chunk extensions."""
 MAX_UNREAD_BYTES = 64 * 2**20
@@ -100,6 +101,27 @@ def default_limits() -> ConnectionLimits:
     """Return limits that leave half of the process's files for tools, and half of the rest for others."""
     connections = min(MAX_CONNECTIONS, _max_files() // 2)
     return ConnectionLimits(max_connections=connections, max_per_address=connections // 2)
+
+
+def hosted_limits() -> ConnectionLimits:
+    """Return limits for a server behind a proxy, from whose address all connections come.
+
+    Raises the number of files that this process may open, as far as the system permits.
+    """
+    connections = min(MAX_HOSTED_CONNECTIONS, _allow_files(2 * MAX_HOSTED_CONNECTIONS) // 2)
+    return ConnectionLimits(max_connections=connections, max_per_address=connections)
+
+
+def _allow_files(count: int) -> int:
+    """Let this process open that many files and sockets, if possible. Return how many it may open."""
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        allowed = count if hard == resource.RLIM_INFINITY else min(count, hard)
+        if soft != resource.RLIM_INFINITY and soft < allowed:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    return _max_files()
 
 
 def _max_files() -> int:

@@ -7,21 +7,24 @@ from typing import Any
 from fastapi import Request, Response
 
 from onetool.domain.calls.approval_request import ApprovalRequest, ShownArgument
-from onetool.domain.calls.caller import Caller, ask_user, never_approve
-from onetool.domain.calls.effect import Effect
-from onetool.domain.calls.question import NO_ASKER, Asker
+from onetool.domain.calls.caller import Caller
 from onetool.domain.jobs.job import Job, OpenQuestion
 from onetool.runtime.runtime import Runtime
+from onetool.runtime.submitted_calls import ASKER as ASKER
+from onetool.runtime.submitted_calls import direct_caller
 
 from .auth.middleware import PROFILE
 from .outcome_bodies import outcome_body
 from .params import json_response
 from .schemas.jobs import InputRequired
 
-ASKER = Asker(capabilities={"elicitation": {"form": {}, "url": {}}})
-"""What the user of a REST client can be asked. The job of a call asks."""
+POLL_S = 1
+"""Seconds after which a client should look for the result of a job."""
 ASKED: dict[int | str, dict[str, Any]] = {
-    202: {"model": InputRequired, "description": "The call asks. `Location` is its job."}
+    202: {
+        "model": InputRequired,
+        "description": "The call asks, or the client does not wait. `Location` is its job.",
+    }
 }
 
 
@@ -30,14 +33,8 @@ def rest_caller(runtime: Runtime, request: Request, *, can_ask: bool, **fields: 
 
     can_ask: whether the user can be asked during the call.
     """
-    return Caller(
-        interface="rest",
-        profile=getattr(request.state, PROFILE, ""),
-        default_effect=Effect.ALLOW,
-        approve=ask_user if can_ask else never_approve,
-        asker=ASKER.with_roots(runtime.state.configuration.shown_roots) if can_ask else NO_ASKER,
-        **fields,
-    )
+    profile = getattr(request.state, PROFILE, "")
+    return direct_caller(runtime.state.configuration, can_ask=can_ask, profile=profile, **fields)
 
 
 def question_json(question: OpenQuestion) -> dict[str, Any]:
@@ -86,7 +83,14 @@ async def ended_job_json(runtime: Runtime, job: Job, *, inline: bool) -> dict[st
 
 def input_required(runtime: Runtime, job: Job) -> Response:
     """Return the response to a call that has become a job."""
-    questions = job_json(runtime, job)["questions"]
-    response = json_response({"status": "input_required", "job": job.id, "questions": questions}, 202)
+    body = job_json(runtime, job)
+    response = json_response({"status": body["status"], "job": job.id, "questions": body["questions"]}, 202)
     response.headers["Location"] = f"/jobs/{job.id}"
+    return response
+
+
+def started_job(runtime: Runtime, job: Job) -> Response:
+    """Return the response to a client that does not wait for its call."""
+    response = input_required(runtime, job)
+    response.headers.update({"Preference-Applied": "respond-async", "Retry-After": str(POLL_S)})
     return response

@@ -1,6 +1,7 @@
 """Error responses as `application/problem+json`."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from types import MappingProxyType
@@ -21,7 +22,8 @@ from onetool.domain.bundles.bundle import (
     InvalidBundle,
     ReadOnlyBundle,
 )
-from onetool.domain.errors import ErrorCode, Reason, StoreUnavailable
+from onetool.domain.calls.call import ToolResult
+from onetool.domain.errors import ErrorCode, LimitExceeded, QuotaExceeded, Reason, StoreUnavailable
 from onetool.domain.text.json_text import describe_invalid_json
 
 STATUS_BY_ERROR: Mapping[type[BundleError], int] = MappingProxyType(
@@ -39,6 +41,7 @@ STATUS_BY_REASON: Mapping[Reason, int] = MappingProxyType(
         Reason.NEEDS_APPROVAL: 403,
         Reason.RATE_LIMITED: 429,
         Reason.BUSY: 429,
+        Reason.UNAVAILABLE: 503,
     }
 )
 """Status of a failed call. A failure of the tool itself has status 200."""
@@ -113,6 +116,12 @@ def status_for(error: BundleError) -> int:
     return next(status for kind, status in STATUS_BY_ERROR.items() if isinstance(error, kind))
 
 
+def retry_headers(result: ToolResult) -> dict[str, str]:
+    """Return when to try again a call that was one too many, in whole seconds."""
+    error = result.raised
+    return {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, LimitExceeded) else {}
+
+
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses for the common problems of a route and these statuses."""
     content = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
@@ -133,6 +142,10 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
     @app.exception_handler(ProblemError)
     async def problem_error(request: Request, error: ProblemError) -> JSONResponse:
         return problem(error.status, redact(str(error)), headers=error.headers)
+
+    @app.exception_handler(QuotaExceeded)
+    async def quota_exceeded(request: Request, error: QuotaExceeded) -> JSONResponse:
+        return problem(409, redact(str(error)))
 
     @app.exception_handler(TimeoutError)
     @app.exception_handler(StoreUnavailable)

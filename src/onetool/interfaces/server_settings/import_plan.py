@@ -66,7 +66,7 @@ def plan_import(
     reserved: names of packs that are not servers.
     """
     configured = configuration.settings.servers
-    taken, secrets = set(reserved), set(configuration.secrets)
+    taken, secrets = set(reserved), set(configuration.secrets.names)
     planned: list[PlannedServer] = []
     for source_name, entry in entries.items():
         try:

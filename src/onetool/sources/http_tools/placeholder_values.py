@@ -8,7 +8,8 @@ from onetool.domain.http.placeholders import InvalidValue, Lookup
 from onetool.domain.http.templates import is_argument, is_step
 from onetool.domain.http.urls import is_listed
 from onetool.domain.secrets.credential_set import CredentialSet
-from onetool.settings.secrets import Secret
+from onetool.domain.secrets.secret import Secret
+from onetool.settings.secrets import Secrets
 
 MASKED = "_secret_"
 """Replaces secrets in the paths of messages. It needs no percent-encoding."""
@@ -21,10 +22,13 @@ class PlaceholderValues:
         self,
         args: Mapping[str, Any],
         arg_schema: Mapping[str, Any],
-        secrets: Mapping[str, Secret],
+        secrets: Secrets,
         credentials: CredentialSet,
+        own_secrets: Mapping[str, Secret] | None = None,
     ) -> None:
+        """own_secrets: those of the caller, used in place of others with the same names."""
         self._args, self._arg_schema, self._secrets = args, arg_schema, secrets
+        self._own_secrets = own_secrets or {}
         self._credentials = credentials
         self.steps: list[Any] = []
         """The values of the responses so far."""
@@ -82,7 +86,9 @@ class PlaceholderValues:
         return value
 
     def _lookup_secret(self, name: str, host: str) -> str:
-        secret = self._secrets.get(name)
+        secret = self._own_secrets.get(name) or self._secrets.get(name)
+        if secret is None and (reason := self._secrets.unavailable.get(name)):
+            raise ExecutionError(Reason.RAISED, f"Secret {name!r} is unavailable: {reason}.")
         if secret is None:
             hint = f"Add it to secrets.yaml as {name}: <value>, or declare the argument in argSchema."
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is missing. {hint}")

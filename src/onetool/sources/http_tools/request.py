@@ -31,6 +31,8 @@ from onetool.domain.text.strings import truncate_middle
 from .placeholder_values import PlaceholderValues
 
 CREDENTIAL_HEADERS = frozenset({"authorization", "cookie", "proxy-authorization"})
+IDEMPOTENCY_KEY = "Idempotency-Key"
+SAFE_METHODS = frozenset({"GET", "HEAD"})
 FORM_TYPE = "application/x-www-form-urlencoded"
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 MAX_LOCATION_LENGTH = 200
@@ -62,6 +64,13 @@ class OutgoingRequest:
             private_headers=self.private_headers | names,
             public_headers=self.public_headers - names,
         )
+
+    def with_idempotency_key(self, key: str) -> "OutgoingRequest":
+        """Return a copy with the header, unless the request only reads or the tool sets its own."""
+        names = {name.lower() for name in self.headers}
+        if not key or self.method in SAFE_METHODS or IDEMPOTENCY_KEY.lower() in names:
+            return self
+        return replace(self, headers={**self.headers, IDEMPOTENCY_KEY: key})
 
     def with_query(self, name: str, value: str) -> "OutgoingRequest":
         """Return a copy with a query parameter added."""

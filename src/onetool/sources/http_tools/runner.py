@@ -13,7 +13,7 @@ from onetool.domain.http.urls import InvalidUrl
 from onetool.domain.text.strings import truncate_middle
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
-from onetool.settings.secrets import Secret
+from onetool.settings.secrets import Secrets
 
 from .placeholder_values import PlaceholderValues
 from .request import OutgoingRequest, build
@@ -35,7 +35,7 @@ class HttpToolRunner:
         *,
         arg_schema: Mapping[str, Any],
         limits: Mapping[str, Any] | None,
-        secrets: Mapping[str, Secret],
+        secrets: Secrets,
         http: HttpClients,
         allowed_hosts: Sequence[str],
         tokens: TokenCache,
@@ -53,13 +53,16 @@ class HttpToolRunner:
         Raises:
             ExecutionError: A request cannot be built or sent, or its response is an error.
         """
-        values = PlaceholderValues(args, self._arg_schema, self._secrets, invocation.credentials)
+        values = PlaceholderValues(
+            args, self._arg_schema, self._secrets, invocation.credentials, invocation.caller.own_secrets
+        )
         sender = self._make_sender(values, invocation.caller.on_request)
         deadline = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
         value: Any = None
-        for request in self._requests:
+        for number, request in enumerate(self._requests):
             sender.deadline = _earlier(deadline, request.get("timeoutMS"))
-            outgoing, response = await self._send(request, values, sender)
+            key = _key_of_request(invocation.caller.idempotency_key, number)
+            outgoing, response = await self._send(request, values, sender, key)
             value = self._to_value(outgoing, response, values)
             if not self._is_success(response.status):
                 break
@@ -80,13 +83,13 @@ class HttpToolRunner:
         )
 
     async def _send(
-        self, request: Mapping[str, Any], values: PlaceholderValues, sender: RequestSender
+        self, request: Mapping[str, Any], values: PlaceholderValues, sender: RequestSender, key: str
     ) -> tuple[OutgoingRequest, ResponseBody]:
         auth = RequestAuth(
             request.get("auth"), values, self._tokens, sender.send_token_request, self._backoff.wall_clock
         )
         try:
-            outgoing = build(request, values)
+            outgoing = build(request, values).with_idempotency_key(key)
             async with asyncio.timeout_at(sender.deadline):
                 return await sender.send(outgoing, auth, self._is_success)
         except InvalidValue as error:
@@ -118,6 +121,11 @@ class HttpToolRunner:
             raise ExecutionError(Reason.TOO_LARGE_OUT, message)
         value = response.value()
         return value if is_success else {"status": response.status, "body": value}
+
+
+def _key_of_request(key: str, number: int) -> str:
+    """Return the idempotency key of a request: several requests of a tool are not the same one."""
+    return f"{key}-{number + 1}" if key and number else key
 
 
 def _earlier(deadline: float, milliseconds: int | None) -> float:

@@ -20,6 +20,8 @@ from .tasks import TASK, UseSession, declared_to, wait_for_task
 if TYPE_CHECKING:
     from .session import ServerSession
 
+IDEMPOTENCY_KEY = "io.onetool/idempotency-key"
+"""Name in `_meta` of a call: the same in all attempts to make it."""
 T = TypeVar("T")
 
 
@@ -62,7 +64,9 @@ class ServerCalls:
 
         async def call(session: "ServerSession") -> dict[str, Any]:
             self._check(tool)
-            params = {"name": tool, "arguments": dict(args)}
+            params: dict[str, Any] = {"name": tool, "arguments": dict(args)}
+            if key := invocation.caller.idempotency_key:
+                params["_meta"] = {IDEMPOTENCY_KEY: key}
             return await ask_along(session, questions, "tools/call", params, options, use=self.use)
 
         if task is None:

@@ -6,11 +6,12 @@ jobs/ID.cancel              the job should be cancelled
 jobs/owners/OWNER.lock      locked while the owner is running
 """
 
+import asyncio
 import json
 import re
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +20,7 @@ from onetool.domain.calls.question import Action, Answer
 from onetool.domain.jobs.job import Job, is_job_id, is_question_id
 from onetool.files.atomic import PRIVATE_DIR, write_atomic, write_new
 from onetool.ports import Messages
+from onetool.ports.jobs import POLL_INTERVAL_S
 from onetool.threads import Threads
 
 from .on_thread import on_thread
@@ -101,6 +103,14 @@ class FileJobs:
             if is_question_id(question) and (answer := _read_answer(self._file(id, question)))
         }
         return Messages(answers, CANCEL in questions)
+
+    def generation(self, id: str) -> Hashable:
+        """Return None: changes are not counted."""
+        return None
+
+    async def wait_for_change(self, id: str, seen: Hashable, seconds: float) -> None:
+        """Wait until it is time to look again."""
+        await asyncio.sleep(min(seconds, POLL_INTERVAL_S))
 
     @on_thread
     def take_over(self, id: str, owner: str) -> Job | None:

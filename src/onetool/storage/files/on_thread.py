@@ -2,22 +2,15 @@
 
 import errno
 import sqlite3
-from collections.abc import Callable, Coroutine
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from onetool.domain.errors import StoreUnavailable
-from onetool.threads import Threads
+from onetool.threads import S, threaded
 
 UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO})
 """Errors of a disk that is full, read-only, not the user's or broken."""
-
-
-class _HasThreads(Protocol):
-    _threads: Threads
-
-
-S = TypeVar("S", bound=_HasThreads)
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -29,17 +22,17 @@ def on_thread(
 
     Locks that other processes hold for too long, and files that cannot be used, raise StoreUnavailable.
     """
+    return threaded(method, _file_errors)
 
-    @wraps(method)
-    async def run(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return await self._threads.run(partial(method, self, *args, **kwargs))
-        except (sqlite3.OperationalError, TimeoutError) as error:
-            raise StoreUnavailable(str(error)) from error
-        except OSError as error:
-            if error.errno not in UNWRITABLE:
-                raise
-            file = f"{error.filename}: " if error.filename else ""
-            raise StoreUnavailable(f"{file}{error.strerror}") from error
 
-    return run
+@contextmanager
+def _file_errors() -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.OperationalError, TimeoutError) as error:
+        raise StoreUnavailable(str(error)) from error
+    except OSError as error:
+        if error.errno not in UNWRITABLE:
+            raise
+        file = f"{error.filename}: " if error.filename else ""
+        raise StoreUnavailable(f"{file}{error.strerror}") from error

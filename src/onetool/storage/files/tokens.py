@@ -63,7 +63,7 @@ class LockedTokenFile:
         return self._text
 
     @on_thread
-    def replace(self, text: str | None) -> None:
+    def replace(self, text: str | None, *, is_refresh: bool = False) -> None:
         """Replace the stored text; None deletes it. Durable on return."""
         with self._state_lock:
             if text == self._text or self._is_unlocked:

@@ -1,10 +1,12 @@
 """Jobs in memory."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Hashable, Sequence
 
 from onetool.domain.calls.question import Answer
 from onetool.domain.jobs.job import Job, is_question_id
 from onetool.ports import Messages
+from onetool.ports.jobs import POLL_INTERVAL_S
 
 
 class MemoryJobs:
@@ -54,6 +56,14 @@ class MemoryJobs:
     async def messages(self, id: str) -> Messages:
         """Return what was written for the owner of a job."""
         return Messages(dict(self._answers.get(id, {})), id in self._cancelled)
+
+    def generation(self, id: str) -> Hashable:
+        """Return None: changes are not counted."""
+        return None
+
+    async def wait_for_change(self, id: str, seen: Hashable, seconds: float) -> None:
+        """Wait until it is time to look again."""
+        await asyncio.sleep(min(seconds, POLL_INTERVAL_S))
 
     async def take_over(self, id: str, owner: str) -> Job | None:
         """Return None: no other process has jobs here."""

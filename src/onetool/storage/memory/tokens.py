@@ -38,7 +38,7 @@ class LockedTokenText:
         """The stored text, or None."""
         return self._texts.get(self._server)
 
-    async def replace(self, text: str | None) -> None:
+    async def replace(self, text: str | None, *, is_refresh: bool = False) -> None:
         """Replace the stored text; None deletes it."""
         if text is None:
             self._texts.pop(self._server, None)

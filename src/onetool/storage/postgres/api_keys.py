@@ -4,27 +4,29 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
-from typing import NamedTuple
 from uuid import UUID
 
 from uuid_utils.compat import uuid7
 
-from onetool.domain.identity.api_key import ApiKey
+from onetool.domain.audit.entry import AuditAction
+from onetool.domain.errors import MemberError
+from onetool.domain.identity.api_key import ApiKey, NewApiKey
 from onetool.threads import Threads
 
+from .audit import record
 from .database import WorkspaceDatabase, on_thread
+from .texts import is_storable
 
 PREFIX = "otk_"
 PREFIX_LENGTH = len(PREFIX) + 6
 """Characters of a key that are stored, so that a person recognizes it."""
+MAX_KEYS = 100
+"""Valid keys of one owner."""
+COUNT = """
+select count(*) from api_keys
+where workspace_id = %s and owner = %s and revoked_at is null and expires_at > now()
+"""
 COLUMNS = "id, owner, name, prefix, patterns, created_at, expires_at, revoked_at"
-
-
-class NewApiKey(NamedTuple):
-    """A key that was just created, with its text, which is shown once."""
-
-    text: str
-    key: ApiKey
 
 
 class PostgresApiKeys:
@@ -35,12 +37,19 @@ class PostgresApiKeys:
 
     @on_thread
     def create(self, owner: str, name: str, lifetime: timedelta, patterns: Sequence[str] = ()) -> NewApiKey:
-        """Create a key for calls on behalf of an owner."""
+        """Create a key for calls on behalf of an owner.
+
+        Raises:
+            MemberError: The owner has MAX_KEYS valid keys.
+        """
         text = PREFIX + secrets.token_urlsafe(32)
         now = datetime.now(UTC)
         id, prefix, expires = str(uuid7()), text[:PREFIX_LENGTH], now + lifetime
         key = ApiKey(id, owner, name, prefix, tuple(patterns), now, expires)
         with self._workspace.recording() as cursor:
+            ((count,),) = cursor.execute(COUNT, (self._workspace.workspace, owner)).fetchall()
+            if count >= MAX_KEYS:
+                raise MemberError(f"{owner!r} has {count} valid API keys. Revoke some of them first.")
             cursor.execute(
                 f"insert into api_keys (workspace_id, hash, {COLUMNS})"
                 " values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
@@ -50,6 +59,13 @@ class PostgresApiKeys:
                     *(list(value) if isinstance(value, tuple) else value for value in key),
                 ),
             )
+            detail = {
+                "name": name,
+                "owner": owner,
+                "patterns": list(patterns),
+                "expires": expires.isoformat(timespec="seconds"),
+            }
+            record(cursor, self._workspace.workspace, AuditAction.KEY_CREATE, id, detail)
         return NewApiKey(text, key)
 
     @on_thread
@@ -66,29 +82,47 @@ class PostgresApiKeys:
         return None if row is None else _key(row)
 
     @on_thread
-    def list(self) -> Sequence[ApiKey]:
-        """Return all keys, newest first."""
+    def has_valid(self, owner: str) -> bool:
+        """Return whether a key can be used that acts for an owner, whichever tools it is limited to."""
+        if not is_storable(owner):
+            return False
         with self._workspace.reading() as cursor:
             cursor.execute(
-                f"select {COLUMNS} from api_keys where workspace_id = %s order by created_at desc, id",
-                (self._workspace.workspace,),
+                "select from api_keys where workspace_id = %s and owner = %s and revoked_at is null"
+                " and expires_at > now() limit 1",
+                (self._workspace.workspace, owner),
+            )
+            return cursor.rowcount > 0
+
+    @on_thread
+    def list(self, owner: str | None = None) -> Sequence[ApiKey]:
+        """Return the keys of an owner, or all, newest first."""
+        with self._workspace.reading() as cursor:
+            cursor.execute(
+                f"select {COLUMNS} from api_keys where workspace_id = %s and (owner = %s or %s::text is null)"
+                " order by created_at desc, id",
+                (self._workspace.workspace, owner, owner),
             )
             return [_key(row) for row in cursor.fetchall()]
 
     @on_thread
-    def revoke(self, id: str) -> bool:
-        """Revoke a key. Return False if there is no such key, or if it was revoked before."""
+    def revoke(self, id: str, owner: str | None = None) -> bool:
+        """Revoke a key, of an owner if one is given. Return False if there is no such valid key."""
         try:
             key_id = UUID(id)
         except ValueError:
             return False
-        with self._workspace.writing() as cursor:
+        with self._workspace.writing("keys") as cursor:
             cursor.execute(
                 "update api_keys set revoked_at = now()"
-                " where workspace_id = %s and id = %s and revoked_at is null",
-                (self._workspace.workspace, key_id),
+                " where workspace_id = %s and id = %s and revoked_at is null"
+                " and (owner = %s or %s::text is null)",
+                (self._workspace.workspace, key_id, owner, owner),
             )
-            return cursor.rowcount > 0
+            is_revoked = cursor.rowcount > 0
+            if is_revoked:
+                record(cursor, self._workspace.workspace, AuditAction.KEY_REVOKE, str(key_id))
+            return is_revoked
 
 
 def _hash(text: str) -> bytes:

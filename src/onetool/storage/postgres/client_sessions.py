@@ -1,16 +1,13 @@
 """Sessions of MCP clients in PostgreSQL."""
 
-import threading
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from onetool.ports.client_sessions import SESSION_ID, check_entry
 from onetool.threads import Threads
 
 from .database import WorkspaceDatabase, on_thread
 
-MAX_GENERATIONS = 10_000
-"""How many sessions have a number in memory."""
 READ = "select name, body from client_session_entries where workspace_id = %s and session_id = %s"
 TOUCH = """
 insert into client_sessions (workspace_id, id, written_at) values (%s, %s, %s)
@@ -27,7 +24,7 @@ REAP = """
 delete from client_sessions where workspace_id = %(workspace)s and id in (
     select id from client_sessions where workspace_id = %(workspace)s and written_at < %(before)s
     for update skip locked
-) returning id
+)
 """
 
 
@@ -38,11 +35,10 @@ class PostgresClientSessions:
         self, workspace: WorkspaceDatabase, threads: Threads, now: Callable[[], float] = time.time
     ) -> None:
         self._workspace, self._threads, self._now = workspace, threads, now
-        self._generations = _Generations()
 
     def generation(self, session: str) -> Hashable:
-        """Return the number of the last write here, or None. Writes of other processes do not change it."""
-        return self._generations.get(session)
+        """Return the number of the last write that is known here; those of other processes are announced."""
+        return self._workspace.announcements.number("session", session)
 
     @on_thread
     def read(self, session: str) -> Mapping[str, str]:
@@ -61,7 +57,8 @@ class PostgresClientSessions:
         with self._workspace.recording() as cursor:
             cursor.execute(TOUCH, (self._workspace.workspace, session, self._now()))
             cursor.execute(PUT, (self._workspace.workspace, session, name, body))
-        self._generations.raise_number(session)
+            self._workspace.announce(cursor, "session", session)
+        self._workspace.announcements.note("session", session)
 
     @on_thread
     def remove(self, session: str, name: str) -> None:
@@ -73,41 +70,14 @@ class PostgresClientSessions:
             if cursor.rowcount == 0:
                 return
             cursor.execute(TOUCH, (self._workspace.workspace, session, self._now()))
-        self._generations.raise_number(session)
+            self._workspace.announce(cursor, "session", session)
+        self._workspace.announcements.note("session", session)
 
     @on_thread
     def reap(self, before: float) -> None:
         """Delete old sessions, except those that are being written."""
         with self._workspace.recording() as cursor:
             cursor.execute(REAP, {"workspace": self._workspace.workspace, "before": before})
-            gone = [id for (id,) in cursor.fetchall()]
-        self._generations.forget(gone)
 
     async def aclose(self) -> None:
         """Do nothing: connections belong to the process."""
-
-
-class _Generations:
-    """Numbers of the last writes to sessions. A number is never used twice. Changed by several threads."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._last = 0
-        self._lock = threading.Lock()
-
-    def get(self, session: str) -> int | None:
-        return self._numbers.get(session)
-
-    def raise_number(self, session: str) -> None:
-        """Give a session a new number, and forget the one that was written the longest ago if it is full."""
-        with self._lock:
-            self._last += 1
-            self._numbers.pop(session, None)
-            self._numbers[session] = self._last
-            if len(self._numbers) > MAX_GENERATIONS:
-                del self._numbers[next(iter(self._numbers))]
-
-    def forget(self, sessions: Iterable[str]) -> None:
-        with self._lock:
-            for session in sessions:
-                self._numbers.pop(session, None)

@@ -8,7 +8,7 @@ job_owners      the processes, and until when each one is alive
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from onetool.domain.calls.question import Answer
@@ -17,11 +17,13 @@ from onetool.domain.jobs.job import ENDED, Job, is_job_id, is_question_id
 from onetool.ports import Messages
 from onetool.threads import Threads
 
-from .database import WorkspaceDatabase, on_thread
+from .database import Cursor, WorkspaceDatabase, on_thread
 from .owners import OwnerLease
 from .texts import is_storable, to_storable
 
 OWNER_ID_BYTES = 16
+POLL_INTERVAL_S = 2.0
+"""Seconds after which a change of a job is looked for that was not announced."""
 LEASE_S = 90.0
 """Seconds after its last sign of life for which a process counts as alive."""
 ENDED_STATUSES = sorted(ENDED)
@@ -42,6 +44,8 @@ MESSAGES = """
 select is_cancelled, question, job_answers.body
 from jobs left join job_answers on job_answers.workspace_id = jobs.workspace_id and job_id = id where id = %s
 """
+LOCK_QUEUED = "select body from jobs where id = %s and status = 'queued' for no key update"
+END_QUEUED = "update jobs set status = %s, ended_at = %s, body = %s, request = null where id = %s"
 LOCK_ENDED = "select from job_owners where owner = %s and lease_until <= clock_timestamp() for update"
 """While it is locked, the owner cannot come back to life."""
 LOCK_JOB = "select body from jobs where id = %s and owner = %s and not status = any(%s) for no key update"
@@ -54,9 +58,9 @@ update job_owners set ended_at = %s where owner in (
 """
 DELETE_JOBS = """
 delete from jobs where id in (
-    select id from jobs join job_owners using (workspace_id, owner)
+    select id from jobs left join job_owners using (workspace_id, owner)
     where %s > case when status = any(%s) then coalesce(jobs.ended_at, created_at)
-        else job_owners.ended_at end
+        when owner is null then created_at else job_owners.ended_at end
     for update of jobs skip locked
 )
 """
@@ -82,12 +86,13 @@ class PostgresJobs:
     ) -> None:
         self._workspace, self._threads, self._now = workspace, threads, now
         id = owner or secrets.token_hex(OWNER_ID_BYTES)
-        self._lease = OwnerLease(workspace, threads, id, now, lease_s)
+        self.lease = OwnerLease(workspace, threads, id, now, lease_s)
+        """The sign of life of this process."""
 
     @property
     def owner(self) -> str:
         """The id of this process."""
-        return self._lease.id
+        return self.lease.id
 
     async def put(self, job: Job) -> None:
         """Create or replace a job of this process. Durable on return.
@@ -98,17 +103,19 @@ class PostgresJobs:
         job.check_ids()
         if job.owner != self.owner:
             raise ValueError(f"Job {job.id!r} has owner {job.owner!r}. This process is {self.owner!r}.")
-        self._lease.keep()
+        self.lease.keep()
         await self._put(job)
 
     @on_thread
     def _put(self, job: Job) -> None:
         names = (job.id, to_storable(job.principal), job.status, job.owner)
-        values = (*names, job.created_at, job.ended_at or None, _to_text(job.to_json()))
+        values = (*names, job.created_at, job.ended_at or None, to_text(job.to_json()))
         with self._workspace.recording() as cursor:
-            self._lease.hold(cursor)
+            self.lease.hold(cursor)
             if cursor.execute(PUT, (self._workspace.workspace, *values)).rowcount == 0:
                 raise StoreUnavailable(f"Another process has taken over job {job.id!r}.")
+            if job.is_ended or job.questions or job.task:
+                self._workspace.announce(cursor, "job", job.id)
 
     @on_thread
     def find(self, id: str) -> Job | None:
@@ -117,7 +124,7 @@ class PostgresJobs:
             return None
         with self._workspace.reading() as cursor:
             row = cursor.execute("select owner, body from jobs where id = %s", (id,)).fetchone()
-        return _to_job(*row) if row else None
+        return to_job(*row) if row else None
 
     @on_thread
     def list(self, principal: str) -> Sequence[Job]:
@@ -126,7 +133,7 @@ class PostgresJobs:
             return []
         with self._workspace.reading() as cursor:
             rows = cursor.execute(LIST, (principal,)).fetchall()
-        jobs = [_to_job(*row) for row in rows]
+        jobs = [to_job(*row) for row in rows]
         return [job for job in jobs if job is not None and job.principal == principal]
 
     @on_thread
@@ -135,14 +142,29 @@ class PostgresJobs:
         if not (is_job_id(id) and is_question_id(question)):
             return False
         with self._workspace.recording() as cursor:
-            return cursor.execute(ANSWER, (question, _to_text(answer._asdict()), id)).rowcount == 1
+            is_first = cursor.execute(ANSWER, (question, to_text(answer._asdict()), id)).rowcount == 1
+            if is_first:
+                self._workspace.announce(cursor, "job", id)
+            return is_first
 
     @on_thread
     def cancel(self, id: str) -> None:
-        """Ask the owner of a job to cancel it. Durable on return."""
+        """Ask the owner of a job to cancel it, or end a queued one. Durable on return."""
         if is_job_id(id):
             with self._workspace.recording() as cursor:
-                cursor.execute("update jobs set is_cancelled = true where id = %s", (id,))
+                if row := cursor.execute(LOCK_QUEUED, (id,)).fetchone():
+                    self._end_queued(cursor, id, row[0])
+                else:
+                    cursor.execute("update jobs set is_cancelled = true where id = %s", (id,))
+                self._workspace.announce(cursor, "job", id)
+
+    def _end_queued(self, cursor: Cursor, id: str, body: str) -> None:
+        fields = json.loads(body) | {
+            "status": "cancelled",
+            "ended_at": self._now(),
+            "error": "The job was cancelled before it began.",
+        }
+        cursor.execute(END_QUEUED, (fields["status"], fields["ended_at"], to_text(fields), id))
 
     @on_thread
     def messages(self, id: str) -> Messages:
@@ -154,13 +176,21 @@ class PostgresJobs:
         answers = {question: Answer(**json.loads(body)) for _, question, body in rows if body is not None}
         return Messages(answers, any(is_cancelled for is_cancelled, *_ in rows))
 
+    def generation(self, id: str) -> Hashable:
+        """Return the number of the last announcement about a job."""
+        return self._workspace.announcements.number("job", id)
+
+    async def wait_for_change(self, id: str, seen: Hashable, seconds: float) -> None:
+        """Wait for an announcement about a job."""
+        await self._workspace.announcements.wait("job", id, seen, min(seconds, POLL_INTERVAL_S))
+
     async def take_over(self, id: str, owner: str) -> Job | None:
         """Replace the owner of a job while the row of the ended owner is locked. Durable on return."""
         if not (is_job_id(id) and is_storable(owner)) or owner == self.owner:
             return None
         job = await self._take_over(id, owner)
         if job is not None:
-            self._lease.keep()
+            self.lease.keep()
         return job
 
     @on_thread
@@ -169,9 +199,9 @@ class PostgresJobs:
             if cursor.execute(LOCK_ENDED, (owner,)).rowcount == 0:
                 return None
             row = cursor.execute(LOCK_JOB, (id, owner, ENDED_STATUSES)).fetchone()
-            job = _to_job(self.owner, *row) if row else None
+            job = to_job(self.owner, *row) if row else None
             if job is not None:
-                self._lease.hold(cursor)
+                self.lease.hold(cursor)
                 cursor.execute("update jobs set owner = %s where id = %s", (self.owner, id))
             return job
 
@@ -193,17 +223,17 @@ class PostgresJobs:
 
     async def aclose(self) -> None:
         """Give up the sign of life. Connections belong to the process."""
-        await self._lease.release()
+        await self.lease.release()
 
 
-def _to_text(fields: Mapping[str, Any]) -> str:
+def to_text(fields: Mapping[str, Any]) -> str:
     """Return JSON in ASCII, because texts of servers may contain characters that PostgreSQL refuses."""
     return json.dumps(fields, default=dict)
 
 
-def _to_job(owner: str, body: str) -> Job | None:
+def to_job(owner: str | None, body: str) -> Job | None:
     """Return a job, or None if another version has stored fields that this one does not know."""
     try:
-        return Job.from_json(json.loads(body))._replace(owner=owner)
+        return Job.from_json(json.loads(body))._replace(owner=owner or "")
     except TypeError:
         return None

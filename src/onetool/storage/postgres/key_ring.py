@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import hmac
 import json
 import os
 import re
@@ -21,6 +22,7 @@ class KeyRing:
     """Keys by name. The first one seals, all of them open. No repr shows a key."""
 
     def __init__(self, keys: Mapping[str, bytes]) -> None:
+        self._keys = dict(keys)
         self._ciphers = {name: AESGCM(key) for name, key in keys.items()}
         self.current = next(iter(keys))
         """The name of the key that seals."""
@@ -46,6 +48,12 @@ class KeyRing:
             raise SettingsError(f"ONETOOL_KEYS has no key. {FORMAT}")
         return KeyRing(keys)
 
+    def derived(self, purpose: str) -> "KeyRing":
+        """Return keys for a purpose, so that however much they seal, these keys do not wear out."""
+        return KeyRing(
+            {name: hmac.digest(key, purpose.encode(), "sha256") for name, key in self._keys.items()}
+        )
+
     def seal(self, plain: bytes, *place: str) -> bytes:
         """Encrypt a value with the first key. It can only be opened for the same place."""
         nonce = os.urandom(NONCE_BYTES)
@@ -65,7 +73,7 @@ class KeyRing:
             raise StoreUnavailable(f"A value is sealed with key {name!r}, which this process does not have.")
         try:
             return cipher.decrypt(nonce, data, _associated(place))
-        except InvalidTag:
+        except (InvalidTag, ValueError):  # the latter: it is too short
             raise StoreUnavailable(
                 f"A value cannot be opened with key {name!r}: it was changed or moved."
             ) from None
@@ -74,6 +82,11 @@ class KeyRing:
 def new_key(name: str) -> str:
     """Return a new key in the form that `KeyRing.parse` reads."""
     return f"{name}:{base64.b64encode(os.urandom(KEY_BYTES)).decode()}"
+
+
+def key_name(sealed: bytes) -> str:
+    """Return the name of the key that has sealed a value."""
+    return _split(sealed)[0]
 
 
 def _associated(place: tuple[str, ...]) -> bytes:

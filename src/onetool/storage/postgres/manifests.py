@@ -4,12 +4,18 @@ import json
 import logging
 from collections.abc import Callable, Hashable
 
+from onetool.domain.audit.entry import AuditAction
+from onetool.domain.servers.approvals import new_approvals
 from onetool.domain.servers.manifest import ServerManifest
 from onetool.threads import Threads
 
+from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
 from .texts import check_storable, is_storable
 
+MAX_NAMES = 100
+"""Names of approved tools in an entry of the audit log."""
+MAX_NAME_LENGTH = 200
 log = logging.getLogger(__name__)
 READ = "select body from manifests where workspace_id = %s and server = %s"
 PUT = """
@@ -26,7 +32,7 @@ class PostgresManifests:
 
     def generation(self, server: str) -> Hashable:
         """Return the revision of the workspace."""
-        return self._workspace.revision
+        return self._workspace.generation
 
     @on_thread
     def read(self, server: str) -> ServerManifest | None:
@@ -47,8 +53,15 @@ class PostgresManifests:
         """
         check_storable(server)
         with self._workspace.writing() as cursor:
-            changed = change(self._read(cursor, server))
+            old = self._read(cursor, server)
+            changed = change(old)
             cursor.execute(PUT, (self._workspace.workspace, server, json.dumps(changed.to_json())))
+            if approved := new_approvals(old, changed):
+                detail = {
+                    "approved": [name[:MAX_NAME_LENGTH] for name in approved[:MAX_NAMES]],
+                    "count": len(approved),
+                }
+                record(cursor, self._workspace.workspace, AuditAction.SERVER_APPROVE, server, detail)
         return changed
 
     async def aclose(self) -> None:

@@ -1,4 +1,7 @@
-"""Migrations of the database: numbered SQL files, each applied once, in order, in its own transaction."""
+"""Migrations of the database: numbered SQL files, each applied once, in order, in its own transaction.
+
+The queue of jobs has files of its own, which come with its package: see `queue_schema`.
+"""
 
 import hashlib
 import re
@@ -10,12 +13,15 @@ import psycopg
 
 from onetool.domain.errors import StoreUnavailable
 
+from .database import connect
+from .queue_schema import install_queue, missing_queue_files
+
 LOCK = 7_306_086_840_021_119_000
 """Key of the advisory lock that lets one process migrate at a time."""
 LOCK_TIMEOUT_MS = 60_000
 ROLES = """
 do $$ declare missing text; begin
-    foreach missing in array array['onetool_owner', 'onetool_app', 'onetool_search'] loop
+    foreach missing in array array['onetool_owner', 'onetool_app', 'onetool_search', 'onetool_worker'] loop
         if not exists (select from pg_roles where rolname = missing) then
             begin
                 execute format('create role %I nologin', missing);
@@ -26,6 +32,12 @@ do $$ declare missing text; begin
     if not pg_has_role('onetool_owner', 'onetool_search', 'member') then
         begin
             grant onetool_search to onetool_owner;
+        exception when unique_violation then null;
+        end;
+    end if;
+    if not pg_has_role('onetool_worker', 'onetool_app', 'member') then
+        begin
+            grant onetool_app to onetool_worker;
         exception when unique_violation then null;
         end;
     end if;
@@ -69,26 +81,23 @@ def migrate(url: str, report: Callable[[str], None] = lambda line: None) -> list
     Raises:
         StoreUnavailable: The database cannot be reached, or has other migrations than this version.
     """
-    try:
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"set lock_timeout = {LOCK_TIMEOUT_MS}")
-            connection.execute("select pg_advisory_lock(%s)", (LOCK,))
-            connection.execute(ROLES)
-            connection.execute(TABLE)
-            missing = _missing(connection, migrations())
-            for migration in missing:
-                report(f"Applying {migration.name}")
-                with connection.transaction():
-                    connection.execute("set local role onetool_owner")
-                    connection.execute(migration.sql.encode())
-                    connection.execute("reset role")
-                    connection.execute(
-                        "insert into public.onetool_migrations (number, name, checksum) values (%s, %s, %s)",
-                        (migration.number, migration.name, migration.checksum),
-                    )
-            return [migration.name for migration in missing]
-    except psycopg.Error as error:
-        raise StoreUnavailable(f"Cannot migrate the database: {str(error).strip()}") from error
+    with connect(url, autocommit=True) as connection:
+        connection.execute(f"set lock_timeout = {LOCK_TIMEOUT_MS}")
+        connection.execute("select pg_advisory_lock(%s)", (LOCK,))
+        connection.execute(ROLES)
+        connection.execute(TABLE)
+        missing = _missing(connection, migrations())
+        for migration in missing:
+            report(f"Applying {migration.name}")
+            with connection.transaction():
+                connection.execute("set local role onetool_owner")
+                connection.execute(migration.sql.encode())
+                connection.execute("reset role")
+                connection.execute(
+                    "insert into public.onetool_migrations (number, name, checksum) values (%s, %s, %s)",
+                    (migration.number, migration.name, migration.checksum),
+                )
+        return [*(migration.name for migration in missing), *install_queue(connection, report)]
 
 
 def check_migrated(url: str) -> None:
@@ -97,15 +106,13 @@ def check_migrated(url: str) -> None:
     Raises:
         StoreUnavailable: It lacks some, has others, or cannot be reached.
     """
-    try:
-        with psycopg.connect(url) as connection:
-            known = migrations()
-            exists = connection.execute("select to_regclass('public.onetool_migrations')").fetchone()
-            missing = _missing(connection, known) if exists and exists[0] else known
-    except psycopg.Error as error:
-        raise StoreUnavailable(f"Cannot reach the database: {str(error).strip()}") from error
+    with connect(url) as connection:
+        known = migrations()
+        exists = connection.execute("select to_regclass('public.onetool_migrations')").fetchone()
+        missing = [item.name for item in (_missing(connection, known) if exists and exists[0] else known)]
+        missing = missing or missing_queue_files(connection)
     if missing:
-        raise StoreUnavailable(f"The database lacks {missing[0].name}. Run: onetool migrate")
+        raise StoreUnavailable(f"The database lacks {missing[0]}. Run: onetool migrate")
 
 
 def _missing(connection: psycopg.Connection, known: Sequence[Migration]) -> list[Migration]:

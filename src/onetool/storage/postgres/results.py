@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 from onetool.domain.content.media import Media
-from onetool.domain.errors import StoreUnavailable
+from onetool.domain.errors import QuotaExceeded, StoreUnavailable
 from onetool.domain.results import stored_result
 from onetool.domain.results.stored_result import (
     DEFAULT_TTL_S,
@@ -20,11 +20,14 @@ from onetool.domain.results.stored_result import (
 from onetool.threads import Threads
 
 from .database import Cursor, WorkspaceDatabase, on_thread
+from .limits import read_limits
 
 MAX_BYTES = 64 * 2**20
 """Maximum size of one text, or of the bytes of one media."""
 SWEEP_SIZE = 50
 """How many expired results one `put` deletes, so that none waits for thousands of rows."""
+REAP_SIZE = 1_000
+"""How many expired results one transaction of `reap` deletes."""
 PUT = """
 insert into results (workspace_id, handle, meta, body, is_media, created_at, expires_at, size)
 values (%s, %s, %s, %s, %s, %s, %s, %s)
@@ -72,6 +75,12 @@ delete from results where workspace_id = %(workspace)s and handle in (
     order by expires_at limit %(limit)s for update skip locked
 )
 """
+LOCK_TOTAL = """
+insert into result_totals (workspace_id, bytes) values (%s, 0)
+on conflict (workspace_id) do update set bytes = result_totals.bytes
+"""
+"""Triggers keep the sum of the sizes. It is locked before results change, so that they stay in the limit."""
+TOTAL = "select bytes from result_totals where workspace_id = %s"
 
 
 class PostgresResults:
@@ -88,11 +97,12 @@ class PostgresResults:
 
         Raises:
             StoreUnavailable: The text is longer than MAX_BYTES.
+            QuotaExceeded: The workspace would store more than it may.
         """
         stored = create_stored_result(text, tool, self._now(), ttl_s)
         _check_size(stored)
         with self._workspace.recording() as cursor:
-            self._sweep(cursor)
+            self._make_room(cursor, stored)
             cursor.execute(PUT, self._row(stored, text.encode("utf-8", "surrogatepass")))
         return stored
 
@@ -102,6 +112,7 @@ class PostgresResults:
 
         Raises:
             StoreUnavailable: The media have more than MAX_BYTES.
+            QuotaExceeded: The workspace would store more than it may.
         """
         now = self._now()
         with self._workspace.reading() as cursor:
@@ -111,7 +122,7 @@ class PostgresResults:
         stored = create_stored_media(media.handle, data, media.mime_type, tool, (now, now + ttl_s))
         _check_size(stored)
         with self._workspace.recording() as cursor:
-            self._sweep(cursor)
+            self._make_room(cursor, stored)
             cursor.execute(PUT_MEDIA, self._row(stored, data))
             self._empty_oldest(cursor)
             return self._find(cursor, FIND, media.handle) or stored
@@ -146,6 +157,14 @@ class PostgresResults:
             row = cursor.execute(TEXT, values, binary=True).fetchone()
         return None if row is None or row[0] is None else row[0].decode("utf-8", "surrogatepass")
 
+    @on_thread
+    def reap(self) -> None:
+        """Delete everything that has expired, in several transactions."""
+        changed = REAP_SIZE
+        while changed >= REAP_SIZE:
+            with self._workspace.recording() as cursor:
+                changed = self._sweep(cursor, REAP_SIZE)
+
     async def aclose(self) -> None:
         """Do nothing: connections belong to the process."""
 
@@ -159,19 +178,53 @@ class PostgresResults:
         row = cursor.execute(query.encode(), (self._workspace.workspace, handle, *values)).fetchone()
         return None if row is None else _parse(row[0])
 
-    def _sweep(self, cursor: Cursor) -> None:
-        """Delete the content of expired results, and their rows after METADATA_RETENTION_S."""
-        now = self._now()
-        for query, before in ((EMPTY_EXPIRED, now), (DELETE_EXPIRED, now - METADATA_RETENTION_S)):
-            values = {"workspace": self._workspace.workspace, "before": before, "limit": SWEEP_SIZE}
-            cursor.execute(query, values)
+    def _make_room(self, cursor: Cursor, stored: StoredResult) -> None:
+        """Delete expired results, and the oldest media if the workspace could not store another one.
 
-    def _empty_oldest(self, cursor: Cursor) -> None:
-        """Delete the bytes of the oldest media if there are too many."""
+        Raises:
+            QuotaExceeded: It cannot.
+        """
+        id = self._workspace.workspace
+        cursor.execute(LOCK_TOTAL, (id,))
+        limit = read_limits(cursor, id).result_bytes
+        while self._sweep(cursor) == SWEEP_SIZE and self._excess(cursor, stored, limit) > 0:
+            pass
+        excess = self._excess(cursor, stored, limit)
+        if excess > 0:
+            self._empty_oldest(cursor, excess)
+            excess = self._excess(cursor, stored, limit)
+        if excess > 0:
+            raise QuotaExceeded(
+                f"A result of {stored.size_bytes} bytes was not stored: the stored results of the workspace"
+                f" have {excess + (limit or 0) - stored.size_bytes} bytes, and their limit is {limit}"
+                " (result_bytes). They expire with time."
+            )
+
+    def _excess(self, cursor: Cursor, stored: StoredResult, limit: int | None) -> int:
+        """Return by how many bytes another result exceeds the limit of the workspace."""
+        if limit is None:
+            return 0
+        ((total,),) = cursor.execute(TOTAL, (self._workspace.workspace,)).fetchall()
+        return int(total) + stored.size_bytes - limit
+
+    def _sweep(self, cursor: Cursor, limit: int = SWEEP_SIZE) -> int:
+        """Delete the content of expired results, and their rows after METADATA_RETENTION_S.
+
+        Return the larger number of rows that either statement has changed.
+        """
+        now, changed = self._now(), 0
+        for query, before in ((EMPTY_EXPIRED, now), (DELETE_EXPIRED, now - METADATA_RETENTION_S)):
+            values = {"workspace": self._workspace.workspace, "before": before, "limit": limit}
+            changed = max(changed, cursor.execute(query, values).rowcount)
+        return changed
+
+    def _empty_oldest(self, cursor: Cursor, excess: int = 0) -> None:
+        """Delete the bytes of the oldest media if there are too many, or to make room for so many bytes."""
         id, now = self._workspace.workspace, self._now()
         ((size,),) = cursor.execute(MEDIA_SIZE, (id, now)).fetchall()
-        if size > stored_result.MAX_MEDIA_BYTES:
-            oldest = oldest_media(cursor.execute(ALL_MEDIA, (id, now)).fetchall(), now)
+        max_bytes = min(stored_result.MAX_MEDIA_BYTES, size - excess) if excess else None
+        if excess or size > stored_result.MAX_MEDIA_BYTES:
+            oldest = oldest_media(cursor.execute(ALL_MEDIA, (id, now)).fetchall(), now, max_bytes)
             values = {"workspace": id, "handles": oldest, "before": now - MIN_MEDIA_AGE_S}
             cursor.execute(EMPTY_MEDIA, values)
 

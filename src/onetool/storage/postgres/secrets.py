@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from onetool.settings.secrets import Secret
+from onetool.domain.audit.entry import AuditAction
+from onetool.domain.errors import QuotaExceeded
+from onetool.domain.secrets.secret import Secret
 from onetool.threads import Threads
 
-from .database import WorkspaceDatabase, on_thread
+from .audit import record
+from .database import Cursor, WorkspaceDatabase, on_thread
+from .limits import read_limits
 from .sealer import Sealer
 
 
@@ -32,12 +36,26 @@ class PostgresSecrets:
             }
 
     @on_thread
+    def hosts(self) -> Mapping[str, Sequence[str] | None]:
+        """Return the hosts to which each secret may be sent, by its name. Opens no secret."""
+        with self._workspace.reading() as cursor:
+            rows = cursor.execute(
+                "select name, hosts from secrets where workspace_id = %s order by name",
+                (self._workspace.workspace,),
+            ).fetchall()
+        return dict(rows)
+
+    @on_thread
     def put(self, name: str, value: str, hosts: Sequence[str] | None = None) -> None:
         """Create or replace a secret.
 
         hosts: where it may be sent; None: to any host.
+
+        Raises:
+            QuotaExceeded: The workspace has as many secrets as it may have.
         """
-        with self._workspace.writing() as cursor:
+        with self._workspace.writing("settings") as cursor:
+            self._check_quota(cursor, name)
             cursor.execute(
                 "insert into secrets (workspace_id, name, sealed, hosts) values (%s, %s, %s, %s)"
                 " on conflict (workspace_id, name) do update"
@@ -49,15 +67,30 @@ class PostgresSecrets:
                     None if hosts is None else list(hosts),
                 ),
             )
-        self._workspace.note_settings_change()
+            detail = {} if hosts is None else {"hosts": list(hosts)}
+            record(cursor, self._workspace.workspace, AuditAction.SECRET_PUT, name, detail)
 
     @on_thread
     def delete(self, name: str) -> bool:
         """Delete a secret. Return False if there is none."""
-        with self._workspace.writing() as cursor:
+        with self._workspace.writing("settings") as cursor:
             cursor.execute(
                 "delete from secrets where workspace_id = %s and name = %s", (self._workspace.workspace, name)
             )
             is_deleted = cursor.rowcount > 0
-        self._workspace.note_settings_change()
-        return is_deleted
+            if is_deleted:
+                record(cursor, self._workspace.workspace, AuditAction.SECRET_DELETE, name)
+            return is_deleted
+
+    def _check_quota(self, cursor: Cursor, name: str) -> None:
+        workspace = self._workspace.workspace
+        limit = read_limits(cursor, workspace).secrets
+        cursor.execute(
+            "select count(*) from secrets where workspace_id = %s and name <> %s", (workspace, name)
+        )
+        ((count,),) = cursor.fetchall()
+        if limit is not None and count >= limit:
+            raise QuotaExceeded(
+                f"{name!r} was not stored: the workspace has {count} secrets, and its limit is {limit}"
+                " (secrets). Delete others first."
+            )

@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+from uuid import UUID
 
 import orjson
 
@@ -19,39 +20,48 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.domain.page import Page
 from onetool.threads import Threads
 
+from .chats import current_owner, is_lost
 from .database import Cursor, WorkspaceDatabase, on_thread, store_errors
 
 log = logging.getLogger(__name__)
 LAST_PLACE = (float("inf"), "")
 EXTEND = """
-insert into sessions (workspace_id, id, changed_at, length) values (%s, %s, %s, %s)
-on conflict (workspace_id, id) do update set
+insert into sessions (workspace_id, owner, id, changed_at, length) values (%s, %s, %s, %s, %s)
+on conflict (workspace_id, owner, id) do update set
     changed_at = excluded.changed_at, length = sessions.length + excluded.length, summary = null
 returning length
 """
 """Locks the session until the records are stored, and returns the number of the last one."""
 ADD = """
-insert into session_records (workspace_id, session_id, n, body)
-select %s, %s, %s + n, body from unnest(%s::text[]) with ordinality as added (body, n)
+insert into session_records (workspace_id, owner, session_id, n, body)
+select %s, %s, %s, %s + n, body from unnest(%s::text[]) with ordinality as added (body, n)
 """
 READ = """
-select n, body from session_records where workspace_id = %s and session_id = %s and n <= %s order by n
+select n, body from session_records
+where workspace_id = %s and owner = %s and session_id = %s and n <= %s order by n
 """
 PAGE = """
 select id, changed_at, length, summary from sessions
-where workspace_id = %s and (changed_at, id) < (%s, %s) order by changed_at desc, id desc limit %s
+where workspace_id = %s and owner = %s and (changed_at, id) < (%s, %s)
+order by changed_at desc, id desc limit %s
 """
 SUMMARIZE = """
-update sessions set summary = %s where workspace_id = %s and id = %s and changed_at = %s and length = %s
+update sessions set summary = %s
+where workspace_id = %s and owner = %s and id = %s and changed_at = %s and length = %s
 """
-DELETE = "delete from sessions where workspace_id = %s and id = %s"
+DELETE = "delete from sessions where workspace_id = %s and owner = %s and id = %s"
 REAP = """
-delete from sessions where workspace_id = %(workspace)s and id in (
-    select id from sessions
-    where workspace_id = %(workspace)s and changed_at < %(before)s and id is distinct from %(keep)s
+delete from sessions where workspace_id = %(workspace)s and (owner, id) in (
+    select owner, id from sessions
+    where workspace_id = %(workspace)s and changed_at < %(before)s
+        and (owner <> %(owner)s or id is distinct from %(keep)s)
     for update skip locked
 )
 """
+FORGET_LEASES = """
+delete from chat_leases where workspace_id = %s and lease_until < clock_timestamp() - interval '1 day'
+"""
+"""Of processes that were killed."""
 MAX_LENGTH = 2**31 - 1
 
 
@@ -66,22 +76,34 @@ class _Row(NamedTuple):
 
 
 class PostgresSessions:
-    """Stores records as JSON. The row of a session serializes writes to it across processes."""
+    """Stores records of the current principal as JSON. The row of a session serializes writes to it."""
 
     def __init__(
-        self, workspace: WorkspaceDatabase, threads: Threads, now: Callable[[], float] = time.time
+        self,
+        workspace: WorkspaceDatabase,
+        threads: Threads,
+        now: Callable[[], float] = time.time,
+        replica: str = "",
     ) -> None:
-        self._workspace, self._threads, self._now = workspace, threads, now
+        """replica: the name under which this process reserves sessions."""
+        self._workspace, self._threads, self._now, self._replica = workspace, threads, now, replica
 
     @on_thread
     def append(self, session: str, records: Sequence[Record]) -> None:
-        """Append records to a session. Durable on return."""
+        """Append records to a session. Durable on return.
+
+        Raises:
+            StoreUnavailable: Another process has reserved the session. A title is stored nevertheless.
+        """
         check_session_name(session)
-        id, bodies = self._workspace.workspace, [to_line(record).decode() for record in records]
+        place, bodies = self._place(session), [to_line(record).decode() for record in records]
+        is_message = any(record.get("type") != "title" for record in records)
         with self._workspace.recording() as cursor:
-            cursor.execute(EXTEND, (id, session, self._now(), len(bodies)))
+            if is_message and is_lost(cursor, self._workspace, session, self._replica):
+                raise StoreUnavailable(f"Another process continues session {session!r}.")
+            cursor.execute(EXTEND, (*place, self._now(), len(bodies)))
             ((length,),) = cursor.fetchall()
-            cursor.execute(ADD, (id, session, length - len(bodies), bodies))
+            cursor.execute(ADD, (*place, length - len(bodies), bodies))
 
     @on_thread
     def read(self, session: str) -> Sequence[Record]:
@@ -99,7 +121,8 @@ class PostgresSessions:
         """
         place = _parse_cursor(cursor) if cursor else LAST_PLACE
         with self._workspace.reading() as reader:
-            reader.execute(PAGE, (self._workspace.workspace, *place, limit + 1))
+            values = (self._workspace.workspace, current_owner(), *place, limit + 1)
+            reader.execute(PAGE, values)
             rows = [_Row(*row) for row in reader.fetchall()]
             page = [self._summarize(reader, row) for row in rows[:limit]]
         self._store_summaries(new for old, new in zip(rows, page, strict=False) if old.summary is None)
@@ -111,26 +134,31 @@ class PostgresSessions:
         """Delete a session. Return False if there is none."""
         check_session_name(session)
         with self._workspace.recording() as cursor:
-            cursor.execute(DELETE, (self._workspace.workspace, session))
+            cursor.execute(DELETE, self._place(session))
             return cursor.rowcount > 0
 
     @on_thread
     def reap(self, before: float, keep: str | None = None) -> int:
-        """Delete sessions last changed before `before`, except `keep` and those that are being written.
+        """Delete sessions of all principals that were last changed before `before`.
 
-        Return how many were deleted.
+        `keep` and those that are being written stay. Return how many were deleted.
         """
         kept = keep if keep and SESSION_NAME.fullmatch(keep) else None
         values = {"workspace": self._workspace.workspace, "before": before, "keep": kept}
+        values["owner"] = current_owner()
         with self._workspace.recording() as cursor:
+            cursor.execute(FORGET_LEASES, (self._workspace.workspace,))
             cursor.execute(REAP, values)
             return cursor.rowcount
 
     async def aclose(self) -> None:
         """Do nothing: connections belong to the process."""
 
+    def _place(self, session: str) -> tuple[UUID, str, str]:
+        return self._workspace.workspace, current_owner(), session
+
     def _records(self, cursor: Cursor, session: str, length: int = MAX_LENGTH) -> Iterator[Record]:
-        for number, body in cursor.execute(READ, (self._workspace.workspace, session, length)).fetchall():
+        for number, body in cursor.execute(READ, (*self._place(session), length)).fetchall():
             if (record := _parse_record(body)) is not None:
                 yield record
             else:
@@ -146,8 +174,7 @@ class PostgresSessions:
 
     def _store_summaries(self, rows: Iterable[_Row]) -> None:
         """Store new summaries, except of sessions that have changed again."""
-        id = self._workspace.workspace
-        values = [(row.summary, id, row.id, row.changed_at, row.length) for row in sorted(rows)]
+        values = [(row.summary, *self._place(row.id), row.changed_at, row.length) for row in sorted(rows)]
         if not values:
             return
         try:

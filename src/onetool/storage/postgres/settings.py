@@ -4,9 +4,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from onetool.domain.audit.entry import AuditAction
 from onetool.threads import Threads
 
-from .database import WorkspaceDatabase, on_thread
+from .audit import record
+from .database import Cursor, WorkspaceDatabase, on_thread
 
 
 class SettingsVersion(NamedTuple):
@@ -26,20 +28,13 @@ class PostgresSettings:
     def read(self) -> SettingsVersion:
         """Return the last version; version 0 without settings if there is none. Blocks."""
         with self._workspace.reading() as cursor:
-            cursor.execute(
-                "select version, document, prompts from settings where workspace_id = %s"
-                " order by version desc limit 1",
-                (self._workspace.workspace,),
-            )
-            row = cursor.fetchone()
-        if row is None:
-            return SettingsVersion(0, {}, {})
-        return SettingsVersion(row[0], orjson.loads(row[1]), orjson.loads(row[2]))
+            return self._read(cursor)
 
     @on_thread
     def put(self, settings: SettingsVersion, changed_by: str) -> bool:
         """Add the version after the one that was read. Return False if another process was faster."""
-        with self._workspace.writing() as cursor:
+        with self._workspace.writing("settings") as cursor:
+            old = self._read(cursor)
             cursor.execute(
                 "insert into settings (workspace_id, version, document, prompts, changed_by)"
                 " select %(ws)s, %(version)s, %(document)s, %(prompts)s, %(by)s where not exists"
@@ -53,5 +48,25 @@ class PostgresSettings:
                 },
             )
             is_stored = cursor.rowcount > 0
-        self._workspace.note_settings_change()
-        return is_stored
+            if is_stored:
+                detail = {"version": settings.version + 1, "keys": _changed_keys(old, settings)}
+                record(cursor, self._workspace.workspace, AuditAction.SETTINGS_REPLACE, "settings", detail)
+            return is_stored
+
+    def _read(self, cursor: Cursor) -> SettingsVersion:
+        cursor.execute(
+            "select version, document, prompts from settings where workspace_id = %s"
+            " order by version desc limit 1",
+            (self._workspace.workspace,),
+        )
+        row = cursor.fetchone()
+        if row is None:
+            return SettingsVersion(0, {}, {})
+        return SettingsVersion(row[0], orjson.loads(row[1]), orjson.loads(row[2]))
+
+
+def _changed_keys(old: SettingsVersion, new: SettingsVersion) -> list[str]:
+    """Return the top-level keys whose values differ, and `prompts`."""
+    keys = {*old.document, *new.document}
+    changed = sorted(key for key in keys if old.document.get(key) != new.document.get(key))
+    return changed if old.prompts == new.prompts else [*changed, "prompts"]

@@ -2,8 +2,10 @@
 
 from collections.abc import Hashable, Mapping
 
+from onetool.domain.audit.entry import AuditAction
 from onetool.threads import Threads
 
+from .audit import record
 from .database import WorkspaceDatabase, on_thread
 from .texts import check_storable
 
@@ -22,7 +24,7 @@ class PostgresToggles:
 
     def generation(self) -> Hashable:
         """Return the revision of the workspace."""
-        return self._workspace.revision
+        return self._workspace.generation
 
     @on_thread
     def read(self) -> Mapping[str, bool]:
@@ -40,6 +42,7 @@ class PostgresToggles:
         row = (self._workspace.workspace, check_storable(id), is_enabled)
         with self._workspace.writing() as cursor:
             cursor.execute(SET, row)
+            record(cursor, self._workspace.workspace, AuditAction.TOGGLE_SET, id, {"enabled": is_enabled})
 
     async def aclose(self) -> None:
         """Do nothing: connections belong to the process."""

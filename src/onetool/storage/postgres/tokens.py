@@ -5,9 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from typing import Literal
 
+from onetool.domain.audit.entry import AuditAction
 from onetool.domain.errors import StoreUnavailable
 from onetool.threads import Threads
 
+from .audit import record
 from .database import WAIT_S, Cursor, WorkspaceDatabase, on_thread
 from .sealer import Sealer
 
@@ -57,20 +59,24 @@ class PostgresTokens:
         cursor.execute("select pg_advisory_xact_lock(hashtextextended(%s, 1))", (name,))
         return self._read(cursor, server)
 
-    def write(self, server: str, text: str | None) -> None:
+    def write(self, server: str, text: str | None, *, is_refresh: bool) -> None:
         """Replace the text of a server; None deletes it."""
         place = self._workspace.workspace, self._kind, server
         with self._workspace.recording() as cursor:
             if text is None:
+                action = AuditAction.LOGIN_DELETE
                 cursor.execute(
                     "delete from credentials where workspace_id = %s and kind = %s and name = %s", place
                 )
-                return
-            cursor.execute(
-                "insert into credentials (workspace_id, kind, name, sealed) values (%s, %s, %s, %s)"
-                " on conflict (workspace_id, kind, name) do update set sealed = excluded.sealed",
-                (*place, self._sealer.seal(cursor, text, "token", self._kind, server)),
-            )
+            else:
+                action = AuditAction.LOGIN_STORE
+                cursor.execute(
+                    "insert into credentials (workspace_id, kind, name, sealed) values (%s, %s, %s, %s)"
+                    " on conflict (workspace_id, kind, name) do update set sealed = excluded.sealed",
+                    (*place, self._sealer.seal(cursor, text, "token", self._kind, server)),
+                )
+            if not is_refresh:
+                record(cursor, self._workspace.workspace, action, server, {"kind": self._kind})
 
     def _read(self, cursor: Cursor, server: str) -> str | None:
         cursor.execute(
@@ -96,10 +102,10 @@ class LockedTokenRow:
         return self._text
 
     @on_thread
-    def replace(self, text: str | None) -> None:
+    def replace(self, text: str | None, *, is_refresh: bool = False) -> None:
         """Replace the stored text; None deletes it. Durable on return."""
         if text != self._text and not self._is_unlocked:
-            self._tokens.write(self._server, text)
+            self._tokens.write(self._server, text, is_refresh=is_refresh)
             self._text = text
 
     @on_thread

@@ -1,6 +1,6 @@
 import { Button, PasswordInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { useLogIn } from '~/api/login';
+import { accountLoginUrl, useAccountLogin, useLogIn } from '~/api/login';
 import { errorMessage, Problem } from '~/api/problem';
 import { WORKSPACE } from '~/api/workspace';
 import { Card } from '~/components/Card';
@@ -14,6 +14,7 @@ import css from './login.module.css';
 export function Login() {
   const messages = useMessages();
   const logIn = useLogIn();
+  const withAccount = useAccountLogin();
   const [token, setToken] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -29,6 +30,11 @@ export function Login() {
         <img src="/favicon.svg" alt="" width="52" height="52" />
         <h1>{messages.login.title}</h1>
         <p>{messages.login.lead}</p>
+        {withAccount && (
+          <Button component="a" href={accountLoginUrl()} fullWidth mb="md">
+            {messages.login.withAccount}
+          </Button>
+        )}
         <Card className={css.card}>
           <form onSubmit={submit}>
             <PasswordInput
@@ -41,7 +47,13 @@ export function Login() {
               autoFocus
               required
             />
-            <Button type="submit" fullWidth mt="md" loading={logIn.isPending}>
+            <Button
+              type="submit"
+              fullWidth
+              mt="md"
+              variant={withAccount ? 'default' : 'filled'}
+              loading={logIn.isPending}
+            >
               {messages.login.submit}
             </Button>
           </form>

@@ -21,8 +21,8 @@ PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MAX_BYTES, MAX_LOGIN_BYTES = 64 * 2**20, 4 * 2**10
-"""Maximum size of a body. At `/login`, clients without a token can send one."""
-LOGIN_PATH = "/login"
+"""Maximum size of a body. At `/login` and `/invitation`, clients without a token can send one."""
+LOGIN_PATH, INVITATION_PATH = "/login", "/invitation"
 AUTHENTICATED = "authenticated"
 """Key in the state of a request that has the token or the cookie."""
 PROFILE = "profile"
@@ -62,8 +62,12 @@ class GuardMiddleware:
             await self._forward(scope, body, send)
         else:
             status, detail = rejection
-            challenge = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+            challenge = {"WWW-Authenticate": self._challenge(scope)} if status == 401 else None
             await problem(status, detail, headers=challenge)(scope, receive, send)
+
+    def _challenge(self, scope: Scope) -> str:
+        """Return what a request without valid credentials is told to send."""
+        return "Bearer"
 
     async def _forward(self, scope: Scope, body: "_CountedBody", send: Send) -> None:
         """Run the app and log its exceptions with secrets masked."""
@@ -76,12 +80,16 @@ class GuardMiddleware:
 
     def _is_wrong(self, scope: Scope, headers: Headers, rejection: Rejection | None) -> bool:
         """Return whether the response tells a client that the credentials it sent are wrong."""
-        if not self._credentials.is_given(headers):
+        if not self._has_credentials(headers):
             return False
         if rejection is not None:
             return rejection[0] == 401
         is_status = scope["path"] == LOGIN_PATH and scope["method"] in SAFE_METHODS
         return is_status and not self._is_public(scope) and not self._credentials.is_valid(headers)
+
+    def _has_credentials(self, headers: Headers) -> bool:
+        """Return whether a request has any credentials, correct or not."""
+        return self._credentials.is_given(headers)
 
     def _check_request(self, headers: Headers, body: "_CountedBody") -> Rejection | None:
         """Check Host, Origin and Content-Length."""
@@ -192,7 +200,7 @@ def _netloc(origin: str) -> str:
 
 
 def _max_bytes(scope: Scope) -> int:
-    return MAX_LOGIN_BYTES if scope["path"].endswith(LOGIN_PATH) else MAX_BYTES
+    return MAX_LOGIN_BYTES if scope["path"].endswith((LOGIN_PATH, INVITATION_PATH)) else MAX_BYTES
 
 
 def _host_name(host: str) -> str:

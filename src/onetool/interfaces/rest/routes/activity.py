@@ -7,9 +7,9 @@ from fastapi import APIRouter, Path, Query
 from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.activity.record_json import record_json, tree_json
 from onetool.domain.errors import Reason
-from onetool.domain.identity.principal import current_principal
 from onetool.interfaces.rest.params import json_response
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
+from onetool.interfaces.rest.request_rights import visible_calls
 from onetool.interfaces.rest.schemas.activity import ActivityDetails, ActivityPage
 from onetool.runtime.runtime import Runtime
 
@@ -54,7 +54,7 @@ def activity_routes(runtime: Runtime) -> APIRouter:
         store = await runtime.recorder.written()
         generation = str(store.generation())
         try:
-            page = await store.page(ActivityFilter(current_principal().id, *fields), cursor, limit)
+            page = await store.page(ActivityFilter(visible_calls(), *fields), cursor, limit)
         except ValueError as error:
             raise ProblemError(400, str(error)) from None
         records = [record_json(record) for record in page.items]
@@ -65,7 +65,8 @@ def activity_routes(runtime: Runtime) -> APIRouter:
     async def get_activity(id: RecordID) -> Any:
         """Return a call with its arguments, its result and all calls inside it, at most 1,000."""
         records = await (await runtime.recorder.written()).tree(id)
-        if not any(record.id == id and record.principal == current_principal().id for record in records):
+        principal = visible_calls()
+        if not any(record.id == id and principal in (None, record.principal) for record in records):
             raise ProblemError(404, f"No call {id!r} is recorded.")
         # On a thread, because masking many bodies takes time.
         body = await runtime.threads.run(runtime.state.redactor.mask, tree_json(records, id))

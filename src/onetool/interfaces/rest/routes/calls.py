@@ -11,18 +11,30 @@ from onetool.domain.bundles.bundle import BundleError
 from onetool.domain.calls.approval_request import call_digest
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
-from onetool.domain.errors import ErrorCode
+from onetool.domain.errors import CODE_BY_REASON, ErrorCode, ExecutionError
 from onetool.domain.jobs.job import Job, OpenQuestion
+from onetool.domain.jobs.job_errors import KeyReused
+from onetool.domain.jobs.queued_call import QueuedCall
 from onetool.domain.text.json_text import encode
-from onetool.interfaces.rest.job_bodies import ASKED, input_required, question_event, rest_caller
+from onetool.interfaces.rest.auth.middleware import PROFILE
+from onetool.interfaces.rest.job_bodies import (
+    ASKED,
+    input_required,
+    question_event,
+    rest_caller,
+    started_job,
+)
 from onetool.interfaces.rest.outcome_bodies import outcome_body, outcome_response
 from onetool.interfaces.rest.params import BundleID, MediaFormat, Slug, Version
+from onetool.interfaces.rest.prefer import idempotency_key, preferences
 from onetool.interfaces.rest.problems import (
     STATUS_BY_REASON,
+    ProblemError,
     call_failure,
     failure_body,
     internal_error_message,
     problem_responses,
+    retry_headers,
     status_for,
 )
 from onetool.interfaces.rest.schemas.calls import CallBody, CallResponse, InvokeBody
@@ -38,7 +50,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     **{status: {"model": CallResponse} for status in (400, 403, 404, 409, 429)},
     **ASKED,
     200: {"content": {EVENT_STREAM: {}}, "model": CallResponse},
-    **{status: problem_responses()[status] for status in (401, 413)},
+    **{status: problem_responses(422)[status] for status in (401, 413, 422)},
 }
 
 
@@ -62,6 +74,7 @@ def call_routes(runtime: Runtime) -> APIRouter:
     ) -> Response:
         """Call a version of a tool. With `Accept: text/event-stream`, streams its progress, the HTTP
         requests that it sends and its questions, then the result. Answer with `POST /jobs/{id}/answers`.
+        With `Prefer: respond-async`, responds at once: the call becomes a job.
         """
         try:
             name = await runtime.state.bundles.tool_name((bundle_id, slug, version))
@@ -72,13 +85,20 @@ def call_routes(runtime: Runtime) -> APIRouter:
 
     @routes.post("/tools/call", response_model=CallResponse, responses=RESPONSES)
     async def call_tool(body: CallBody, request: Request, media: MediaFormat = "handle") -> Response:
-        """Call any tool by name: `pack.func`, `pack.func@version` or an alias."""
+        """Call any tool by name: `pack.func`, `pack.func@version` or an alias.
+
+        With `Prefer: respond-async`, the call becomes a job, and the response is 202 with its `Location`. The
+        same `Idempotency-Key` (up to 255 characters) within a day returns the same job; with another tool
+        or other arguments it is refused with 422.
+        """
         return await _call(runtime, body.name, body, request, inline=media == "inline")
 
     return routes
 
 
 async def _call(runtime: Runtime, name: str, body: InvokeBody, request: Request, *, inline: bool) -> Response:
+    if preferences(request.headers).respond_async:
+        return await _submit(runtime, name, body, request)
     if EVENT_STREAM in request.headers.get("accept", ""):
         call = _StreamedCall(runtime, request, inline=inline)
         return EventStream(call.events, asyncio.create_task(call.run(name, body.args)))
@@ -89,8 +109,24 @@ async def _call(runtime: Runtime, name: str, body: InvokeBody, request: Request,
         result = await runtime.call_tool(name, body.args, caller, "rest")
     if isinstance(result, Job):
         return input_required(runtime, result)
-    reason = result.meta.reason if isinstance(result, ToolResult) else None
-    return await outcome_response(runtime, result, STATUS_BY_REASON[reason] if reason else 200, inline=inline)
+    if not isinstance(result, ToolResult) or result.meta.reason is None:
+        return await outcome_response(runtime, result, inline=inline)
+    response = await outcome_response(runtime, result, STATUS_BY_REASON[result.meta.reason], inline=inline)
+    response.headers.update(retry_headers(result))
+    return response
+
+
+async def _submit(runtime: Runtime, name: str, body: InvokeBody, request: Request) -> Response:
+    """Start a call that the client does not wait for."""
+    profile = getattr(request.state, PROFILE, "")
+    call = QueuedCall(name, body.args, can_ask=body.interactive, profile=profile)
+    try:
+        job = await runtime.submitted.submit(call, idempotency_key(request.headers))
+    except KeyReused as error:
+        raise ProblemError(422, str(error)) from None
+    except ExecutionError as error:
+        return call_failure(STATUS_BY_REASON[error.reason], CODE_BY_REASON[error.reason], str(error), name)
+    return started_job(runtime, job)
 
 
 async def _run(

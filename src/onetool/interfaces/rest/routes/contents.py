@@ -20,7 +20,7 @@ from onetool.interfaces.rest.params import (
     page_state,
     slice_page,
 )
-from onetool.interfaces.rest.problems import STATUS_BY_REASON, ProblemError, problem_responses
+from onetool.interfaces.rest.problems import STATUS_BY_REASON, ProblemError, problem_responses, retry_headers
 from onetool.interfaces.rest.schemas.calls import CallResponse
 from onetool.interfaces.rest.schemas.contents import (
     CompleteBody,
@@ -139,7 +139,8 @@ async def _call(runtime: Runtime, tool: str, args: Mapping[str, Any]) -> ToolRes
     if result.error is None:
         return result
     status = STATUS_BY_REASON[result.meta.reason] if result.meta.reason else 200
-    raise ProblemError(502 if status == 200 else status, result.error.message)
+    status = 502 if status == 200 else status
+    raise ProblemError(status, result.error.message, headers=retry_headers(result))
 
 
 def _caller() -> Caller:

@@ -1,21 +1,22 @@
 """`/jobs`: calls that wait for answers or take long."""
 
 import asyncio
-import time
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 
 from onetool.domain.calls.question import Answer
 from onetool.domain.identity.principal import current_principal
 from onetool.domain.jobs.job import Job
 from onetool.domain.jobs.job_errors import AnswerRefused, InvalidAnswer, JobNotFound
 from onetool.interfaces.rest.job_bodies import approval_json, ended_job_json, job_json
+from onetool.interfaces.rest.job_events import JobEvents
 from onetool.interfaces.rest.params import MediaFormat, json_response
+from onetool.interfaces.rest.prefer import preferences
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
 from onetool.interfaces.rest.schemas.jobs import AnswersBody, ApprovalResponse, JobList, JobResponse
-from onetool.runtime.call_job import POLL_INTERVAL_S
+from onetool.interfaces.rest.sse import EVENT_STREAM, EventStream
 from onetool.runtime.job_answers import check_answer
 from onetool.runtime.runtime import Runtime
 
@@ -42,9 +43,18 @@ def job_routes(runtime: Runtime) -> APIRouter:
         return json_response({"jobs": [job_json(runtime, job) for job in found]})
 
     @routes.get("/{id}", response_model=JobResponse, responses=problem_responses(404))
-    async def get_job(id: JobID, wait: Wait = 0, media: MediaFormat = "handle") -> Any:
-        """Return a job with its open questions, and with its result once it has ended."""
-        return await jobs.respond(id, wait, inline=media == "inline")
+    async def get_job(id: JobID, request: Request, wait: Wait = 0, media: MediaFormat = "handle") -> Any:
+        """Return a job with its open questions, and with its result once it has ended.
+
+        `Prefer: wait=30` has the same effect as `wait=30`. With `Accept: text/event-stream`, streams the
+        progress and the questions (`progress`, `question`) and at the end the job (`job`).
+        """
+        inline = media == "inline"
+        if EVENT_STREAM in request.headers.get("accept", ""):
+            events = JobEvents(runtime, await jobs.find(id), inline=inline)
+            return EventStream(events.queue, asyncio.create_task(events.run()))
+        preferred = preferences(request.headers).wait
+        return await jobs.respond(id, wait or min(preferred or 0, MAX_WAIT_S), inline=inline)
 
     @routes.post("/{id}/answers", response_model=JobResponse, responses=problem_responses(404, 409, 410))
     async def answer_job(id: JobID, body: AnswersBody, wait: Wait = 0, media: MediaFormat = "handle") -> Any:
@@ -111,13 +121,10 @@ class _CallerJobs:
 
     async def respond(self, id: str, seconds: float, answered: Collection[str] = (), *, inline: bool) -> Any:
         """Wait until a job ends or asks something that is not `answered`, and return it."""
-        end = time.monotonic() + seconds
-        job = await self.find(id)
-        while not (job.is_ended or any(question.id not in answered for question in job.questions)):
-            if (left := end - time.monotonic()) <= 0:
-                break
-            await asyncio.sleep(min(POLL_INTERVAL_S, left))
-            job = await self.find(id)
+        try:
+            job = await self._runtime.jobs.wait_for_job(id, current_principal(), seconds, answered)
+        except JobNotFound as error:
+            raise ProblemError(404, str(error)) from None
         if not job.is_ended:
             return json_response(job_json(self._runtime, job, answered))
         body = await ended_job_json(self._runtime, job, inline=inline)

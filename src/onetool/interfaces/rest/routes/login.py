@@ -20,7 +20,13 @@ def login_routes(credentials: Credentials, wrong_tokens: WrongTokens) -> APIRout
         status: problem_responses()[status] for status in (403, 413)
     }
 
-    @routes.get("/login", response_model=LoginStatus, responses=rejections, openapi_extra=NO_TOKEN)
+    @routes.get(
+        "/login",
+        response_model=LoginStatus,
+        response_model_exclude_unset=True,
+        responses=rejections,
+        openapi_extra=NO_TOKEN,
+    )
     async def get_login_status(request: Request) -> Any:
         """Return whether the request has a valid token or cookie. Needs no token."""
         return {"loggedIn": credentials.is_valid(request.headers)}

@@ -126,6 +126,6 @@ def _plan(
         server,
         package,
         GivenValues(named=body.values, paths=[path for path in body.paths if path]),
-        frozenset(configuration.secrets) | stored_secrets(configuration.paths),
+        configuration.secrets.names | stored_secrets(configuration.paths),
         find_name_problem(server, configuration.settings.servers, packs),
     )

@@ -78,7 +78,7 @@ def edit_routes(runtime: Runtime, may_edit: MayEdit) -> APIRouter:
             runtime.state.configuration.paths,
             name,
             body.settings,
-            secrets=set(runtime.state.configuration.secrets),
+            secrets=set(runtime.state.configuration.secrets.names),
             mask=runtime.state.redactor.mask,
             digest=body.digest,
         )

@@ -115,7 +115,7 @@ def _plan_update(
     remark = check_installed_package(record)
     given = GivenValues(named=values, known=record.values)
     package = choose_package(entry, record.kind, values)
-    secrets = frozenset(configuration.secrets) | stored_secrets(configuration.paths)
+    secrets = configuration.secrets.names | stored_secrets(configuration.paths)
     review = review_update(name, package, given, secrets, configuration.paths)
     return _FoundUpdate(record=record, entry=entry, review=review, remark=remark, notes=notes)
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from onetool.domain.bundles.page_tokens import read_token, write_token
 from onetool.domain.chat.messages import Message
 from onetool.domain.chat.transcript import InvalidSession, Transcript, replay
-from onetool.interfaces.rest.active_chats import ActiveChats
+from onetool.interfaces.rest.active_chats import ActiveChats, session_busy
 from onetool.interfaces.rest.params import json_response
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
 from onetool.interfaces.rest.schemas.sessions import SessionPage, SessionResponse, TitleBody, TitleResponse
@@ -55,11 +55,9 @@ def session_routes(runtime: Runtime, chats: ActiveChats) -> APIRouter:
     async def delete_session(session: SessionID) -> None:
         """Delete a conversation permanently."""
         await reader.read(session)
-        if chats.is_busy(session):
-            raise ProblemError(
-                409, f"Session {session!r} is busy. Wait until the current question is finished."
-            )
-        chats.approvals.discard(session)
+        if await chats.is_busy(session):
+            raise session_busy(session)
+        await chats.approvals.discard(session)
         await runtime.sessions.delete(session)
 
     return routes

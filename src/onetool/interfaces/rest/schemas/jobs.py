@@ -1,6 +1,6 @@
 """Schemas of the job routes, and of the questions that calls ask."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, JsonValue
 
@@ -44,9 +44,12 @@ class QuestionResponse(ResponseModel):
 
 
 class InputRequired(ResponseModel):
-    """A call that waits for answers."""
+    """A call that has become a job: it waits for answers, or the client does not wait for it."""
 
-    status: Literal["input_required"]
+    status: JobStatus = Field(
+        description="`input_required`, unless the client sent `Prefer: respond-async`.",
+        examples=["input_required", "queued"],
+    )
     job: str = Field(description="Id of the job, for `/jobs/{id}`.")
     questions: list[QuestionResponse]
 

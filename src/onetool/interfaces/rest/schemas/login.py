@@ -1,5 +1,7 @@
 """Schemas of the login routes."""
 
+from pydantic import Field
+
 from onetool.domain.bundles.schemas import StrictModel
 
 from .fields import ResponseModel
@@ -15,3 +17,6 @@ class LoginStatus(ResponseModel):
     """Whether the request has a valid token or cookie."""
 
     loggedIn: bool
+    withAccount: bool = Field(
+        default=False, description="Whether people can log in at an OpenID provider: `/auth/login`."
+    )

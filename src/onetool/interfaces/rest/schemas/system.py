@@ -40,4 +40,7 @@ class HealthResponse(ResponseModel):
     unwritable: dict[str, str] = Field(
         description="Directories in which nothing can be stored, with the reason."
     )
+    unavailableSecrets: dict[str, str] = Field(
+        description="Secrets without a value because a command failed, with the reason."
+    )
     problems: list[HealthProblemResponse]

@@ -66,6 +66,9 @@ def _secret_names(values: Mapping[str, Any], secrets: Secrets) -> list[str]:
     except MalformedTemplate as error:
         raise ServerUnavailable(f"invalid placeholder: {as_fragment(error)}") from None
     missing = [name for name in names if name not in secrets]
+    if missing and missing[0] in secrets.unavailable:
+        reason = secrets.unavailable[missing[0]]
+        raise ServerUnavailable(f"secret {missing[0]!r} is unavailable: {reason}")
     if missing:
         raise ServerUnavailable(f"secret {missing[0]!r} is missing; add it to secrets.yaml")
     return names

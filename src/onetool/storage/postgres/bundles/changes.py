@@ -1,15 +1,25 @@
 """Changes of stored bundles, in one transaction that no other change of the workspace overlaps."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 import orjson
 
-from onetool.domain.bundles.bundle import AlreadyExists, Bundle, StoredTool, ToolKey, ToolVersion
+from onetool.domain.audit.entry import AuditAction
+from onetool.domain.bundles.bundle import (
+    AlreadyExists,
+    Bundle,
+    BundleConflict,
+    StoredTool,
+    ToolKey,
+    ToolVersion,
+)
 from onetool.domain.bundles.identifiers import python_name
 from onetool.domain.bundles.names import pack_names
+from onetool.storage.postgres.audit import record
 from onetool.storage.postgres.database import Cursor
+from onetool.storage.postgres.limits import read_limits
 
 from .rows import ToolTerms, lexemes, to_body, tool_values
 
@@ -124,6 +134,21 @@ class BundleChanges:
             if is_new or tool_id not in keys:
                 raise AlreadyExists(f"{key[1]!r} version {key[2]!r} already exists in this bundle.")
 
+    def check_quota(self, added: int) -> None:
+        """Check that the workspace may store this many more tools.
+
+        Raises:
+            BundleConflict: It may not.
+        """
+        limit = read_limits(self._cursor, self._workspace).stored_tools
+        row = self._fetch_one("select tools from term_totals where workspace_id = %s")
+        count = row[0] if row else 0
+        if limit is not None and count + added > limit:
+            raise BundleConflict(
+                f"Nothing was stored: the workspace has {count} tools, and with {added} more it would exceed"
+                f" its limit of {limit} (stored_tools). Delete others first."
+            )
+
     def put_tools(self, tools: Sequence[ToolVersion], bundle: Bundle) -> list[StoredTool]:
         """Insert tools of one bundle, whose ids and keys no row has."""
         if not tools:
@@ -175,6 +200,10 @@ class BundleChanges:
         )
         bundles = [Bundle.from_json(orjson.loads(body)) for (body,) in self._cursor.fetchall()]
         return [bundle.id for bundle in bundles if (bundle.soft_deleted_at or before) < before]
+
+    def record(self, action: AuditAction, target: str, detail: Mapping[str, Any]) -> None:
+        """Add an entry to the audit log."""
+        record(self._cursor, self._workspace, action, target, detail)
 
     def _pack(self, bundle_id: str) -> str:
         row = self._fetch_one("select pack from bundles where workspace_id = %s and id = %s", bundle_id)

@@ -182,13 +182,22 @@ class BundleQueries:
         similar: returns what resembles the query.
         """
         hits: list[SearchHit] = []
+        statistics = self.term_statistics(tokenize(query.text))
         for tier in (Tier.PREFIX, Tier.WORD, Tier.SIMILAR):
             if len(hits) == limit or (after is not None and tier < after.tier):
                 continue
             found = similar() if tier is Tier.SIMILAR else Similar()
             position = after if after is not None and tier == after.tier else None
             left = limit - len(hits)
-            ids = self._search_tier(tier, query, filter, similar=found, after=position, limit=left)
+            ids = self._search_tier(
+                tier,
+                query,
+                filter,
+                similar=found,
+                after=position,
+                limit=left,
+                is_rare=self._is_rare(tier, query, statistics),
+            )
             hits += [SearchHit(tier, tool) for tool in self._by_id(ids)]
         return hits
 
@@ -285,6 +294,7 @@ class BundleQueries:
         similar: Similar,
         after: SearchPosition | None,
         limit: int,
+        is_rare: bool,
     ) -> list[str]:
         """Return the ids of the tools of one tier, newest first."""
         starts, common_starts = self._completed(query.words) if tier is Tier.SIMILAR else ("", "")
@@ -302,21 +312,20 @@ class BundleQueries:
             after=after.modified_at if after else None,
             after_id=after.id if after else None,
             limit=limit,
-            is_rare=self._is_rare(tier, query),
+            is_rare=is_rare,
             **_selection(filter),
         )
         return [row[0] for row in rows]
 
-    def _is_rare(self, tier: Tier, query: SearchQuery) -> bool:
-        """Return whether few tools can be in a tier, as far as that is known."""
-        statistics = self.term_statistics(terms := tokenize(query.text))
+    def _is_rare(self, tier: Tier, query: SearchQuery, statistics: TermStatistics) -> bool:
+        """Return whether few tools can be in a tier, as far as the statistics of the query's terms show."""
         if statistics.tools <= MAX_RARE:
             return True
         if tier is Tier.PREFIX:
             end = query.prefix + LAST_CHARACTER
             counts = self._fetch(PREFIX_COUNTS, prefix=query.prefix, end=end, limit=MAX_RARE + 1)[0]
             return int(max(counts)) <= MAX_RARE
-        known = [statistics.counts[term] for term in terms if statistics.counts.get(term)]
+        known = filter(None, statistics.counts.values())
         return tier is Tier.WORD and min(known, default=MAX_RARE + 1) <= MAX_RARE
 
     def _by_id(self, ids: Sequence[str]) -> list[StoredTool]:

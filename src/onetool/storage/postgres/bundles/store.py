@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 
+from onetool.domain.audit.entry import AuditAction
 from onetool.domain.bundles.bundle import (
     AlreadyExists,
     Bundle,
@@ -37,14 +39,17 @@ class PostgresBundles:
 
     def generation(self) -> Hashable:
         """Return the revision of the workspace that is known here."""
-        return self._workspace.revision
+        return self._workspace.generation
 
     @on_thread
     def change_bundle(self, bundle_id: str, change: Callable[[Bundle | None], Bundle]) -> Bundle:
         """Create or replace a bundle with what `change` returns."""
         with self._changes() as changes:
-            bundle = change(changes.bundle(bundle_id))
+            old = changes.bundle(bundle_id)
+            bundle = change(old)
             changes.put_bundle(bundle)
+            detail = {"slug": bundle.slug} | ({"fields": _changed_fields(old, bundle)} if old else {})
+            changes.record(_bundle_action(old, bundle), bundle.id, detail)
         return bundle
 
     @on_thread
@@ -66,7 +71,9 @@ class PostgresBundles:
             bundle = changes.bundle(tool.bundle_id)
             check(bundle)
             changes.check_unique([tool], is_new=True)
+            changes.check_quota(1)
             (stored,) = changes.put_tools([tool], _existing(bundle))
+            changes.record(AuditAction.TOOL_ADD, "/".join(tool.key), {"name": stored.name})
         return stored
 
     @on_thread
@@ -79,7 +86,9 @@ class PostgresBundles:
             changes.check_unique(tools, is_new=False)
             changes.put_bundle(bundle)
             changes.drop_tools([tool.id for tool in tools])
+            changes.check_quota(len(tools))
             changes.put_tools(tools, bundle)
+            changes.record(AuditAction.BUNDLE_IMPORT, bundle.id, {"slug": bundle.slug, "tools": len(tools)})
 
     @on_thread
     def change_tool(
@@ -88,10 +97,13 @@ class PostgresBundles:
         """Replace a version with what `change` returns."""
         with self._changes() as changes:
             bundle = changes.bundle(key[0])
-            tool = change(bundle, changes.tool(key))
+            old = changes.tool(key)
+            tool = change(bundle, old)
             changes.check_unique([tool], is_new=False)
             changes.drop_tools([tool.id])
             (stored,) = changes.put_tools([tool], _existing(bundle))
+            detail = {"name": stored.name, "fields": _changed_fields(old, tool)}
+            changes.record(AuditAction.TOOL_CHANGE, "/".join(key), detail)
         return stored
 
     @on_thread
@@ -99,7 +111,10 @@ class PostgresBundles:
         """Delete a version permanently. Return whether it existed."""
         with self._changes() as changes:
             tool = changes.tool(key)
-            return tool is not None and changes.drop_tools([tool.id]) > 0
+            is_deleted = tool is not None and changes.drop_tools([tool.id]) > 0
+            if is_deleted:
+                changes.record(AuditAction.TOOL_DELETE, "/".join(key), {})
+            return is_deleted
 
     @on_thread
     def tool(self, key: ToolKey) -> StoredTool | None:
@@ -218,6 +233,19 @@ class PostgresBundles:
     def _changes(self) -> Iterator[BundleChanges]:
         with self._workspace.writing() as cursor:
             yield BundleChanges(cursor, self._workspace.workspace)
+
+
+def _bundle_action(old: Bundle | None, new: Bundle) -> AuditAction:
+    if old is None:
+        return AuditAction.BUNDLE_CREATE
+    is_deleted = new.soft_deleted_at is not None and old.soft_deleted_at is None
+    return AuditAction.BUNDLE_DELETE if is_deleted else AuditAction.BUNDLE_CHANGE
+
+
+def _changed_fields(old: Bundle | ToolVersion | None, new: Bundle | ToolVersion) -> list[str]:
+    """Return the names of the fields that differ, without the time of the change."""
+    names = [field.name for field in fields(new) if field.name != "modified_at"]
+    return [name for name in names if old is None or getattr(old, name) != getattr(new, name)]
 
 
 def _existing(bundle: Bundle | None) -> Bundle:

@@ -1,0 +1,286 @@
+"""People of a hosted OneTool: the provider where they log in, and the sessions of their browsers."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from hashlib import sha256
+from typing import NamedTuple
+from uuid import UUID
+
+from onetool.domain.errors import SignInFailed, SignInUnavailable, StoreUnavailable
+from onetool.domain.identity.person import Identity, Person, PersonWorkspace
+from onetool.domain.identity.principal import Principal
+from onetool.identity.access_tokens import AccessTokens
+from onetool.identity.oidc import OidcProvider
+from onetool.storage.postgres.database import WorkspaceDatabase
+from onetool.storage.postgres.invitations import PostgresInvitations
+from onetool.storage.postgres.key_ring import KeyRing
+from onetool.storage.postgres.people import PostgresPeople
+
+from .hosted import LOOKUP_WAIT_S, MAX_LOOKUPS, MAX_VERIFIED, HostedParts
+from .login_settings import LoginSettings
+
+log = logging.getLogger(__name__)
+TOKEN_CACHE_S = 60.0
+"""Seconds for which an access token is not verified again."""
+SESSION_CACHE_S = 30.0
+"""Seconds for which a session is not looked up again. Another server may have ended it meanwhile."""
+
+
+class PeopleParts(NamedTuple):
+    """What logs people in."""
+
+    provider: OidcProvider
+    sessions: "BrowserSessions"
+    authenticator: "PersonAuthenticator"
+    tokens: "TokenAuthenticator | None"
+    """None if access tokens of no issuer are accepted."""
+    invitations: "InvitationAcceptor"
+    seal: KeyRing
+    """Seals what a browser keeps during a login."""
+
+
+def people_parts(parts: HostedParts, settings: LoginSettings) -> PeopleParts:
+    """Return what logs people in. The provider is first asked when someone logs in."""
+    people = PostgresPeople(parts.database, parts.threads)
+    sessions = BrowserSessions(people, parts.status)
+    members = PersonAuthenticator(parts, sessions)
+    issuers, public_url = settings.token_issuers, settings.public_url
+    return PeopleParts(
+        provider=OidcProvider(settings.provider),
+        sessions=sessions,
+        authenticator=members,
+        tokens=TokenAuthenticator(AccessTokens(issuers), people, members, public_url, parts.status)
+        if issuers
+        else None,
+        invitations=InvitationAcceptor(parts),
+        seal=parts.ring.derived("login of people"),
+    )
+
+
+class _Found(NamedTuple):
+    """A session that was found."""
+
+    person: Person
+    at: float
+
+
+class BrowserSessions:
+    """Finds who has logged in. Sessions stay in memory for some seconds."""
+
+    def __init__(
+        self, people: PostgresPeople, status: Callable[[], str], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """status: "unavailable" if the database has been away for too long."""
+        self._people, self._status, self._clock = people, status, clock
+        self._found: OrderedDict[bytes, _Found] = OrderedDict()
+        self._ended = 0
+        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
+
+    async def begin(self, identity: Identity, lifetime_s: float) -> tuple[UUID, str]:
+        """Return the person with an identity, and the secret of a new session.
+
+        Raises:
+            PersonDisabled: The operator has disabled the person.
+            StoreUnavailable: The database cannot be reached.
+        """
+        person = await self._people.sign_in(identity)
+        return person, await self._people.begin_session(person, timedelta(seconds=lifetime_s))
+
+    async def find(self, secret: str) -> Person | None:
+        """Return whose session has a secret; None if there is none.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached: now, or for so long that it may be over.
+        """
+        if self._status() == "unavailable":
+            raise StoreUnavailable("The database is away. Whether sessions were ended is not known.")
+        place = _digest(secret)
+        found = self._found.get(place)
+        if found is not None and self._clock() - found.at < SESSION_CACHE_S:
+            return found.person
+        self._found.pop(place, None)
+        at, ended = self._clock(), self._ended
+        person = await self._look_up(secret)
+        if person is not None and ended == self._ended:  # else it may be the one that was ended
+            self._found[place] = _Found(person, at)
+            if len(self._found) > MAX_VERIFIED:
+                self._found.popitem(last=False)
+        return person
+
+    async def end(self, secret: str) -> None:
+        """End a session, if there is one: here at once, at other servers after some seconds."""
+        await self._people.end_session(secret)
+        self._ended += 1
+        self._found.pop(_digest(secret), None)
+
+    async def workspaces_of(self, person: UUID) -> Sequence[PersonWorkspace]:
+        """Return the workspaces of a person."""
+        return await self._people.workspaces_of(person)
+
+    async def _look_up(self, secret: str) -> Person | None:
+        async with lookup_slot(self._lookups):
+            return await self._people.find_session(secret)
+
+
+class PersonAuthenticator:
+    """Finds the principal of a session in a workspace. Only its members have one."""
+
+    def __init__(self, parts: HostedParts, sessions: BrowserSessions) -> None:
+        self._parts, self._sessions = parts, sessions
+        self._members: OrderedDict[tuple[UUID, str], _KnownMember] = OrderedDict()
+        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
+
+    async def authenticate(self, slug: str, secret: str) -> Principal | None:
+        """Return the principal; None if there is no such session or workspace, or if they are not a member.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached: now, or for so long that rights may be lost.
+        """
+        person = await self._sessions.find(secret)
+        return (
+            None if person is None or not await self.is_member(person.id, slug) else Principal(str(person.id))
+        )
+
+    async def is_member(self, person: UUID, slug: str) -> bool:
+        """Return whether someone is a member, in person or by a group, since the last change of members."""
+        place = person, slug
+        member = self._members.get(place)
+        if member is not None and member.is_current:
+            return True
+        self._members.pop(place, None)
+        async with lookup_slot(self._lookups):
+            found = await self._parts.threads.run(self._parts.directory.find, slug)
+            if found is None:
+                return False
+            workspace = self._parts.notices.workspace(found)
+            changes = workspace.keys_changes
+            if all(each.id != found.id for each in await self._sessions.workspaces_of(person)):
+                return False
+        self._members[place] = _KnownMember(workspace, changes)
+        if len(self._members) > MAX_VERIFIED:
+            self._members.popitem(last=False)
+        return True
+
+
+class TokenAuthenticator:
+    """Finds the principal of an access token of another issuer, made for one workspace."""
+
+    def __init__(
+        self,
+        tokens: AccessTokens,
+        people: PostgresPeople,
+        members: PersonAuthenticator,
+        public_url: str,
+        status: Callable[[], str],
+    ) -> None:
+        """status: "unavailable" if the database has been away for too long."""
+        self._tokens, self._people, self._members = tokens, people, members
+        self._public_url, self._status = public_url, status
+        self._verified: OrderedDict[tuple[str, bytes], _VerifiedToken] = OrderedDict()
+        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
+
+    async def authenticate(self, slug: str, token: str) -> Principal | None:
+        """Return the principal; None if the token is not valid here, or if the person is no member.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached: now, or for so long that rights may be lost.
+        """
+        if self._status() == "unavailable":
+            raise StoreUnavailable("The database is away. Whether the person is still a member is not known.")
+        place, now = (slug, _digest(token)), time.time()
+        verified = self._verified.get(place)
+        if verified is None or now >= verified.until:
+            self._verified.pop(place, None)
+            verified = await self._verify(slug, token, now)
+            if verified is None:
+                return None
+            self._verified[place] = verified
+            if len(self._verified) > MAX_VERIFIED:
+                self._verified.popitem(last=False)
+        is_member = await self._members.is_member(verified.person, slug)
+        return Principal(str(verified.person)) if is_member else None
+
+    async def _verify(self, slug: str, token: str, now: float) -> "_VerifiedToken | None":
+        try:
+            found = await self._tokens.validate(token, f"{self._public_url}/w/{slug}/mcp")
+        except SignInFailed as error:
+            log.info("%s", error)
+            return None
+        except SignInUnavailable as error:
+            raise StoreUnavailable(str(error)) from error
+        if found is None or found.expires_at <= now:
+            return None
+        async with lookup_slot(self._lookups):
+            person = await self._people.find_identity(found.issuer, found.subject)
+        until = min(found.expires_at, now + TOKEN_CACHE_S)
+        return None if person is None else _VerifiedToken(person, until)
+
+
+class _VerifiedToken(NamedTuple):
+    """Whom an access token stands for."""
+
+    person: UUID
+    until: float
+    """When it is verified again."""
+
+
+class InvitationAcceptor:
+    """Makes people members of workspaces by invitations."""
+
+    def __init__(self, parts: HostedParts) -> None:
+        self._parts = parts
+        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
+
+    async def accept(self, slug: str, secret: str, person: Person) -> str | None:
+        """Return the role; None if there is no such invitation or workspace.
+
+        Raises:
+            MemberError: The person is a member already.
+            StoreUnavailable: The database cannot be reached.
+        """
+        threads = self._parts.threads
+        async with lookup_slot(self._lookups):
+            found = await threads.run(self._parts.directory.find, slug)
+            if found is None:
+                return None
+            workspace = self._parts.notices.workspace(found)
+            return await PostgresInvitations(workspace, threads).accept(secret, str(person.id))
+
+
+class _KnownMember(NamedTuple):
+    """A workspace of which a person was a member."""
+
+    workspace: WorkspaceDatabase
+    changes: int
+    """`keys_changes` of the workspace, from before the members were read."""
+
+    @property
+    def is_current(self) -> bool:
+        return self.workspace.keys_changes == self.changes
+
+
+@asynccontextmanager
+async def lookup_slot(slots: asyncio.Semaphore) -> AsyncIterator[None]:
+    """Wait until something may be looked up. Anyone can send wrong secrets: others must find connections.
+
+    Raises:
+        StoreUnavailable: There are too many.
+    """
+    try:
+        async with asyncio.timeout(LOOKUP_WAIT_S):
+            await slots.acquire()
+    except TimeoutError:
+        raise StoreUnavailable("Too many sessions are being looked up.") from None
+    try:
+        yield
+    finally:
+        slots.release()
+
+
+def _digest(secret: str) -> bytes:
+    return sha256(secret.encode("utf-8", "replace")).digest()

@@ -1,0 +1,87 @@
+"""`onetool admin audit`: who has changed what in a workspace of a hosted OneTool."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from onetool.domain.audit.entry import AuditEntry, AuditFilter, entry_json
+from onetool.domain.text.json_text import encode
+
+from .command import json_option, print_json, stdout, use_json
+from .hosted import DATABASE_URL, KEYS, exit_on_hosted_error, variable
+from .since import Since
+
+if TYPE_CHECKING:
+    from onetool.bootstrap.hosted_admin import WorkspaceContents
+
+PAGE_SIZE = 500
+COLUMNS = ("TIME", "ACTOR", "THROUGH", "ACTION", "TARGET", "DETAIL")
+
+
+@click.command()
+@click.argument("slug")
+@click.option("--actor", metavar="NAME", help="Only changes by this principal, such as `operator`.")
+@click.option("--action", metavar="NAME", help="Only this action or kind, such as `key` or `key.revoke`.")
+@click.option("--target", metavar="NAME", help="Only changes of this id or name.")
+@click.option("--since", type=Since(), metavar="WHEN", help="Only changes since `15m`, `2h`, `7d` or a time.")
+@click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="Changes.")
+@click.option("--export", "is_export", is_flag=True, help="Print all of them, as lines of JSON.")
+@json_option
+def audit(slug: str, limit: int, is_export: bool, as_json: bool, **words: Any) -> None:
+    """List who has changed what in workspace SLUG, newest first.
+
+    \b
+    Examples:
+      onetool admin audit team-a --action key --since 30d
+      onetool admin audit team-a --export > audit.jsonl
+    """
+    filter = AuditFilter(**words)
+
+    async def run() -> None:
+        from onetool.bootstrap.hosted_admin import open_contents
+
+        async with open_contents(variable(DATABASE_URL), variable(KEYS), slug) as contents:
+            if is_export:
+                await _export(contents, filter)
+            else:
+                _print(await _find(contents, filter, limit), as_json=as_json)
+
+    with exit_on_hosted_error():
+        asyncio.run(run())
+
+
+async def _export(contents: "WorkspaceContents", filter: AuditFilter) -> None:
+    async for chunk in contents.audit.export(filter):
+        for entry in chunk:
+            click.echo(encode(entry_json(entry)), file=stdout())
+
+
+async def _find(contents: "WorkspaceContents", filter: AuditFilter, limit: int) -> list[AuditEntry]:
+    """Return the newest entries."""
+    found, cursor = list[AuditEntry](), None
+    while len(found) < limit:
+        page = await contents.audit.page(filter, cursor, min(limit - len(found), PAGE_SIZE))
+        found += page.items
+        if (cursor := page.next) is None:
+            break
+    return found
+
+
+def _print(entries: Sequence[AuditEntry], *, as_json: bool) -> None:
+    if use_json(as_json):
+        print_json([entry_json(entry) for entry in entries])
+    elif entries:
+        from .tables import table
+
+        table(COLUMNS, [_row(entry) for entry in entries])
+    else:
+        click.echo("No changes.", file=stdout())
+
+
+def _row(entry: AuditEntry) -> tuple[str, ...]:
+    at = datetime.fromtimestamp(entry.at, UTC).astimezone()
+    detail = encode(entry.detail).decode() if entry.detail else ""
+    return f"{at:%Y-%m-%d %H:%M:%S}", entry.actor, entry.interface, entry.action, entry.target, detail

@@ -1,0 +1,53 @@
+"""`onetool worker`: run the queued jobs and the clean-up of a hosted OneTool."""
+
+import asyncio
+import signal
+
+import click
+
+from .command import chosen_log_level, stdout
+from .hosted import DATABASE_URL, exit_on_hosted_error, open_parts, variable
+
+
+@click.command()
+@click.option(
+    "--concurrency", default=20, show_default=True, type=click.IntRange(1, 1000), help="Calls at a time."
+)
+@click.option(
+    "--grace",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Seconds for calls in progress after SIGTERM. Those that take longer are lost.",
+)
+@click.option("--lease", default=90.0, hidden=True, type=click.FloatRange(min=1))
+@click.option("--reap-interval", default=3600, hidden=True, type=click.IntRange(1, 3600))
+def worker(concurrency: int, grace: float, lease: float, reap_interval: int) -> None:
+    """Run the queued jobs of all workspaces, and delete what has expired.
+
+    Needs ONETOOL_DATABASE_URL and ONETOOL_KEYS; ONETOOL_REDIS_URL is optional. Any number of workers can run.
+
+    \b
+    Examples:
+      onetool worker
+      onetool serve --hosted --with-worker
+    """
+    with exit_on_hosted_error():
+        asyncio.run(_work(concurrency, grace, lease, reap_interval))
+
+
+async def _work(concurrency: int, grace: float, lease: float, reap_interval: int) -> None:
+    from onetool.bootstrap.worker import Worker, open_workspaces
+
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with (
+        open_parts(log_level=chosen_log_level() or "warning", lease_s=lease) as parts,
+        open_workspaces(parts) as workspaces,
+    ):
+        options = {"concurrency": concurrency, "reap_interval_s": reap_interval}
+        running = Worker(parts, variable(DATABASE_URL), workspaces.use, grace_s=grace, **options)
+        click.echo("OneTool runs queued jobs.", file=stdout())
+        stdout().flush()
+        await running.run(stop)

@@ -1,0 +1,224 @@
+"""Members and grants of a workspace in PostgreSQL."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from uuid import UUID
+
+from uuid_utils.compat import uuid7
+
+from onetool.domain.audit.entry import AuditAction
+from onetool.domain.calls.effect import Effect
+from onetool.domain.errors import MemberError
+from onetool.domain.identity.roles import Role
+from onetool.domain.policy.member import Member, MemberKind, StoredGrant, check_member, check_patterns
+from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership, Rights
+from onetool.threads import Threads
+
+from .audit import record
+from .database import Cursor, WorkspaceDatabase, on_thread
+
+PRINCIPALS = """
+select kind, id as member, id as principal, '' as group_name from members
+    where workspace_id = %(workspace)s and kind = 'service'
+union all
+select kind, members.id, members.id, '' from members
+    join home.people on people.id = case kind when 'person' then members.id::uuid end
+    where workspace_id = %(workspace)s and kind = 'person' and disabled_at is null
+union all
+select kind, members.id, person_id::text, groups.name from members
+    join home.groups on groups.id = case kind when 'group' then members.id::uuid end
+    join home.group_people on group_id = groups.id
+    join home.people on people.id = person_id
+    where workspace_id = %(workspace)s and kind = 'group' and disabled_at is null
+"""
+"""The principals that have the role of a member: the member, or the people of a group."""
+MEMBERSHIPS = f"""
+select principal, group_name, role, patterns from ({PRINCIPALS}) principals
+join members using (kind) where members.id = member and workspace_id = %(workspace)s
+order by principal, group_name
+"""
+GRANTS = f"""
+select principal, group_name, effect, pattern from ({PRINCIPALS}) principals
+join grants using (kind, member) where workspace_id = %(workspace)s
+order by principal, group_name, pattern
+"""
+LIST = """
+select kind, members.id, role, patterns, added_by, added_at,
+    coalesce(people.name, groups.name, ''), coalesce(people.email, '')
+from members
+left join home.people on people.id = case kind when 'person' then members.id::uuid end
+left join home.groups on groups.id = case kind when 'group' then members.id::uuid end
+where workspace_id = %s order by kind, members.id
+"""
+EXISTS = {
+    MemberKind.PERSON: "select from home.people where id = %s",
+    MemberKind.GROUP: "select from home.groups where id = %s",
+}
+PUT = """
+insert into members (workspace_id, kind, id, role, patterns, added_by) values (%s, %s, %s, %s, %s, %s)
+on conflict (workspace_id, kind, id) do update set role = excluded.role, patterns = excluded.patterns
+"""
+OTHER_OWNERS = """
+select from members where workspace_id = %s and role = 'owner' and (kind, id) <> (%s, %s) limit 1
+"""
+REVOKE_KEYS = """
+update api_keys set revoked_at = now() where workspace_id = %s and owner = %s and revoked_at is null
+"""
+PUT_GRANT = """
+insert into grants (workspace_id, id, kind, member, effect, pattern, added_by)
+values (%s, %s, %s, %s, %s, %s, %s)
+on conflict (workspace_id, kind, member, pattern) do update set effect = excluded.effect,
+    added_by = excluded.added_by, added_at = now()
+returning id, added_at
+"""
+
+
+class PostgresMembers:
+    """The members and grants of one workspace. Every change is announced like a revoked key."""
+
+    def __init__(self, workspace: WorkspaceDatabase, threads: Threads) -> None:
+        self._workspace, self._threads = workspace, threads
+
+    def generation(self) -> Hashable:
+        """Return the number of changes that are known."""
+        return self._workspace.keys_changes
+
+    @on_thread
+    def rights(self) -> Mapping[str, Rights]:
+        """Return the rights of every principal that has some."""
+        values = {"workspace": self._workspace.workspace}
+        rights: dict[str, Rights] = {}
+        with self._workspace.reading() as cursor:
+            memberships = cursor.execute(MEMBERSHIPS, values).fetchall()
+            grants = cursor.execute(GRANTS, values).fetchall()
+        for principal, group, role, patterns in memberships:
+            known = rights.get(principal, NO_RIGHTS)
+            membership = Membership(Role(role), tuple(patterns), group)
+            rights[principal] = replace(known, memberships=(*known.memberships, membership))
+        for principal, group, effect, pattern in grants:
+            known = rights.get(principal, NO_RIGHTS)
+            grant = Grant(Effect[effect.upper()], pattern, group)
+            rights[principal] = replace(known, grants=(*known.grants, grant))
+        return rights
+
+    @on_thread
+    def list(self) -> Sequence[Member]:
+        """Return all members."""
+        with self._workspace.reading() as cursor:
+            return [_member(row) for row in cursor.execute(LIST, (self._workspace.workspace,)).fetchall()]
+
+    @on_thread
+    def put(self, member: Member) -> None:
+        """Add a member, or change its role and patterns."""
+        check_member(member)
+        with self._workspace.writing("keys") as cursor:
+            put_member(cursor, self._workspace.workspace, member)
+
+    @on_thread
+    def remove(self, kind: MemberKind, id: str) -> bool:
+        """Remove a member with its grants. Its API keys are revoked."""
+        with self._workspace.writing("keys") as cursor:
+            _check_other_owner(cursor, self._workspace.workspace, kind, id)
+            cursor.execute(
+                "delete from members where workspace_id = %s and kind = %s and id = %s",
+                (self._workspace.workspace, kind, id),
+            )
+            if not cursor.rowcount:
+                return False
+            revoked = 0
+            if kind is not MemberKind.GROUP:
+                revoked = cursor.execute(REVOKE_KEYS, (self._workspace.workspace, id)).rowcount
+            detail = {"revokedKeys": revoked}
+            record(cursor, self._workspace.workspace, AuditAction.MEMBER_REMOVE, _target(kind, id), detail)
+            return True
+
+    @on_thread
+    def grants(self) -> Sequence[StoredGrant]:
+        """Return all grants."""
+        with self._workspace.reading() as cursor:
+            rows = cursor.execute(
+                "select id, kind, member, effect, pattern, added_by, added_at from grants"
+                " where workspace_id = %s order by kind, member, pattern",
+                (self._workspace.workspace,),
+            ).fetchall()
+        return [
+            StoredGrant(str(id), MemberKind(kind), member, Effect[effect.upper()], *rest)
+            for id, kind, member, effect, *rest in rows
+        ]
+
+    @on_thread
+    def put_grant(
+        self, kind: MemberKind, member: str, effect: Effect, pattern: str, added_by: str
+    ) -> StoredGrant:
+        """Add a grant, or replace the one of a member with this pattern."""
+        check_patterns((pattern,))
+        workspace = self._workspace.workspace
+        with self._workspace.writing("keys") as cursor:
+            if not _is_member(cursor, workspace, kind, member):
+                raise MemberError(f"The {kind} {member[:100]!r} is not a member of the workspace.")
+            row = (workspace, uuid7(), kind, member, str(effect), pattern, added_by)
+            ((id, added_at),) = cursor.execute(PUT_GRANT, row).fetchall()
+            detail = {"effect": str(effect), "pattern": pattern}
+            record(cursor, workspace, AuditAction.GRANT_PUT, _target(kind, member), detail)
+        return StoredGrant(str(id), kind, member, effect, pattern, added_by, added_at)
+
+    @on_thread
+    def remove_grant(self, id: str) -> bool:
+        """Remove a grant."""
+        try:
+            grant_id = UUID(id)
+        except ValueError:
+            return False
+        with self._workspace.writing("keys") as cursor:
+            row = cursor.execute(
+                "delete from grants where workspace_id = %s and id = %s"
+                " returning kind, member, effect, pattern",
+                (self._workspace.workspace, grant_id),
+            ).fetchone()
+            if row is None:
+                return False
+            kind, member, effect, pattern = row
+            detail = {"effect": effect, "pattern": pattern}
+            record(cursor, self._workspace.workspace, AuditAction.GRANT_REMOVE, _target(kind, member), detail)
+            return True
+
+
+def put_member(cursor: Cursor, workspace: UUID, member: Member) -> None:
+    """Add a member, or change its role and patterns, in a transaction of the workspace.
+
+    Raises:
+        MemberError: The person or group does not exist, or it is the last owner.
+    """
+    query = EXISTS.get(member.kind)
+    if query is not None and not cursor.execute(query, (UUID(member.id),)).rowcount:
+        raise MemberError(f"There is no {member.kind} {member.id!r}.")
+    if member.role is not Role.OWNER:
+        _check_other_owner(cursor, workspace, member.kind, member.id)
+    patterns = list(member.patterns)
+    cursor.execute(PUT, (workspace, member.kind, member.id, str(member.role), patterns, member.added_by))
+    detail = {"role": str(member.role), "patterns": patterns}
+    record(cursor, workspace, AuditAction.MEMBER_PUT, _target(member.kind, member.id), detail)
+
+
+def _check_other_owner(cursor: Cursor, workspace: UUID, kind: MemberKind, id: str) -> None:
+    """Refuse to change the only owner. A workspace that never had one may stay without."""
+    own = "select from members where workspace_id = %s and role = 'owner' and kind = %s and id = %s"
+    if not cursor.execute(own, (workspace, kind, id)).rowcount:
+        return
+    if not cursor.execute(OTHER_OWNERS, (workspace, kind, id)).rowcount:
+        raise MemberError(f"{id!r} is the last owner of the workspace. Make someone else an owner first.")
+
+
+def _is_member(cursor: Cursor, workspace: UUID, kind: MemberKind, id: str) -> bool:
+    query = "select from members where workspace_id = %s and kind = %s and id = %s"
+    return cursor.execute(query, (workspace, kind, id)).rowcount > 0
+
+
+def _target(kind: str, id: str) -> str:
+    return f"{kind}/{id}"
+
+
+def _member(row: Sequence[Any]) -> Member:
+    kind, id, role, patterns, *rest = row
+    return Member(MemberKind(kind), id, Role(role), tuple(patterns), *rest)

@@ -1,0 +1,163 @@
+"""A worker of the queue: procrastinate runs tasks when they are inserted, and periodic ones."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import psycopg
+from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
+from procrastinate.exceptions import ConnectorException
+from procrastinate.jobs import Job as QueueRow
+from procrastinate.jobs import Status
+from psycopg_pool import PoolTimeout
+
+from .database import STATEMENT_TIMEOUT_S, WAIT_S, check_url
+from .wake_ups import CALL_TASK, CALLS
+
+log = logging.getLogger(__name__)
+MAINTENANCE = "maintenance"
+MAX_CONNECTIONS = 4
+MAINTENANCE_TASKS = 2
+"""Periodic tasks at a time. One that takes long must not delay the others."""
+RETRY_S, MAX_RETRY_S = 5, 600
+"""Seconds until a call that could not be claimed is tried again: at first, and after many attempts."""
+RESTART_S = 2.0
+"""Seconds between attempts to reach the database."""
+KEEP_FAILED_HOURS = 24
+SETTINGS = f"""
+set role onetool_worker;
+set search_path = queue;
+set lock_timeout = '{WAIT_S:.0f}s';
+set statement_timeout = '{STATEMENT_TIMEOUT_S:.0f}s'
+"""
+RunCall = Callable[[UUID, str], Awaitable[None]]
+"""Runs a job of a workspace, at least until it is claimed."""
+
+
+class PeriodicTask(NamedTuple):
+    """What one of the workers does from time to time."""
+
+    run: Callable[[], Awaitable[None]]
+    interval_s: int
+    """A number of seconds below a minute, or a whole number of minutes up to an hour."""
+
+
+class QueueWorker:
+    """Runs the tasks of the queue. It starts again if the database fails."""
+
+    def __init__(
+        self, url: str, run_call: RunCall, periodic: Mapping[str, PeriodicTask], *, stalled_s: float
+    ) -> None:
+        """stalled_s: seconds without a sign of life after which the tasks of a worker are given to others."""
+        check_url(url)
+        self._stalled_s = stalled_s
+        self._app = App(
+            connector=PsycopgConnector(
+                conninfo=url,
+                min_size=1,
+                max_size=MAX_CONNECTIONS,
+                timeout=WAIT_S,
+                configure=_configure,
+                kwargs={"prepare_threshold": None, "connect_timeout": int(WAIT_S)},
+                name="onetool-queue",
+            )
+        )
+
+        @self._app.task(name=CALL_TASK, queue=CALLS, retry=_RetryLater())
+        async def call(workspace: str, job: str) -> None:
+            await run_call(UUID(workspace), job)
+
+        for name, task in periodic.items():
+            self._add_periodic(name, task)
+
+    async def run(self) -> None:
+        """Run tasks until cancelled. Then wait for those that have begun."""
+        while True:
+            try:
+                await self._run_once()
+            except (ConnectorException, PoolTimeout, psycopg.Error) as error:
+                log.error("the queue cannot be reached: %s", error.__cause__ or error)
+            await asyncio.sleep(RESTART_S)
+
+    async def workspaces_with_lost_jobs(self) -> Sequence[UUID]:
+        """Return the workspaces with jobs whose process has ended before them."""
+        query = "select onetool.workspaces_with_lost_jobs() as id"
+        return [row["id"] for row in await self._app.connector.execute_query_all_async(query)]
+
+    async def recover_stalled(self) -> None:
+        """Give the tasks of workers that were killed to others. Periodic ones begin again at their time."""
+        manager = self._app.job_manager
+        for row in await manager.get_stalled_jobs(seconds_since_heartbeat=self._stalled_s):
+            try:
+                if row.queue == CALLS:
+                    await manager.retry_job(row)
+                else:
+                    await manager.finish_job(row, Status.FAILED, delete_job=True)
+            except ConnectorException as error:  # it has ended at this moment
+                log.info("task %s was not recovered: %s", row.id, error.__cause__ or error)
+
+    async def delete_failed(self) -> None:
+        """Delete the rows of tasks that failed long ago. Those of others are deleted when they end."""
+        await self._app.job_manager.delete_old_jobs(
+            nb_hours=KEEP_FAILED_HOURS, include_failed=True, include_cancelled=True, include_aborted=True
+        )
+
+    def _add_periodic(self, name: str, task: PeriodicTask) -> None:
+        @self._app.periodic(cron=_cron(task.interval_s))
+        @self._app.task(name=f"onetool.{name}", queue=MAINTENANCE, queueing_lock=f"onetool.{name}")
+        async def run(timestamp: int) -> None:
+            await task.run()
+
+    async def _run_once(self) -> None:
+        """Run tasks until the database fails."""
+        async with self._app.open_async():
+            workers = [
+                asyncio.create_task(self._run_queue(CALLS, 1)),  # each call is claimed before the next one
+                asyncio.create_task(self._run_queue(MAINTENANCE, MAINTENANCE_TASKS)),
+            ]
+            try:
+                await asyncio.wait(workers, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                results = await asyncio.gather(*workers, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    async def _run_queue(self, queue: str, concurrency: int) -> None:
+        await self._app.run_worker_async(
+            queues=[queue],
+            name=queue,
+            concurrency=concurrency,
+            install_signal_handlers=False,
+            delete_jobs="successful",
+            update_heartbeat_interval=self._stalled_s / 3,
+            stalled_worker_timeout=self._stalled_s,
+        )
+
+
+class _RetryLater(BaseRetryStrategy):
+    """A call that could not be claimed is tried again until it is gone. One that was claimed never fails."""
+
+    def get_retry_decision(self, *, exception: BaseException, job: QueueRow) -> RetryDecision:
+        """Return when to try again."""
+        return RetryDecision(retry_in={"seconds": min(RETRY_S * 2 ** min(job.attempts, 10), MAX_RETRY_S)})
+
+
+def _cron(interval_s: int) -> str:
+    """Return the cron expression of an interval.
+
+    >>> _cron(30), _cron(300), _cron(3600)
+    ('* * * * * */30', '*/5 * * * *', '0 * * * *')
+    """
+    if interval_s < 60:
+        return f"* * * * * */{interval_s}"
+    return f"*/{interval_s // 60} * * * *" if interval_s < 3600 else "0 * * * *"
+
+
+async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+    await connection.execute(SETTINGS.encode())
+    await connection.commit()

@@ -1,0 +1,59 @@
+"""Replacement of the key that seals the data keys of workspaces, while servers run."""
+
+from psycopg import Connection
+
+from onetool.domain.audit.entry import AuditAction
+
+from .audit import record
+from .database import connect
+from .directory import KEY_CHECK
+from .key_ring import KeyRing, key_name
+from .sealer import DATA_KEY
+
+BATCH = 100
+"""Data keys that are sealed in one transaction."""
+OTHERS = """
+select workspace_id, id, sealed from onetool.data_keys where ring_key <> %s
+order by workspace_id, id limit %s for update
+"""
+REPLACE = "update onetool.data_keys set sealed = %s, ring_key = %s where workspace_id = %s and id = %s"
+
+
+def rewrap_keys(url: str, ring: KeyRing) -> int:
+    """Seal all data keys with the first key of the ring. Return how many were sealed with another one.
+
+    Values stay as they are: the data keys themselves do not change. Servers that run have both keys.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached, or a data key is sealed with a key that is missing.
+    """
+    count = 0
+    with connect(url, autocommit=True) as connection:
+        connection.execute("set role onetool_owner")
+        _rewrap_check(connection, ring)
+        while batch := _rewrap_batch(connection, ring):
+            count += batch
+    return count
+
+
+def _rewrap_check(connection: Connection, ring: KeyRing) -> None:
+    """Seal what shows whether a process has the right ring."""
+    with connection.transaction():
+        row = connection.execute("select key_check from home.installation for update").fetchone()
+        if row is not None:
+            plain = ring.open(row[0], KEY_CHECK)
+            if key_name(row[0]) != ring.current:
+                sealed = ring.seal(plain, KEY_CHECK)
+                connection.execute("update home.installation set key_check = %s", (sealed,))
+
+
+def _rewrap_batch(connection: Connection, ring: KeyRing) -> int:
+    with connection.transaction():
+        rows = connection.execute(OTHERS, (ring.current, BATCH)).fetchall()
+        for workspace, id, sealed in rows:
+            place = (DATA_KEY, str(workspace), id)
+            again = ring.seal(ring.open(sealed, *place), *place)
+            connection.execute(REPLACE, (again, ring.current, workspace, id))
+            detail = {"from": key_name(sealed), "to": ring.current}
+            record(connection, workspace, AuditAction.KEYS_REWRAP, str(id), detail)
+    return len(rows)

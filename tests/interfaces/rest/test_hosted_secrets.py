@@ -1,0 +1,156 @@
+"""Secrets of members and of their workspace: whose value a call uses, and who can see it."""
+
+from contextlib import AsyncExitStack
+
+import psycopg
+import pytest
+from uuid_utils.compat import uuid7
+
+from onetool.domain.identity.roles import Role
+from onetool.testing.http_stub import HttpStub, StubResponse
+from support.rest_process import http_tool
+
+ANNA, BEN, SHARED = "canary-anna-51", "canary-ben-62", "canary-shared-73"
+HEADERS = {"request": {"headers": {"X-Token": "${TOKEN}"}}}
+
+
+class Team:
+    """A workspace whose tool sends the secret TOKEN to a server, which repeats it."""
+
+    def __init__(self, server, stub):
+        self.server, self.stub = server, stub
+
+    async def create(self, stack):
+        self.slug = await self.server.new_workspace()
+        async with self.server.contents(self.slug) as contents:
+            await contents.replace_settings({"allowedHosts": ["127.0.0.1", "localhost"]}, "operator")
+        for name, role in (("anna", Role.CALLER), ("ben", Role.CALLER), ("maker", Role.MAKER)):
+            key = await self.server.new_key(self.slug, name, role=role)
+            client = self.server.client(self.slug, key.text)
+            setattr(self, name, await stack.enter_async_context(client))
+        bundle = f"/tools/bundles/{uuid7()}"
+        await self.maker.put(bundle, json={"slug": "up", "displayName": "Up", "isEnabled": True})
+        for host in ("127.0.0.1", "localhost"):
+            url = f"{self.stub.url}/echo".replace("127.0.0.1", host)
+            slug = "echo" if host == "127.0.0.1" else "elsewhere"
+            stored = await self.maker.put(f"{bundle}/tools/{slug}/version/v1", json=http_tool(url, **HEADERS))
+            assert stored.status_code == 201, stored.text
+        return self
+
+    def sent(self):
+        """Return the values that the server got, and forget them."""
+        values = [request.headers.get("X-Token") for request in self.stub.requests]
+        self.stub.requests.clear()
+        return values
+
+
+@pytest.fixture
+async def team(server):
+    def repeat(request):
+        return StubResponse({"sent": request.headers.get("X-Token"), "all": [ANNA, BEN, SHARED]})
+
+    with HttpStub({"/echo": repeat}) as stub:
+        async with AsyncExitStack() as stack:
+            yield await Team(server, stub).create(stack)
+
+
+async def call(client, name="up.echo"):
+    return await client.post("/tools/call", json={"name": name, "args": {}})
+
+
+async def put(client, value, **fields):
+    return await client.put("/secrets/TOKEN", json={"value": value, "hosts": ["127.0.0.1"], **fields})
+
+
+async def test_each_member_calls_with_their_own_secret(team):
+    assert "Secret 'TOKEN' is missing" in (await call(team.anna)).text
+    assert (await put(team.maker, SHARED, of="workspace")).status_code == 200
+    assert (await put(team.anna, ANNA)).json() == {"name": "TOKEN", "of": "me", "hosts": ["127.0.0.1"]}
+    for client, value in ((team.anna, ANNA), (team.ben, SHARED), (team.maker, SHARED)):
+        result = await call(client)
+        assert result.status_code == 200, result.text
+        assert team.sent() == [value]
+        assert value not in result.text
+    assert (await put(team.ben, BEN)).status_code == 200
+    for client, value in ((team.ben, BEN), (team.anna, ANNA)):
+        assert (await call(client)).status_code == 200
+        assert team.sent() == [value]
+    assert (await team.anna.delete("/secrets/TOKEN")).status_code == 204
+    assert (await team.anna.delete("/secrets/TOKEN")).status_code == 404
+    await call(team.anna)
+    assert team.sent() == [SHARED]
+
+
+async def test_code_uses_the_secret_of_who_runs_it(team):
+    await put(team.anna, ANNA)
+    await put(team.ben, BEN)
+    for client, value in ((team.anna, ANNA), (team.ben, BEN)):
+        result = await client.post("/run", json={"command": "[up.echo(), up.echo()]"})
+        assert result.json()["ok"], result.text
+        assert team.sent() == [value, value]
+        assert value not in result.text
+
+
+async def test_own_secret_is_sent_only_to_its_hosts(team):
+    """A maker of tools cannot collect the secrets of other members."""
+    await put(team.anna, ANNA)
+    refused = await call(team.anna, "up.elsewhere")
+    assert "may not be sent to" in refused.text
+    assert team.sent() == []
+    for hosts in ([], None):
+        response = await put(team.anna, ANNA, hosts=hosts)
+        assert (response.status_code, "Name the hosts" in response.text) == (400, True)
+
+
+async def test_secrets_are_listed_without_values(team):
+    await put(team.maker, SHARED, of="workspace", hosts=None)
+    await put(team.anna, ANNA)
+    listed = await team.anna.get("/secrets")
+    assert listed.json()["secrets"] == [
+        {"name": "TOKEN", "of": "me", "hosts": ["127.0.0.1"]},
+        {"name": "TOKEN", "of": "workspace", "hosts": None},
+    ]
+    assert [item["of"] for item in (await team.ben.get("/secrets")).json()["secrets"]] == ["workspace"]
+    assert ANNA not in listed.text
+
+
+async def test_secrets_of_the_workspace_are_for_makers(team):
+    assert (await put(team.anna, SHARED, of="workspace")).status_code == 403
+    assert (await put(team.maker, SHARED, of="workspace")).status_code == 200
+    assert (await team.anna.delete("/secrets/TOKEN", params={"of": "workspace"})).status_code == 403
+    assert (await team.maker.delete("/secrets/TOKEN", params={"of": "workspace"})).status_code == 204
+
+
+@pytest.mark.parametrize("name", ["1A", "A-B", "A.B", "x" * 101, "Ä"])
+async def test_invalid_names_are_refused(team, name):
+    body = {"value": "v", "hosts": ["h"]}
+    assert (await team.anna.put(f"/secrets/{name}", json=body)).status_code == 400
+
+
+async def test_values_are_sealed_for_their_owner(team, hosted_url):
+    """A row that is moved to another member opens nothing."""
+    await put(team.anna, ANNA)
+    await put(team.ben, BEN)
+    with psycopg.connect(hosted_url) as connection:
+        rows = connection.execute("select * from onetool.own_secrets").fetchall()
+        assert ANNA not in str(rows)
+        connection.execute(
+            "update onetool.own_secrets set sealed = (select sealed from onetool.own_secrets other"
+            " where other.owner = 'anna' and other.workspace_id = own_secrets.workspace_id)"
+            " where owner = 'ben' and workspace_id = (select id from home.workspaces where slug = %s)",
+            (team.slug,),
+        )
+    await team.anna.put("/secrets/OTHER", json={"value": "v", "hosts": ["h"]})  # what was read is read again
+    result = await call(team.ben)
+    assert (result.status_code, "up.echo was not called" in result.text) == (503, True)
+    assert team.sent() == []
+    assert ANNA not in result.text
+
+
+async def test_member_has_at_most_a_hundred_secrets(team):
+    for number in range(100):
+        body = {"value": "v", "hosts": ["h"]}
+        assert (await team.anna.put(f"/secrets/N{number}", json=body)).status_code == 200
+    assert "the limit is 100" in (await team.anna.put("/secrets/MORE", json=body)).text
+    assert (await team.anna.put("/secrets/N1", json=body)).status_code == 200
+    assert (await put(team.ben, BEN)).status_code == 200

@@ -1,0 +1,196 @@
+"""Quotas of a workspace: refused by name, and exact with several writers in several processes."""
+
+import asyncio
+import json
+from dataclasses import replace
+
+import psycopg
+import pytest
+
+from onetool.domain.bundles.bundle import Bundle, BundleConflict, ToolVersion
+from onetool.domain.content.media import Media
+from onetool.domain.errors import QuotaExceeded, SettingsError
+from onetool.domain.results.stored_result import MIN_MEDIA_AGE_S
+from onetool.storage.postgres.bundles.store import PostgresBundles
+from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase
+from onetool.storage.postgres.directory import WorkspaceAdmin
+from onetool.storage.postgres.results import SWEEP_SIZE, PostgresResults
+from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.threads import Threads
+from support.postgres import RING
+
+BUNDLE = Bundle(id="b1", slug="weather", display_name="Weather", is_enabled=True)
+WRITERS = 4
+
+
+def tool(number: int, bundle: Bundle = BUNDLE) -> ToolVersion:
+    at = "2026-01-01T00:00:00Z"
+    return ToolVersion(
+        id=f"{bundle.id}-{number}",
+        bundle_id=bundle.id,
+        slug=f"tool-{number}",
+        version="v1",
+        type="python",
+        display_name="Tool",
+        description="A tool",
+        arg_schema={"type": "object"},
+        created_at=at,
+        modified_at=at,
+    )
+
+
+def limit(workspace: WorkspaceDatabase, url: str, **limits: int | None) -> None:
+    with workspace.reading() as cursor:
+        cursor.execute("select slug from home.workspaces where id = %s", (workspace.workspace,))
+        ((slug,),) = cursor.fetchall()
+    assert WorkspaceAdmin(url, RING).change_limits(slug, limits) is not None
+
+
+def total(workspace: WorkspaceDatabase) -> tuple[int, int]:
+    """Return the stored sum of the sizes of results, and the real one."""
+    with workspace.reading() as cursor:
+        cursor.execute("select coalesce(sum(bytes), 0)::bigint from result_totals")
+        ((counted,),) = cursor.fetchall()
+        cursor.execute("select coalesce(sum(octet_length(body)), 0)::bigint from results")
+        ((stored,),) = cursor.fetchall()
+    return counted, stored
+
+
+@pytest.fixture
+def writers(workspace, postgres_url):
+    """Return the workspace in several processes: each with connections of its own."""
+    databases = [Database(postgres_url, max_connections=2) for _ in range(WRITERS)]
+    yield [WorkspaceDatabase(database, workspace.workspace) for database in databases]
+    for database in databases:
+        database.close()
+
+
+async def outcomes(*attempts):
+    """Return how many attempts succeeded, and the errors of the others."""
+    results = await asyncio.gather(*attempts, return_exceptions=True)
+    errors = [result for result in results if isinstance(result, BaseException)]
+    return len(results) - len(errors), errors
+
+
+async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(
+    workspace, writers, postgres_url
+):
+    limit(workspace, postgres_url, stored_tools=10)
+    stores = [PostgresBundles(own, Threads()) for own in writers]
+    await stores[0].change_bundle(BUNDLE.id, lambda old: BUNDLE)
+    stored, errors = await outcomes(
+        *(stores[n % WRITERS].add_tool(tool(n), lambda bundle: None) for n in range(30))
+    )
+    assert (stored, {type(error) for error in errors}) == (10, {BundleConflict})
+    assert await stores[0].count() == 10
+    assert str(errors[-1]) == (
+        "Nothing was stored: the workspace has 10 tools, and with 1 more it would exceed its limit of 10"
+        " (stored_tools). Delete others first."
+    )
+
+
+async def test_import_beyond_the_limit_stores_nothing(workspace, postgres_url):
+    store = PostgresBundles(workspace, Threads())
+    limit(workspace, postgres_url, stored_tools=5)
+    await store.import_bundle(BUNDLE, [tool(n) for n in range(3)])
+    other = replace(BUNDLE, id="b2", slug="other")
+    with pytest.raises(BundleConflict, match=r"has 3 tools, and with 3 more it would exceed its limit of 5"):
+        await store.import_bundle(other, [tool(n, other) for n in range(3)])
+    assert (await store.bundle("b2"), await store.count()) == (None, 3)
+    await store.import_bundle(other, [tool(n, other) for n in range(2)])
+    changed = await store.change_tool(tool(1).key, lambda bundle, old: replace(old, is_enabled=False))
+    assert not changed.tool.is_enabled
+    limit(workspace, postgres_url, stored_tools=None)
+    await store.add_tool(tool(9), lambda bundle: None)
+
+
+async def test_writers_of_several_processes_store_no_more_secrets_than_the_limit(
+    workspace, writers, postgres_url
+):
+    limit(workspace, postgres_url, secrets=3)
+    stores = [PostgresSecrets(own, Threads(), Sealer(own, RING)) for own in writers]
+    stored, errors = await outcomes(*(stores[n % WRITERS].put(f"S{n}", "value") for n in range(12)))
+    assert (stored, {type(error) for error in errors}) == (3, {QuotaExceeded})
+    names = list(stores[0].read())
+    assert len(names) == 3
+    await stores[0].put(names[0], "other")
+    with pytest.raises(QuotaExceeded, match=r"has 3 secrets, and its limit is 3 \(secrets\)"):
+        await stores[0].put("MORE", "value")
+    await stores[0].delete(names[0])
+    await stores[0].put("MORE", "value")
+
+
+async def test_writers_of_several_processes_store_no_more_bytes_of_results_than_the_limit(
+    workspace, writers, postgres_url
+):
+    limit(workspace, postgres_url, result_bytes=10_000)
+    stores = [PostgresResults(own, Threads()) for own in writers]
+    stored, errors = await outcomes(*(stores[n % WRITERS].put("x" * 1_000, "t") for n in range(30)))
+    assert (stored, {type(error) for error in errors}) == (10, {QuotaExceeded})
+    assert total(workspace) == (10_000, 10_000)
+    assert str(errors[-1]) == (
+        "A result of 1000 bytes was not stored: the stored results of the workspace have 10000 bytes, and"
+        " their limit is 10000 (result_bytes). They expire with time."
+    )
+
+
+async def test_expired_results_make_room(workspace, postgres_url, clock):
+    """Also if there are more of them than a `put` deletes otherwise."""
+    limit(workspace, postgres_url, result_bytes=3 * SWEEP_SIZE)
+    store = PostgresResults(workspace, Threads(), clock)
+    for _ in range(3 * SWEEP_SIZE):
+        await store.put("x", "t", ttl_s=10)
+    with pytest.raises(QuotaExceeded):
+        await store.put("x", "t")
+    clock.time += 11
+    await store.put("y" * (2 * SWEEP_SIZE + 1), "t")
+    assert total(workspace) == (2 * SWEEP_SIZE + 1, 2 * SWEEP_SIZE + 1)
+
+
+async def test_oldest_media_make_room_and_new_ones_do_not(workspace, postgres_url, clock):
+    limit(workspace, postgres_url, result_bytes=3_000)
+    store = PostgresResults(workspace, Threads(), clock)
+    first, second, third = (Media(bytes([n]) * 1_000, "image/png") for n in range(3))
+    await store.put_media(first, "t")
+    clock.time += 1
+    await store.put_media(second, "t")
+    await store.put_media(second, "t")
+    assert total(workspace) == (2_000, 2_000)
+    with pytest.raises(QuotaExceeded):
+        await store.put("x" * 1_001, "t")
+    clock.time += MIN_MEDIA_AGE_S
+    await store.put("x" * 1_001, "t")
+    assert await store.media(first.handle) is None
+    assert await store.media(second.handle) is not None
+    await store.put_media(third, "t")
+    assert await store.media(second.handle) is None
+    with pytest.raises(QuotaExceeded):
+        await store.put_media(first, "t")
+    assert total(workspace) == (2_001, 2_001)
+
+
+def test_limits_are_changed_by_name_and_announced(workspace, postgres_url):
+    with psycopg.connect(postgres_url, autocommit=True) as listener:
+        listener.execute("listen onetool")
+        limit(workspace, postgres_url, calls_per_minute=5)
+        (notice,) = listener.notifies(timeout=60, stop_after=1)
+        id, *revisions = notice.payload.split(" ")
+        assert id == str(workspace.workspace)
+        workspace.note(Revisions(*map(int, revisions)))
+    assert (workspace.settings_changes, workspace.keys_changes) == (1, 0)
+    with workspace.reading() as cursor:
+        cursor.execute("select slug, limits from home.workspaces where id = %s", (workspace.workspace,))
+        ((slug, stored),) = cursor.fetchall()
+    assert json.loads(stored) == {"calls_per_minute": 5}
+    admin = WorkspaceAdmin(postgres_url, RING)
+    assert admin.change_limits(slug, {"secrets": None}).calls_per_minute == 5
+    with pytest.raises(SettingsError, match="calls_per_minute is 0"):
+        admin.change_limits(slug, {"calls_per_minute": 0})
+    assert admin.change_limits(slug, {}).calls_per_minute == 5
+    assert admin.change_limits("no-such-workspace", {}) is None
+
+
+def test_workspace_cannot_change_its_limits(workspace):
+    with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.writing() as cursor:
+        cursor.execute("update home.workspaces set limits = '{}' where id = %s", (workspace.workspace,))

@@ -1,0 +1,187 @@
+"""Members and grants of workspaces in PostgreSQL."""
+
+from datetime import timedelta
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from onetool.domain.calls.effect import Effect
+from onetool.domain.errors import MemberError
+from onetool.domain.identity.roles import Right, Role
+from onetool.domain.policy.member import Member, MemberKind
+from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership
+from onetool.sources.members import Members
+from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.members import PostgresMembers
+from onetool.threads import Threads
+from support.postgres import new_workspace
+
+PERSON, GROUP, SERVICE = MemberKind.PERSON, MemberKind.GROUP, MemberKind.SERVICE
+
+
+@pytest.fixture
+def threads():
+    threads = Threads()
+    yield threads
+    threads.close()
+
+
+@pytest.fixture
+def members(workspace, threads):
+    return PostgresMembers(workspace, threads)
+
+
+class People:
+    """People and groups of an installation."""
+
+    def __init__(self, url):
+        self._url = url
+
+    def execute(self, statement, *values):
+        with psycopg.connect(self._url) as connection:
+            connection.execute(statement, values)
+
+    def add(self, name, *groups):
+        id = uuid4()
+        self.execute("insert into home.people (id, name) values (%s, %s)", id, name)
+        for group in groups:
+            self.execute("insert into home.group_people values (%s, %s)", group, id)
+        return str(id)
+
+    def add_group(self, name):
+        id = str(uuid4())
+        self.execute("insert into home.groups values (%s, %s, %s)", id, f"https://{id}.example", name)
+        return id
+
+
+@pytest.fixture
+def people(postgres_url):
+    return People(postgres_url)
+
+
+async def test_rights_of_services_people_and_groups(members, people):
+    developers, admins = people.add_group("developers"), people.add_group("admins")
+    anna, ben = people.add("Anna", developers, admins), people.add("Ben", developers)
+    await members.put(Member(SERVICE, "ci", Role.CALLER, ("github.*",), "anna"))
+    await members.put(Member(PERSON, anna, Role.AUDITOR))
+    await members.put(Member(GROUP, developers, Role.MAKER))
+    await members.put(Member(GROUP, admins, Role.OWNER))
+    await members.put_grant(GROUP, developers, Effect.DENY, "shop.pay", "anna")
+    await members.put_grant(SERVICE, "ci", Effect.ALLOW, "github.merge", "anna")
+    rights = await members.rights()
+    assert rights.keys() == {"ci", anna, ben}
+    assert rights["ci"].memberships == (Membership(Role.CALLER, ("github.*",)),)
+    assert rights["ci"].grants == (Grant(Effect.ALLOW, "github.merge"),)
+    assert set(rights[anna].memberships) == {
+        Membership(Role.AUDITOR),
+        Membership(Role.MAKER, (), "developers"),
+        Membership(Role.OWNER, (), "admins"),
+    }
+    assert rights[ben].grants == (Grant(Effect.DENY, "shop.pay", "developers"),)
+    listed = {member.id: member for member in await members.list()}
+    assert (listed[anna].name, listed[developers].name, listed["ci"].added_by) == (
+        "Anna",
+        "developers",
+        "anna",
+    )
+
+
+async def test_disabled_people_have_no_rights(members, people):
+    group = people.add_group("g")
+    anna = people.add("Anna", group)
+    await members.put(Member(PERSON, anna, Role.OWNER))
+    await members.put(Member(GROUP, group, Role.OWNER))
+    assert (await members.rights())[anna].may(Right.MANAGE)
+    people.execute("update home.people set disabled_at = now() where id = %s", anna)
+    assert await members.rights() == {}
+
+
+async def test_last_owner_stays(members):
+    await members.put(Member(SERVICE, "a", Role.OWNER))
+    for change in (
+        members.put(Member(SERVICE, "a", Role.CALLER)),
+        members.remove(SERVICE, "a"),
+    ):
+        with pytest.raises(MemberError, match="'a' is the last owner"):
+            await change
+    await members.put(Member(SERVICE, "a", Role.OWNER, (), "again"))
+    await members.put(Member(SERVICE, "b", Role.OWNER))
+    assert await members.remove(SERVICE, "a")
+    assert [member.id for member in await members.list()] == ["b"]
+
+
+async def test_removed_member_loses_grants_and_keys(members, workspace, threads):
+    keys = PostgresApiKeys(workspace, threads)
+    await members.put(Member(SERVICE, "a", Role.CALLER))
+    grant = await members.put_grant(SERVICE, "a", Effect.ASK, "x.*", "me")
+    own, other = [await keys.create(owner, "k", timedelta(days=1)) for owner in ("a", "b")]
+    assert await members.remove(SERVICE, "a")
+    assert not await members.remove(SERVICE, "a")
+    assert not await members.remove_grant(grant.id)
+    assert await members.grants() == []
+    assert (await keys.find(own.text)).revoked_at
+    assert (await keys.find(other.text)).revoked_at is None
+    assert await keys.has_valid("b")
+    assert not await keys.has_valid("a")
+
+
+async def test_grant_with_the_same_pattern_is_replaced(members):
+    await members.put(Member(SERVICE, "a", Role.CALLER))
+    first = await members.put_grant(SERVICE, "a", Effect.ASK, "x.*", "me")
+    second = await members.put_grant(SERVICE, "a", Effect.DENY, "x.*", "you")
+    (stored,) = await members.grants()
+    assert (stored.id, stored.effect, stored.added_by) == (first.id, Effect.DENY, "you")
+    assert second.id == first.id
+    assert await members.remove_grant(first.id)
+    assert not await members.remove_grant("no id")
+
+
+@pytest.mark.parametrize(
+    ("member", "message"),
+    [
+        (Member(PERSON, str(uuid4()), Role.OWNER), "There is no person"),
+        (Member(GROUP, str(uuid4()), Role.OWNER), "There is no group"),
+        (Member(SERVICE, "not a name", Role.OWNER), "is not a name for a service"),
+        (Member(SERVICE, "a", Role.OWNER, ("",)), "is not a pattern"),
+    ],
+)
+async def test_invalid_members_are_refused(members, member, message):
+    with pytest.raises(MemberError, match=message):
+        await members.put(member)
+    with pytest.raises(MemberError, match="is not a member"):
+        await members.put_grant(member.kind, member.id, Effect.ASK, "x", "me")
+    assert await members.list() == []
+
+
+async def test_members_of_another_workspace_are_not_seen_or_changed(members, postgres, postgres_url, threads):
+    other = PostgresMembers(new_workspace(postgres, postgres_url), threads)
+    await other.put(Member(SERVICE, "a", Role.OWNER))
+    await other.put(Member(SERVICE, "b", Role.OWNER))
+    grant = await other.put_grant(SERVICE, "a", Effect.ASK, "x", "me")
+    assert (await members.list(), await members.grants(), await members.rights()) == ([], [], {})
+    assert not await members.remove(SERVICE, "a")
+    assert not await members.remove_grant(grant.id)
+    assert len(await other.list()) == 2
+    assert len(await other.grants()) == 1
+
+
+async def test_every_change_is_counted_like_a_revoked_key(members):
+    known = members.generation()
+    for change in (
+        lambda: members.put(Member(SERVICE, "a", Role.CALLER)),
+        lambda: members.put_grant(SERVICE, "a", Effect.ASK, "x", "me"),
+        lambda: members.remove(SERVICE, "a"),
+    ):
+        await change()
+        assert members.generation() != known
+        known = members.generation()
+
+
+async def test_rights_are_read_again_after_a_change(members):
+    current = Members(members)
+    assert await current.current("a") is NO_RIGHTS
+    await members.put(Member(SERVICE, "a", Role.CALLER))
+    assert current.of("a") is NO_RIGHTS
+    assert (await current.current("a")).may(Right.CALL)
+    assert current.of("a").may(Right.CALL)
