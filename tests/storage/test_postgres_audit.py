@@ -64,6 +64,7 @@ RECORDS = {
     **dict.fromkeys(("sessions", "session_records", "chat_leases", "chat_approvals"), "chats of principals"),
     **dict.fromkeys(("client_sessions", "client_session_entries"), "sessions of MCP clients"),
     **dict.fromkeys(("calls", "call_bodies", "call_hours", "session_savings", "tool_counters"), "activity"),
+    **dict.fromkeys(("begun_logins", "token_leases"), "logins and refreshes in progress"),
     **dict.fromkeys(("jobs", "job_owners", "job_answers"), "calls in progress"),
 }
 """Tables whose changes have no entries, and what they contain."""
@@ -90,6 +91,7 @@ CHANGING = frozenset(
         "manifests.change",
         "tokens.exclusive",
         "http_tokens.exclusive",
+        "member_tokens.of",
         "keys.create",
         "keys.revoke",
         "secrets.put",

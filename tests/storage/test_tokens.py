@@ -5,6 +5,7 @@ import json
 import logging
 import stat
 import threading
+from contextlib import AsyncExitStack
 
 import pytest
 
@@ -12,6 +13,7 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.files.atomic import write_atomic
 from onetool.storage.files.tokens import FileTokens
 from onetool.storage.memory.tokens import MemoryTokens
+from onetool.storage.postgres.database import MAX_CONNECTIONS
 from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
 from support.waiting import HANG_S
@@ -154,3 +156,40 @@ async def test_corrupt_file_is_moved(tmp_path, content, caplog):
     assert (mode(moved), moved.read_bytes()) == (0o600, content)
     assert "moved corrupt file" in caplog.text
     assert "s3cr3t" not in caplog.text
+
+
+async def test_refreshes_that_wait_for_an_issuer_occupy_no_connection(workspace, sealer):
+    """Otherwise a few issuers that hang would stop the refreshes of all workspaces."""
+    tokens = PostgresTokens(workspace, Threads(), sealer, "server")
+    async with AsyncExitStack() as stack:
+        for number in range(2 * MAX_CONNECTIONS):
+            await stack.enter_async_context(tokens.exclusive(f"s{number}"))
+        await replace(tokens, TEXT, "other")
+    assert await tokens.read("other") == TEXT
+
+
+async def test_lock_of_a_process_that_ended_expires(workspace, sealer):
+    """What that process would still store is refused: another one may have stored newer tokens."""
+    tokens = PostgresTokens(workspace, Threads(), sealer, "server")
+    async with tokens.exclusive("s") as stored:
+        with workspace.recording() as cursor:
+            cursor.execute(
+                "update token_leases set expires_at = now() - interval '1 second' where workspace_id = %s",
+                (workspace.workspace,),
+            )
+        await replace(tokens, TEXT)
+        with pytest.raises(StoreUnavailable, match="has expired"):
+            await stored.replace('{"n": 1}')
+    assert await tokens.read("s") == TEXT
+
+
+async def test_tokens_of_members_are_apart(workspace, sealer):
+    tokens = PostgresTokens(workspace, Threads(), sealer, "server")
+    before = tokens.generation()
+    await replace(tokens.of("anna"), TEXT)
+    assert tokens.generation() != before
+    assert [await tokens.of(owner).read("s") for owner in ("anna", "ben", "")] == [TEXT, None, None]
+    async with tokens.of("anna").exclusive("s"):
+        await replace(tokens.of("ben"), '{"n": 2}')
+    await replace(tokens.of("anna"), None)
+    assert [await tokens.of(owner).read("s") for owner in ("anna", "ben")] == [None, '{"n": 2}']

@@ -35,6 +35,15 @@ class OAuthMcpServer:
         self.secrets = []
         """Every secret issued or received; none may appear in output."""
         self.received_tokens = []
+        self.account = "anna"
+        """Who is logged in in the browser that opens the login page."""
+        self.tools = {}
+        """Tools that are listed for an account, in place of the default."""
+        self.called_by = []
+        """The account of each call."""
+        self.accepts_used = False
+        """Whether a refresh token is accepted again: some issuers do so for a while after its first use."""
+        self._accounts = {}
         self._clients, self._codes = {}, {}
         self._access, self._refresh, self._used = set(), set(), set()
 
@@ -66,6 +75,16 @@ class OAuthMcpServer:
     def expire_access_tokens(self):
         """Make all access tokens invalid, as if they had expired."""
         self._access.clear()
+
+    def lose_next_refresh(self):
+        """Issue tokens at the next refresh, but close the connection in place of a response."""
+
+        def lose(request):
+            del self.responses["/token"]
+            self._token(request)
+            raise ConnectionAbortedError
+
+        self.responses["/token"] = lose
 
     def revoke_all_tokens(self):
         """Make all access and refresh tokens invalid."""
@@ -118,6 +137,7 @@ class OAuthMcpServer:
             return StubResponse("no", 400)
         code = self._new_secret("code")
         self._codes[code] = query
+        self._accounts[code] = self.account
         callback = {"code": code, "state": query["state"], "iss": self.issuer, **self.callback_overrides}
         callback = {name: value for name, value in callback.items() if value is not None}
         return StubResponse("", 302, {"Location": f"{query['redirect_uri']}?{urlencode(callback)}"})
@@ -129,6 +149,8 @@ class OAuthMcpServer:
         if not is_valid or form["client_id"] not in self._clients or form["resource"] != self.url:
             return StubResponse({"error": "invalid_grant"}, 400)
         access, refresh = self._new_secret("access"), self._new_secret("refresh")
+        account = self._accounts[form.get("code") or form["refresh_token"]]
+        self._accounts |= {access: account, refresh: account}
         self._access.add(access)
         self._refresh.add(refresh)
         tokens = {"access_token": access, "token_type": "bearer", "expires_in": self.expires_in}
@@ -145,6 +167,8 @@ class OAuthMcpServer:
 
     def _redeem_refresh(self, form):
         token = form["refresh_token"]
+        if self.accepts_used and token in self._used:
+            return True
         if token in self._used:
             self.request_counts["reused"] += 1
             self.revoke_all_tokens()
@@ -169,7 +193,15 @@ class OAuthMcpServer:
         message = json.loads(request.body)
         if "id" not in message:
             return StubResponse("", 202)
-        return StubResponse({"jsonrpc": "2.0", "id": message["id"], "result": _result(message)})
+        return StubResponse({"jsonrpc": "2.0", "id": message["id"], "result": self._result(message, token)})
+
+    def _result(self, message, token):
+        account = self._accounts[token]
+        if message["method"] == "tools/list" and account in self.tools:
+            return {"tools": self.tools[account]}
+        if message["method"] == "tools/call":
+            self.called_by.append(account)
+        return _result(message)
 
 
 def _result(message):

@@ -26,8 +26,10 @@ from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.servers.manifest import merge
 from onetool.domain.servers.server_tool import ServerTool
+from onetool.ports import BegunServerLogin
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.begun_logins import MAX_BEGUN, PostgresBegunLogins
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.invitations import PostgresInvitations
@@ -113,6 +115,7 @@ class WorkspaceCalls:
         self.members = PostgresMembers(workspace, threads)
         self.own_secrets = PostgresOwnSecrets(workspace, threads, sealer)
         self.invitations = PostgresInvitations(workspace, threads)
+        self.begun_logins = PostgresBegunLogins(workspace, threads, sealer)
         self._threads = threads
         self._seen: list[object] = []
         self._numbers = count()
@@ -123,6 +126,7 @@ class WorkspaceCalls:
         """Words of all tools so far: those of deleted tools stay."""
         self.toggles, self.manifests, self.secret_names = set[str](), set[str](), set[str]()
         self.tokens = set[tuple[str, str]]()
+        self.begun: list[tuple[str, str]] = []
         self.handles, self.sessions = set[str](), dict[str, int]()
         self.leases, self.approvals = set[str](), set[str]()
         self.clients: dict[str, set[str]] = {}
@@ -183,6 +187,7 @@ class WorkspaceCalls:
             "members": len(self.member_ids),
             "grants": len(self.grant_keys),
             "own_secrets": len(self.own_names),
+            "begun_logins": len(self.begun),
             "invitations": len(self.invited),
             "audit": self.changes,
         }
@@ -369,6 +374,28 @@ class WorkspaceCalls:
 
     async def http_tokens__exclusive(self):
         return await self._replace_token("http")
+
+    async def member_tokens__of(self):
+        """Replace the tokens of a member."""
+        return await self._replace_token(f"of {self._name()}")
+
+    async def begun_logins__put(self):
+        state, principal = self._name(), self._name()
+        if (state, principal) not in self.begun and state not in {each for each, _ in self.begun}:
+            login = BegunServerLogin(self._name(), principal, f"begun {self.canary}")
+            await self.begun_logins.put(state, principal, login)
+            self.begun.append((state, principal))
+            mine = [key for key in self.begun if key[1] == principal]
+            for key in mine[:-MAX_BEGUN]:
+                self.begun.remove(key)
+
+    async def begun_logins__take(self):
+        key = self._name(), self._name()
+        found = await self.begun_logins.take(*key)
+        assert (found is not None) == (key in self.begun)
+        if found is not None:
+            self.begun.remove(key)
+        return found
 
     # Results
 
@@ -777,16 +804,21 @@ class WorkspaceCalls:
         self.handles.add(handle)
         self.ids.handles.append(handle)
 
+    def _token_store(self, kind):
+        if kind.startswith("of "):
+            return self.stores.member_tokens.of(kind)
+        return self.stores.tokens if kind == "server" else self.stores.http_tokens
+
     async def _read_token(self, kind):
         name = self._name()
-        store = self.stores.tokens if kind == "server" else self.stores.http_tokens
+        store = self._token_store(kind)
         found = await store.read(name)
         assert (found is not None) == ((kind, name) in self.tokens)
         return found
 
     async def _replace_token(self, kind):
         name, text = self._name(), self.rng.choice([None, f"token {self.canary} {next(self._numbers)}"])
-        store = self.stores.tokens if kind == "server" else self.stores.http_tokens
+        store = self._token_store(kind)
         async with store.exclusive(name) as row:
             self._seen.append(row.text)
             assert (row.text is not None) == ((kind, name) in self.tokens)

@@ -5,6 +5,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
+from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
@@ -44,7 +45,10 @@ class Connections:
         attach: AttachServer | None,
         waits_for_servers: bool,
         asks_users: bool,
+        pages: MemberPages = NO_PAGES,
     ) -> None:
+        """pages: where members log in to servers."""
+        self._pages = pages
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._shared, self._attach = shared, attach
         self._waits_for_servers, self._asks_users = waits_for_servers, asks_users
@@ -119,6 +123,8 @@ class Connections:
             attach=self._attach,
             scan=scan,
             tokens=self._stores.tokens,
+            member_tokens=self._stores.member_tokens,
+            login_page=self._pages.login(name),
             allowed_hosts=new.settings.allowedHosts,
             credentials=self._credentials,
         )

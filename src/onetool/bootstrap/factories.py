@@ -10,6 +10,7 @@ from onetool.catalog.catalog import Catalog
 from onetool.domain.bundles.bundle import ToolVersion
 from onetool.domain.calls.effect import Effect
 from onetool.domain.code.sandbox import SandboxLimits
+from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.policy.approval_rules import ApprovalRules
 from onetool.domain.policy.name_filter import NameFilter
 from onetool.domain.policy.policy import Policy
@@ -35,8 +36,13 @@ SERVICES = "ot"
 """The pack whose functions are OneTool's own services, which `internal` handlers refer to."""
 
 
-def http_runner(configuration: Configuration, http: HttpClients, tokens: TokenCache) -> MakeRunner:
-    """Return the factory of runners for stored HTTP tools. They share one cache of access tokens."""
+def http_runner(
+    configuration: Configuration, http: HttpClients, tokens: TokenCache, pages: MemberPages = NO_PAGES
+) -> MakeRunner:
+    """Return the factory of runners for stored HTTP tools. They share one cache of access tokens.
+
+    pages: where members write their secrets.
+    """
     settings, secrets = configuration.settings, configuration.secrets
 
     def make(tool: ToolVersion) -> Runner:
@@ -48,6 +54,7 @@ def http_runner(configuration: Configuration, http: HttpClients, tokens: TokenCa
             http=http,
             allowed_hosts=settings.allowedHosts,
             tokens=tokens,
+            secrets_page=pages.secrets,
         ).run
 
     return make

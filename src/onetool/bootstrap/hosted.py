@@ -13,6 +13,7 @@ from uuid import UUID
 
 from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
 from onetool.domain.identity.api_key import ApiKey
+from onetool.domain.identity.member_pages import MemberPages
 from onetool.domain.identity.principal import Principal
 from onetool.domain.policy.rights import Rights
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -21,6 +22,7 @@ from onetool.pipeline.fair_slots import FairSlots
 from onetool.ports import CallLeases, RateLimiter
 from onetool.runtime.administration import Administration
 from onetool.runtime.runtime import Runtime
+from onetool.runtime.server_connections import ServerConnections
 from onetool.sandbox.monty import MontySandbox
 from onetool.settings.configuration import Configuration, ConfiguredTool, PackDirectory, parse_settings
 from onetool.settings.hosted_profile import OMITTED_PACKS, check_hosted
@@ -33,6 +35,7 @@ from onetool.storage.memory.rate_limits import MemoryRateLimiter, RateShare
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.api_keys import PREFIX, PostgresApiKeys
 from onetool.storage.postgres.audit import PostgresAudit
+from onetool.storage.postgres.begun_logins import PostgresBegunLogins
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.chats import (
     PostgresSessionApprovals,
@@ -114,6 +117,12 @@ class HostedParts:
     slots: FairSlots = field(default_factory=lambda: FairSlots(CALL_SLOTS))
     lease_s: float = LEASE_S
     """Seconds after its last sign of life for which a process counts as alive."""
+    public_url: str = ""
+    """Where browsers reach this server, without a path; empty if it is not known."""
+
+    def pages(self, slug: str) -> MemberPages:
+        """Return the pages of a workspace."""
+        return MemberPages(f"{self.public_url}/w/{slug}" if self.public_url else "")
 
     def rate_limiter(self, workspace: UUID) -> RateLimiter:
         """Return what limits the rates of a workspace."""
@@ -149,12 +158,14 @@ async def open_hosted(
     pack_dirs: tuple[PackDirectory, ...] = (),
     redis_url: str = "",
     lease_s: float = LEASE_S,
+    public_url: str = "",
 ) -> AsyncIterator[HostedParts]:
     """Open the database and what all workspaces share.
 
     pack_dirs: packs of the operator, for all workspaces.
     redis_url: a Redis server, which need not respond; empty: none.
     lease_s: seconds after its last sign of life for which this process counts as alive.
+    public_url: where browsers reach this server.
 
     Raises:
         SettingsError: The keys, or the URL of Redis, are invalid.
@@ -182,6 +193,7 @@ async def open_hosted(
                 pack_dirs=pack_dirs,
                 redis=redis,
                 lease_s=lease_s,
+                public_url=public_url,
             )
         finally:
             sandbox.close()
@@ -212,7 +224,6 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     members, keys = PostgresMembers(workspace, threads), PostgresApiKeys(workspace, threads)
     rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
     invitations = PostgresInvitations(workspace, threads)
-    administration = Administration(members, keys, invitations, secrets, own_secrets)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
@@ -226,6 +237,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         slots=parts.slots.workspace(),
         members=rights,
         own_secrets=own_secrets,
+        pages=parts.pages(slug),
     )
     try:
         async with open_runtime(
@@ -233,6 +245,9 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
             shared=shared,
             asks_users=True,
         ) as runtime:
+            begun = PostgresBegunLogins(workspace, threads, sealer)
+            logins = ServerConnections(runtime, begun, parts.pages(slug).callback)
+            administration = Administration(members, keys, invitations, secrets, own_secrets, logins)
             yield HostedWorkspace(runtime, credentials, rights.current, administration)
     finally:
         await shared.stores.aclose()
@@ -323,6 +338,7 @@ def hosted_stores(
         manifests=PostgresManifests(workspace, threads),
         tokens=PostgresTokens(workspace, threads, sealer, "server"),
         http_tokens=PostgresTokens(workspace, threads, sealer, "http"),
+        member_tokens=PostgresTokens(workspace, threads, sealer, "server"),
         sessions=PostgresSessions(workspace, threads, replica=replica),
         session_leases=PostgresSessionLeases(workspace, threads, replica),
         session_approvals=PostgresSessionApprovals(workspace, threads),

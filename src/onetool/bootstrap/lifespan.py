@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from secrets import token_bytes
 
+from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.files.reload_signal import FileReloadSignal
 from onetool.logs import Logs, RotatingFile, open_logs
@@ -68,6 +69,8 @@ class SharedParts:
     """The members of a workspace and their rights. None: there is one user, who may do everything."""
     own_secrets: OwnSecrets | None = None
     """The secrets of single members. None: there are none."""
+    pages: MemberPages = NO_PAGES
+    """Where members log in to servers and write their secrets."""
 
     def configure_logs(self, configuration: Configuration) -> None:
         """Apply the settings of the log."""
@@ -169,6 +172,7 @@ async def open_runtime(
             slots=parts.slots,
             members=parts.members,
             own_secrets=parts.own_secrets,
+            pages=parts.pages,
         )
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:

@@ -77,6 +77,16 @@ def login_settings(environment: Mapping[str, str]) -> LoginSettings | None:
     )
 
 
+def public_url(environment: Mapping[str, str]) -> str:
+    """Return where browsers reach this server; empty if it is not known.
+
+    Raises:
+        SettingsError: It is not the URL of a server.
+    """
+    url = environment.get(PUBLIC_URL, "").strip()
+    return _check_public_url(url) if url else ""
+
+
 def _token_issuers(text: str) -> tuple[str, ...]:
     issuers = tuple(part.strip() for part in text.split(",") if part.strip())
     for issuer in issuers:

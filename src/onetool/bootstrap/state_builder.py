@@ -14,6 +14,7 @@ from onetool.catalog.catalog import Catalog
 from onetool.catalog.contents import CatalogContents
 from onetool.catalog.mcp_servers import McpServers
 from onetool.catalog.tool_search import CatalogSearch
+from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.tools.registry import Registry
 from onetool.domain.tools.tool import ToolSpec
@@ -84,6 +85,7 @@ class StateBuilder:
         slots: AnySlots | None = None,
         members: Members | None = None,
         own_secrets: OwnSecrets | None = None,
+        pages: MemberPages = NO_PAGES,
     ) -> None:
         """Create the parts.
 
@@ -94,6 +96,7 @@ class StateBuilder:
         slots: those that the calls of this runtime share with others.
         members: the members of a workspace; by default, there is one user.
         own_secrets: the secrets of single members; by default, there are none.
+        pages: where members log in to servers and write their secrets.
         """
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
@@ -111,12 +114,14 @@ class StateBuilder:
             attach=attach,
             waits_for_servers=waits_for_servers,
             asks_users=asks_users,
+            pages=pages,
         )
         self._http_tokens = TokenCache(stores.http_tokens, credentials)
         self._model_dir: Path | None = None
         self._embedder: BertEmbedder | None = None
         self._sandbox, self._owns_sandbox = sandbox or MontySandbox(threads), sandbox is None
         self._omitted_packs, self._members, self._own_secrets = omitted_packs, members, own_secrets
+        self._pages = pages
 
     async def close(self) -> None:
         """Write pending records, close the connections and servers, and stop the sandbox."""
@@ -135,7 +140,7 @@ class StateBuilder:
         for name, reason in configuration.secrets.unavailable.items():
             log.warning("secret %r is unavailable: %s", name, reason)
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
-        make_runner = http_runner(configuration, plan.http, self._http_tokens)
+        make_runner = http_runner(configuration, plan.http, self._http_tokens, self._pages)
         stored = BundleToolSource(self._stores.bundles, make_runner)
         servers = [*self._servers, *self._overridden_servers(configuration, plan)]
         unstored = await self._unstored_sources(configuration, servers)

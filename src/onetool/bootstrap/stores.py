@@ -13,6 +13,7 @@ from onetool.ports import (
     JobQueue,
     JobStore,
     ManifestStore,
+    MemberTokens,
     ResultStore,
     SessionApprovalStore,
     SessionLeases,
@@ -65,6 +66,8 @@ class Stores:
     """Of logins to servers."""
     http_tokens: TokenStore
     """Of stored HTTP tools."""
+    member_tokens: MemberTokens | None = None
+    """Of logins of single members to servers. None: there is one user."""
     sessions: SessionStore
     session_leases: SessionLeases
     session_approvals: SessionApprovalStore

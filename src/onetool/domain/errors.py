@@ -7,6 +7,7 @@ OneToolError
 │   └── ExecutionError       code execution_error; subclasses in pipeline/dispatch.py
 │       ├── ContentNotFound  code tool_not_found: no such resource or prompt
 │       ├── LimitExceeded    too many calls: says when to try again
+│       ├── LoginRequired    the caller must log in to a server first: says where
 │       └── RequestRefused   a server answered a request with an error of the protocol
 ├── InvalidTool              a tool definition is invalid; also a ValueError
 │   └── DuplicateTool        the name is already registered
@@ -64,6 +65,7 @@ class Reason(StrEnum):
     NOT_ALLOWED = "not_allowed"
     BAD_ARGS = "bad_args"
     NEEDS_APPROVAL = "needs_approval"
+    NEEDS_LOGIN = "needs_login"
     RATE_LIMITED = "rate_limited"
     BUSY = "busy"
     TOO_LARGE_IN = "too_large_in"
@@ -134,6 +136,15 @@ class LimitExceeded(ExecutionError):
     def __init__(self, message: str, retry_after_s: float, reason: Reason = Reason.RATE_LIMITED) -> None:
         super().__init__(reason, message)
         self.retry_after_s = retry_after_s
+
+
+class LoginRequired(ExecutionError):
+    """A server is called with the logins of its callers, and this one has none."""
+
+    def __init__(self, message: str, url: str) -> None:
+        """url: the page on which to log in; empty if there is none."""
+        super().__init__(Reason.NEEDS_LOGIN, f"{message} Open {url}" if url else message)
+        self.url = url
 
 
 class RequestRefused(ExecutionError):

@@ -15,6 +15,7 @@ from .members import MemberStore
 from .reload import ReloadSignal
 from .sandbox import Sandbox
 from .secrets import OwnSecrets, WorkspaceSecrets
+from .server_logins import BegunLoginStore, BegunServerLogin, ServerLoginPage, ServerLogins
 from .sources import (
     LOCAL,
     READY,
@@ -28,6 +29,7 @@ from .stores import (
     CallLeases,
     LockedTokens,
     ManifestStore,
+    MemberTokens,
     RateLimiter,
     ResultStore,
     SessionStore,
@@ -40,6 +42,8 @@ __all__ = [
     "ActivityStore",
     "ApiKeyStore",
     "AuditLog",
+    "BegunLoginStore",
+    "BegunServerLogin",
     "BundleStore",
     "CallLeases",
     "ChatModel",
@@ -54,6 +58,7 @@ __all__ = [
     "LockedTokens",
     "ManifestStore",
     "MemberStore",
+    "MemberTokens",
     "Messages",
     "OwnSecrets",
     "RateLimiter",
@@ -61,6 +66,8 @@ __all__ = [
     "ResultStore",
     "Sandbox",
     "SearchableSource",
+    "ServerLoginPage",
+    "ServerLogins",
     "ServerSource",
     "SessionApprovalStore",
     "SessionLeases",

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, 
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
+from onetool.domain.calls.caller import Caller
 from onetool.domain.health import ServerState
 from onetool.domain.page import Page
 from onetool.domain.servers.instructions import InstructionsReview
@@ -14,6 +15,7 @@ from onetool.domain.tools.tool import Tool
 
 from .contents import ContentSource
 from .search import ToolSearch
+from .server_logins import ServerLogins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +126,21 @@ class ServerSource(ToolSource, Protocol):
         ...
 
     @property
+    def logins(self) -> ServerLogins | None:
+        """The logins of members; None if there are none, whatever the settings say."""
+        ...
+
+    @property
     def contents(self) -> ContentSource:
         """Its resources, templates and prompts."""
+        ...
+
+    async def list_with_login(self, caller: Caller) -> None:
+        """List the tools with the caller's own login, as those of all members.
+
+        Raises:
+            ExecutionError: The caller has no login, or the server is unavailable.
+        """
         ...
 
     async def restrictions(self) -> str:

@@ -86,6 +86,18 @@ class TokenStore(Protocol):
         ...
 
 
+class MemberTokens(Protocol):
+    """Stores OAuth tokens of logins to servers, for each member of a workspace."""
+
+    def generation(self) -> Hashable:
+        """Return a value that changes when any process logs a member in or out."""
+        ...
+
+    def of(self, owner: str) -> TokenStore:
+        """Return the tokens of a member, by the id of its principal; empty: those of the workspace."""
+        ...
+
+
 class LockedTokens(Protocol):
     """The stored text of one server, which no other process can change."""
 

@@ -4,12 +4,15 @@ from typing import NamedTuple
 
 from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, WorkspaceSecrets
 
+from .server_connections import ServerConnections
+
 
 class Administration(NamedTuple):
-    """The members, invitations, API keys and secrets of a workspace."""
+    """The members, invitations, API keys, secrets and logins to servers of a workspace."""
 
     members: MemberStore
     keys: ApiKeyStore
     invitations: InvitationStore
     secrets: WorkspaceSecrets
     own_secrets: OwnSecrets
+    connections: ServerConnections

@@ -84,6 +84,12 @@ class ServerSettings:
     headers: dict[str, str] = setting(
         dict, "Headers sent with every request. `${NAME}` inserts the secret `NAME`."
     )
+    credentials: Literal["workspace", "person", "either"] = setting(
+        "workspace",
+        "Whose login, or secrets in `headers`, calls of a hosted OneTool use: those of the `workspace`, of "
+        "the calling `person`, or `either`: those of the person, or else those of the workspace. Only for "
+        "servers with a `url`.",
+    )
     enabled: bool = setting(True, "Use the server. If false, its tools are not available.")
     include: Names | None = setting(None, "Name patterns of the tools to use. Default: all tools.")
     exclude: Names = setting((), "Name patterns of tools to hide. Takes precedence over `include`.")
@@ -131,6 +137,8 @@ class ServerSettings:
             return "set either command or url"
         if self.image is not None and (self.command or "").rpartition("/")[2] not in CONTAINER_COMMANDS:
             return "an image needs the command docker or podman"
+        if self.credentials != "workspace" and self.url is None:
+            return f"credentials: {self.credentials} needs a url, because a command has one login for all"
         return ""
 
     def with_defaults(self, max_message_bytes: int, max_message_values: int) -> "ServerSettings":

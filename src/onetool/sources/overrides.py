@@ -5,6 +5,7 @@ from asyncio import StreamReader, StreamWriter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
+from onetool.domain.calls.caller import Caller
 from onetool.domain.health import ServerState
 from onetool.domain.page import Page
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -12,7 +13,7 @@ from onetool.domain.servers.instructions import InstructionsReview
 from onetool.domain.servers.manifest import QuarantinedTool, ToolAccess
 from onetool.domain.servers.startup import StartReport
 from onetool.domain.tools.tool import CURRENT, Tool
-from onetool.ports import ContentSource, SourceStatus
+from onetool.ports import ContentSource, ServerLogins, SourceStatus
 from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 
@@ -44,6 +45,11 @@ class OverriddenServer(SourceWrapper):
     def has_login(self) -> bool:
         """Whether a user can log in with a browser."""
         return self._server.has_login
+
+    @property
+    def logins(self) -> ServerLogins:
+        """The logins of members."""
+        return self._server.logins
 
     @property
     def contents(self) -> ContentSource:
@@ -106,6 +112,10 @@ class OverriddenServer(SourceWrapper):
     async def probe(self, timeout_s: float | None = None) -> bool:
         """Connect if necessary and return whether the server responds in time."""
         return await self._server.probe(timeout_s)
+
+    async def list_with_login(self, caller: Caller) -> None:
+        """List the tools with the caller's own login, as those of all members."""
+        await self._server.list_with_login(caller)
 
     async def relay(self, digest: str) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
         """Return a function that serves another process of the user, which has overrides of its own."""

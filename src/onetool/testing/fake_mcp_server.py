@@ -86,6 +86,11 @@ class FakeMcpServer(SnapshotSource):
         return False
 
     @property
+    def logins(self) -> None:
+        """The fake server has no logins."""
+        return
+
+    @property
     def contents(self) -> ContentSource:
         """The fake server has only tools."""
         return NoContents()
@@ -101,6 +106,10 @@ class FakeMcpServer(SnapshotSource):
     def status(self) -> SourceStatus:
         """Return why the server failed, if it did."""
         return SourceStatus(reason="" if self.connected else "it is not connected")
+
+    async def list_with_login(self, caller: Caller) -> None:
+        """Raise ExecutionError: the fake server has no logins."""
+        raise ExecutionError(Reason.UPSTREAM, f"Server {self.name!r} has no login.")
 
     async def relay(self, digest: str) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
         """Raise ExecutionError: the fake server has no program to share."""

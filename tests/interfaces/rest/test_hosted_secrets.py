@@ -28,7 +28,7 @@ class Team:
             key = await self.server.new_key(self.slug, name, role=role)
             client = self.server.client(self.slug, key.text)
             setattr(self, name, await stack.enter_async_context(client))
-        bundle = f"/tools/bundles/{uuid7()}"
+        self.bundle = bundle = f"/tools/bundles/{uuid7()}"
         await self.maker.put(bundle, json={"slug": "up", "displayName": "Up", "isEnabled": True})
         for host in ("127.0.0.1", "localhost"):
             url = f"{self.stub.url}/echo".replace("127.0.0.1", host)
@@ -154,3 +154,42 @@ async def test_member_has_at_most_a_hundred_secrets(team):
     assert "the limit is 100" in (await team.anna.put("/secrets/MORE", json=body)).text
     assert (await team.anna.put("/secrets/N1", json=body)).status_code == 200
     assert (await put(team.ben, BEN)).status_code == 200
+
+
+async def put_tool(team, slug, credentials, names=("TOKEN",)):
+    """Store a tool that sends secrets, and says whose."""
+    headers = {f"X-{name.title()}": f"${{{name}}}" for name in names}
+    body = http_tool(f"{team.stub.url}/echo", request={"headers": headers})
+    body["httpImpl"]["credentials"] = credentials
+    stored = await team.maker.put(f"{team.bundle}/tools/{slug}/version/v1", json=body)
+    assert stored.status_code == 201, stored.text
+    return f"up.{slug}"
+
+
+async def test_tool_says_whose_secrets_it_uses(team):
+    await put(team.maker, SHARED, of="workspace")
+    shared, own = await put_tool(team, "shared", "workspace"), await put_tool(team, "own", "person")
+    refused = await call(team.anna, own)
+    assert refused.status_code == 403
+    assert refused.json()["meta"]["reason"] == "needs_login"
+    assert "Yours are missing: TOKEN" in refused.text
+    await put(team.anna, ANNA)
+    for name in (shared, own):
+        assert (await call(team.anna, name)).json()["ok"]
+    assert team.sent() == [SHARED, ANNA]
+
+
+async def test_secrets_of_a_member_are_not_mixed_with_those_of_the_workspace(team):
+    """Otherwise a member could, say, use the token of the workspace for an account of their own choice."""
+    tool = await put_tool(team, "both", "either", ("TOKEN", "ACCOUNT"))
+    for name in ("TOKEN", "ACCOUNT"):
+        body = {"value": f"shared-{name}", "hosts": ["127.0.0.1"], "of": "workspace"}
+        assert (await team.maker.put(f"/secrets/{name}", json=body)).status_code == 200
+    await team.anna.put("/secrets/ACCOUNT", json={"value": "chosen", "hosts": ["127.0.0.1"]})
+    assert (await call(team.anna, tool)).json()["ok"]
+    (request,) = team.stub.requests
+    assert (request.headers["X-Token"], request.headers["X-Account"]) == ("shared-TOKEN", "shared-ACCOUNT")
+    await put(team.anna, ANNA)
+    assert (await call(team.anna, tool)).json()["ok"]
+    request = team.stub.requests[-1]
+    assert (request.headers["X-Token"], request.headers["X-Account"]) == (ANNA, "chosen")

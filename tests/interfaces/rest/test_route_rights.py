@@ -157,6 +157,11 @@ ROUTES = {
     "GET /secrets": Route(OWN),
     "PUT /secrets/{name}": Route(OWN, 400, {"value": "x"}),
     "DELETE /secrets/{name}": Route(OWN, 404),
+    "GET /connections": Route(OWN),
+    "POST /connections/{server}/login": Route(OWN, 409, {}),
+    "POST /connections/callback": Route(OWN, 409, {"state": "x"}),
+    "POST /connections/{server}/tools": Route(MAKE, 404),
+    "DELETE /connections/{server}": Route(OWN, 404),
     "GET /audit": Route(AUDIT),
     "GET /audit/export": Route(AUDIT),
 }
@@ -169,6 +174,8 @@ OTHERS = {
     "POST /no-such-route": Route(MANAGE, 404),
     "PUT /secrets/SHARED": Route(MAKE, 200, {"value": "x", "of": "workspace"}),
     "DELETE /secrets/none?of=workspace": Route(MAKE, 404),
+    "POST /connections/x/login": Route(MAKE, 409, {"of": "workspace"}),
+    "DELETE /connections/x?of=workspace": Route(MAKE, 404),
     # The last part of a path may look like that of another route.
     "PUT /tools/bundles/{bundleID}/tools/{toolSlug}/version/invoke": Route(
         MAKE, 404, python_tool("probes.read")

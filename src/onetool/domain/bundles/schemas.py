@@ -122,6 +122,12 @@ class HttpImpl(StrictModel):
     request: HttpRequest | None = None
     requests: list[HttpRequest] = Field(default_factory=list, max_length=20)
     response: HttpResponse = HttpResponse()
+    credentials: Literal["workspace", "person", "either"] = Field(
+        "either",
+        description="Whose secrets calls of a hosted OneTool use: those of the `workspace`, of the calling "
+        "`person`, or `either`: those of the person, if they have all that the tool needs, or else those of "
+        "the workspace.",
+    )
 
     @model_validator(mode="after")
     def _check_request_or_requests(self) -> "HttpImpl":

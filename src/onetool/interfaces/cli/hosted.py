@@ -151,12 +151,14 @@ async def _mounted(
 def open_parts(**options: Any) -> AbstractAsyncContextManager["HostedParts"]:
     """Open what the environment names, with the packs of the operator."""
     from onetool.bootstrap.hosted import open_hosted
+    from onetool.bootstrap.login_settings import public_url
 
     return open_hosted(
         variable(DATABASE_URL),
         variable(KEYS),
         redis_url=os.environ.get(REDIS_URL, "").strip(),
         pack_dirs=operator_packs(current_paths()),
+        public_url=public_url(os.environ),
         **options,
     )
 

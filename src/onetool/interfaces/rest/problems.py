@@ -39,6 +39,7 @@ STATUS_BY_REASON: Mapping[Reason, int] = MappingProxyType(
         Reason.BAD_ARGS: 400,
         Reason.TOO_LARGE_IN: 400,
         Reason.NEEDS_APPROVAL: 403,
+        Reason.NEEDS_LOGIN: 403,
         Reason.RATE_LIMITED: 429,
         Reason.BUSY: 429,
         Reason.UNAVAILABLE: 503,

@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onetool.domain.calls.caller import RequestHandler
+from onetool.domain.calls.caller import Caller, RequestHandler
 from onetool.domain.calls.invocation import Invocation
-from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.errors import ExecutionError, LoginRequired, Reason
 from onetool.domain.http.placeholders import InvalidValue
-from onetool.domain.http.templates import requests_of
+from onetool.domain.http.templates import requests_of, secret_names
 from onetool.domain.http.urls import InvalidUrl
+from onetool.domain.identity.principal import LOCAL
+from onetool.domain.secrets.secret import Secret
 from onetool.domain.text.strings import truncate_middle
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
@@ -40,7 +42,11 @@ class HttpToolRunner:
         allowed_hosts: Sequence[str],
         tokens: TokenCache,
         backoff: Backoff | None = None,
+        secrets_page: str = "",
     ) -> None:
+        """secrets_page: where members write their secrets; empty if there is no such page."""
+        self._credentials, self._secrets_page = impl.get("credentials", "either"), secrets_page
+        self._secret_names = sorted(secret_names(impl, arg_schema))
         self._requests = requests_of(impl)
         self._response: Mapping[str, Any] = impl.get("response") or {}
         self._arg_schema, self._limits, self._secrets = arg_schema, limits or {}, secrets
@@ -53,9 +59,8 @@ class HttpToolRunner:
         Raises:
             ExecutionError: A request cannot be built or sent, or its response is an error.
         """
-        values = PlaceholderValues(
-            args, self._arg_schema, self._secrets, invocation.credentials, invocation.caller.own_secrets
-        )
+        own_secrets = self._own_secrets(invocation.caller)
+        values = PlaceholderValues(args, self._arg_schema, self._secrets, invocation.credentials, own_secrets)
         sender = self._make_sender(values, invocation.caller.on_request)
         deadline = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
         value: Any = None
@@ -68,6 +73,23 @@ class HttpToolRunner:
                 break
             values.steps.append(value)
         return value
+
+    def _own_secrets(self, caller: Caller) -> Mapping[str, Secret]:
+        """Return the secrets of the caller if they are used: all or none, and never with those of others.
+
+        Raises:
+            LoginRequired: The tool needs secrets of the caller, and one is missing.
+        """
+        if self._credentials == "workspace":
+            return {}
+        missing = [name for name in self._secret_names if name not in caller.own_secrets]
+        if not missing:
+            return caller.own_secrets
+        if self._credentials == "person" and caller.principal != LOCAL:
+            names = ", ".join(missing)
+            message = f"The tool is called with secrets of each member. Yours are missing: {names}."
+            raise LoginRequired(message, self._secrets_page)
+        return {}
 
     def _make_sender(self, values: PlaceholderValues, on_request: RequestHandler | None) -> RequestSender:
         retries, max_response = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")

@@ -1,13 +1,15 @@
 """Calls to the tools of one MCP server."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import Invocation
-from onetool.domain.errors import ExecutionError, Reason, RequestRefused
+from onetool.domain.errors import ExecutionError, LoginRequired, Reason, RequestRefused
 
 from .errors import RequestNotSent, ServerUnavailable
 from .manifest_cache import ManifestCache
@@ -22,7 +24,11 @@ if TYPE_CHECKING:
 
 IDEMPOTENCY_KEY = "io.onetool/idempotency-key"
 """Name in `_meta` of a call: the same in all attempts to make it."""
+LOGIN_WAIT_S, LOGIN_POLL_S = 300.0, 0.5
+"""How long a call waits for a user who said that they would log in, and how often it looks, in seconds."""
 T = TypeVar("T")
+SessionsOf = Callable[[Caller | None], AbstractAsyncContextManager[ServerSessions]]
+"""Finds the sessions for the requests of a caller, for a block; None: for those of the workspace."""
 
 
 class ServerCalls:
@@ -31,13 +37,13 @@ class ServerCalls:
     def __init__(
         self,
         server: str,
-        sessions: ServerSessions,
+        sessions_of: SessionsOf,
         manifests: ManifestCache,
         questions: Callable[[Caller], CallQuestions],
         endpoint: str = "",
     ) -> None:
         """endpoint: a digest of the server's URL; empty if it has none."""
-        self._server, self._sessions, self._manifests = server, sessions, manifests
+        self._server, self._sessions_of, self._manifests = server, sessions_of, manifests
         self._questions, self._endpoint = questions, endpoint
         self._running = 0
         self._is_idle = asyncio.Event()
@@ -62,21 +68,24 @@ class ServerCalls:
         deadline = None if questions.capabilities else invocation.deadline
         options = RequestOptions(deadline, report, invocation.caller.on_log)
 
+        caller = invocation.caller
+        use = partial(self._send, caller=caller)
+
         async def call(session: "ServerSession") -> dict[str, Any]:
-            self._check(tool)
+            await self._check(tool, session)
             params: dict[str, Any] = {"name": tool, "arguments": dict(args)}
             if key := invocation.caller.idempotency_key:
                 params["_meta"] = {IDEMPOTENCY_KEY: key}
-            return await ask_along(session, questions, "tools/call", params, options, use=self.use)
+            return await ask_along(session, questions, "tools/call", params, options, use=use)
 
         if task is None:
-            result = await self._send(call, questions)
+            result = await self._send_after_login(call, questions, caller)
         else:
-            result = await wait_for_task(self.use, questions, {"taskId": task.id}, options)
+            result = await wait_for_task(use, questions, {"taskId": task.id}, options)
         return read_content(result, tool, self._manifests.tools.output_schemas.get(tool), self._server)
 
     async def use(self, send: Callable[["ServerSession"], Awaitable[T]]) -> T:
-        """Use the session, opened if necessary.
+        """Use the session of the workspace, opened if necessary.
 
         Raises:
             ExecutionError: The server is unavailable, or the request failed.
@@ -84,9 +93,10 @@ class ServerCalls:
         return await self._send(send)
 
     async def use_open(self, send: Callable[["ServerSession"], Awaitable[object]]) -> None:
-        """Use the session if there is one; failures are ignored."""
+        """Use the session of the workspace if there is one; failures are ignored."""
         with suppress(ServerUnavailable, ExecutionError):
-            await send(await self._sessions.current())
+            async with self._sessions_of(None) as sessions:
+                await send(await sessions.current())
 
     async def request(
         self, method: str, params: Mapping[str, Any], deadline: float, caller: Caller | None = None
@@ -104,27 +114,56 @@ class ServerCalls:
         questions = self._questions(caller)
         if questions.capabilities:
             options = RequestOptions(None)  # only the pipeline knows how the deadline moves
-        return await self._send(
-            lambda session: ask_along(session, questions, method, params, options, use=self.use), questions
+        use = partial(self._send, caller=caller)
+        return await self._send_after_login(
+            lambda session: ask_along(session, questions, method, params, options, use=use), questions, caller
         )
 
     async def wait_until_idle(self) -> None:
         """Return when no call is in progress."""
         await self._is_idle.wait()
 
+    async def _send_after_login(
+        self, send: Callable[["ServerSession"], Awaitable[T]], questions: CallQuestions, caller: Caller
+    ) -> T:
+        """Send a request. If its caller must log in first, ask them to, and wait until they have."""
+        try:
+            return await self._send(send, questions, caller)
+        except LoginRequired as error:
+            required = error
+        await questions.ask_to_log_in(required)
+        end = time.monotonic() + LOGIN_WAIT_S
+        async with caller.pauses.pause(caller.occupied):
+            while not await self._has_sessions(caller):
+                if time.monotonic() > end:
+                    raise required
+                await asyncio.sleep(LOGIN_POLL_S)
+        return await self._send(send, questions, caller)
+
+    async def _has_sessions(self, caller: Caller) -> bool:
+        try:
+            async with self._sessions_of(caller):
+                return True
+        except LoginRequired:
+            return False
+
     async def _send(
-        self, send: Callable[["ServerSession"], Awaitable[T]], questions: CallQuestions | None = None
+        self,
+        send: Callable[["ServerSession"], Awaitable[T]],
+        questions: CallQuestions | None = None,
+        caller: Caller | None = None,
     ) -> T:
         """Send a request. Retry once if nothing was sent because the connection had been lost."""
         self._running += 1
         self._is_idle.clear()
         try:
-            session = await self._session(questions)
-            try:
-                return await send(session)
-            except RequestNotSent as error:
-                session.end(str(error))
-            return await send(await self._session(questions))
+            async with self._sessions_of(caller) as sessions:
+                session = await self._session(sessions, questions)
+                try:
+                    return await send(session)
+                except RequestNotSent as error:
+                    session.end(str(error))
+                return await send(await self._session(sessions, questions))
         except RequestNotSent as error:
             raise self._unavailable(error) from error
         finally:
@@ -132,19 +171,19 @@ class ServerCalls:
             if not self._running:
                 self._is_idle.set()
 
-    async def _session(self, questions: CallQuestions | None) -> "ServerSession":
+    async def _session(self, sessions: ServerSessions, questions: CallQuestions | None) -> "ServerSession":
         try:
             if questions is None:
-                return await self._sessions.session()
+                return await sessions.session()
             extensions = questions.extensions if self._manifests.tools.has_apps else {}
-            return await self._sessions.for_call(questions.capabilities, extensions)
+            return await sessions.for_call(questions.capabilities, extensions)
         except ServerUnavailable as error:
             raise self._unavailable(error) from error
 
     def _unavailable(self, error: ServerUnavailable) -> ExecutionError:
         return ExecutionError(Reason.UPSTREAM, f"Server {self._server!r} is unavailable: {error}.")
 
-    def _check(self, tool: str) -> None:
+    async def _check(self, tool: str, session: "ServerSession") -> None:
         """Check the current listing: the caller may have resolved the tool before the server started."""
         reason = self._manifests.tools.quarantined.get(tool)
         if reason is None:
@@ -152,6 +191,12 @@ class ServerCalls:
         if reason:
             message = f"Tool {tool!r} of server {self._server!r} is quarantined: {reason}"
             raise ExecutionError(Reason.UPSTREAM, message)
+        if session.own_tools is not None:
+            manifest = self._manifests.manifest
+            try:
+                await session.own_tools.check(self._server, tool, manifest.pins[tool] if manifest else "")
+            except ServerUnavailable as error:
+                raise self._unavailable(error) from error
 
 
 async def ask_along(

@@ -12,6 +12,10 @@ class RequestNotSent(ServerUnavailable):
     """A request never reached the server, so it is safe to send it again."""
 
 
+class NoResponse(ServerUnavailable):
+    """A request may have reached a server, but its response did not arrive."""
+
+
 def consume_exception(task: "asyncio.Task[Any]") -> None:
     """Mark the exception of a task as retrieved: asyncio reports it otherwise if no one awaits the task."""
     if not task.cancelled():

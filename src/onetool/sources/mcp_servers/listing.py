@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
@@ -94,12 +94,18 @@ class ServerListing:
         redactor = self._credentials.redactor
         listing = await read_tools(session)
         self._note_problems("tool", listing.problems)
-        tools = [_redacted_tool(ServerTool(definition=item), redactor) for item in listing.items]
+        tools = [redacted_tool(ServerTool(definition=item), redactor) for item in listing.items]
+        instructions = redactor.redact(session.instructions)
+        await self.store(tools, instructions, redactor.mask(dict(session.capabilities)))
+        self._start_reading_items(session, tuple(LISTS))
+
+    async def store(
+        self, tools: Sequence[ServerTool], instructions: str, capabilities: Mapping[str, Any]
+    ) -> None:
+        """Scan and store a listing, without secrets, as that of the server."""
         await self._manifests.scan(tools)
         await self._manifests.ensure_fresh()
         old = self._manifests.manifest
-        instructions = redactor.redact(session.instructions)
-        capabilities = redactor.mask(dict(session.capabilities))
 
         def update(before: ServerManifest | None) -> ServerManifest:
             merged = merge(before, tools, time.time(), allow_new=self._allow_new)
@@ -112,7 +118,6 @@ class ServerListing:
             self._log_names("quarantined tool", quarantined)
         if reason := self._manifests.tools.instructions.reason:
             self._log.warning("quarantined instructions: %s", reason)
-        self._start_reading_items(session, tuple(LISTS))
 
     async def ensure_items_listed(self, kind: ItemKind) -> None:
         """Start a server whose listing is unknown, and wait until it has listed its resources and prompts.
@@ -200,7 +205,8 @@ class ServerListing:
         self._log.warning("%s: %s", pluralize(len(names), kind), shown)
 
 
-def _redacted_tool(tool: ServerTool, redactor: Redactor) -> ServerTool:
+def redacted_tool(tool: ServerTool, redactor: Redactor) -> ServerTool:
+    """Return a definition without secrets. Its name stays."""
     if not redactor.contains_secret(encode(tool.definition).decode()):
         return tool
     return replace(tool, definition={**redactor.mask(tool.definition), "name": tool.name})

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.question import Answer, Question, QuestionKind
 from onetool.domain.calls.server_task import ServerTask
-from onetool.domain.errors import ExecutionError, Reason, RequestRefused
+from onetool.domain.errors import ExecutionError, LoginRequired, Reason, RequestRefused
 from onetool.domain.text.json_text import pretty
 from onetool.settings.server_schema import ServerSettings
 
@@ -141,6 +141,21 @@ class CallQuestions:
         for question in questions:
             if (await self._caller.ask(question)).action != "accept":
                 raise error
+
+    async def ask_to_log_in(self, required: LoginRequired) -> None:
+        """Ask the user to open the page on which to log in. Return if the user does.
+
+        Raises:
+            LoginRequired: The user does not, or cannot be asked.
+        """
+        if not required.url or "url" not in self._caller.asker.kinds:
+            raise required
+        params = {"mode": "url", "url": required.url, "message": str(required)}
+        question = Question(
+            kind="url", message=str(required), server=self._server, url=required.url, params=params
+        )
+        if (await self._caller.ask(question)).action != "accept":
+            raise required
 
     def _count_round(self) -> None:
         self._rounds += 1

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mcp_types
 from mcp import MCPError
@@ -34,6 +34,9 @@ from .transport.rejected_message import MESSAGE_TOO_LARGE
 from .transport.startup import Startup
 from .transport.streamable_http import NOT_SENT
 from .transport.streams import Incoming, Outgoing, TransportStreams
+
+if TYPE_CHECKING:
+    from .session_tools import SessionTools
 
 START_IDLE_S = 30.0
 """Seconds without a sign of life after which a start has failed."""
@@ -86,6 +89,8 @@ class ServerSession:
             on_notice,
         )
         """Lets the server report updates of resources."""
+        self.own_tools: SessionTools | None = None
+        """What a session of a single member lists; None for a session of the workspace."""
         self.reason = ""
         """Why the session ended; empty while it is alive."""
         self.instructions = ""

@@ -110,6 +110,14 @@ class ServerSessions:
         await self._close_unused_plain()
         return session
 
+    def end(self, reason: str) -> None:
+        """End the sessions that are open. The next request opens another one."""
+        for connection in (self._plain, self._asking):
+            if connection.open_session is not None:
+                connection.open_session.end(reason)
+        if self._extended is not None:
+            self._extended.end(reason)
+
     async def close(self) -> None:
         """Close the sessions or cancel the attempts in progress, and wait until that is done."""
         extended = [self._extended.close()] if self._extended is not None else []

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from asyncio import StreamReader, StreamWriter
-from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from onetool.domain.servers.startup import StartReport
 from onetool.domain.text.json_text import encode
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.tool import CURRENT, Tool
-from onetool.ports import ManifestStore, SourceCapabilities, SourceStatus, TokenStore
+from onetool.ports import ManifestStore, MemberTokens, SourceCapabilities, SourceStatus, TokenStore
 from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 from onetool.threads import Threads
@@ -29,8 +30,11 @@ from .contents import ServerContents
 from .errors import ServerUnavailable
 from .listing import LISTING_TIMEOUT_S, ServerListing
 from .manifest_cache import ManifestCache
-from .oauth.config import oauth_config_for
+from .member_logins import WORKSPACE, MemberLogins
+from .member_sessions import MemberAccess, MemberSessions
+from .oauth.config import OAuthConfig, oauth_config_for
 from .questions import CallQuestions, declared_first
+from .session_tools import SessionTools
 from .sessions import ServerSessions
 from .tool_factory import Scan, ServerTools, ToolFactory, no_findings
 
@@ -69,10 +73,15 @@ class McpServerSource:
         attach: AttachServer | None = None,
         scan: Scan = no_findings,
         tokens: TokenStore | None = None,
+        member_tokens: MemberTokens | None = None,
+        login_page: str = "",
         allowed_hosts: Sequence[str] = (),
         credentials: CredentialSet | None = None,
     ) -> None:
         """Create the source. Nothing starts yet.
+
+        member_tokens: the logins of single members; None if OneTool has one user, whose are all credentials.
+        login_page: the URL of the page on which members log in.
 
         home: the server's own directory, if it has a command.
         protected: directories of OneTool that the program of the server must not see.
@@ -91,8 +100,14 @@ class McpServerSource:
         self._log = logging.getLogger(f"onetool.servers.{name}")
         factory = ToolFactory(name, settings, scan, lambda tool: partial(self._calls.run, tool))
         self._manifests = ManifestCache(name, manifest, factory, threads)
-        self._connection = ServerSessions(self._open, declared_first(settings) if asks_users else {})
-        self._calls = ServerCalls(name, self._connection, self._manifests, self._questions, factory.endpoint)
+        self._declared_first = declared_first(settings) if asks_users else {}
+        self._connection = ServerSessions(self._open, self._declared_first)
+        self.logins = MemberLogins(name, settings, self._oauth, member_tokens, login_page)
+        """The logins of members, and whose are used for a call."""
+        self._shared_login: str | None = None
+        """What identifies the login of the workspace; None before the first call."""
+        self._members = MemberSessions(self.logins.access_of, self._member_sessions)
+        self._calls = ServerCalls(name, self._sessions_of, self._manifests, self._questions, factory.endpoint)
         self._listing = ServerListing(
             self._connection,
             self._manifests,
@@ -214,6 +229,8 @@ class McpServerSource:
         Raises:
             LoginFailed: The server has no login, or the login did not complete.
         """
+        if self.logins.are_kept:
+            raise LoginFailed(f"Log in to server {self.name!r} under Connections: its browser is not here.")
         if self._oauth is None:
             valid = "Logins need a url and no Authorization header."
             raise LoginFailed(f"Server {self.name!r} has no login. {valid}")
@@ -222,6 +239,26 @@ class McpServerSource:
         if self._connection.is_open:
             (await self._connection.current()).end("the user logged in again")
         await self.probe()
+
+    async def list_with_login(self, caller: Caller) -> None:
+        """List the tools with the caller's own login, as those of all members.
+
+        What else the server has is not listed: resources of one member are not those of others.
+
+        Raises:
+            ExecutionError: The caller has no login, or the server is unavailable.
+        """
+        async with self._sessions_of(caller) as sessions:
+            try:
+                session = await sessions.session()
+                if session.own_tools is None:
+                    await self._listing.read(session)
+                else:
+                    tools = list((await session.own_tools.read()).values())
+                    await self._listing.store(tools, session.own_tools.instructions, {"tools": {}})
+            except ServerUnavailable as error:
+                message = f"Server {self.name!r} is unavailable: {error}."
+                raise ExecutionError(Reason.UPSTREAM, message) from error
 
     async def relay(self, digest: str) -> Relay:
         """Return a function that serves another process of the user, whose server has this digest.
@@ -249,6 +286,7 @@ class McpServerSource:
     async def close(self) -> None:
         """Stop the server's program or connection and wait until it is gone."""
         self._listing.close()
+        await self._members.close()
         await self._connection.close()
 
     def _reason(self) -> str:
@@ -275,23 +313,34 @@ class McpServerSource:
         is_enabled = self._settings.questions != "never"
         return CallQuestions(self.name, caller, is_enabled=is_enabled, sampling=self._settings.sampling)
 
+    @asynccontextmanager
+    async def _sessions_of(self, caller: Caller | None) -> AsyncIterator[ServerSessions]:
+        """Find the sessions for a caller's requests: its own or the workspace's, as the settings say."""
+        if caller is None or not self.logins.are_personal:
+            yield await self._shared_sessions()
+            return
+        async with self._members.use(caller) as own:
+            yield own or await self._shared_sessions()
+
+    async def _shared_sessions(self) -> ServerSessions:
+        """Return the sessions of the workspace. They end when its login changes."""
+        if self.logins.are_personal:
+            self.logins.check_shared()
+        if self.logins.are_kept and self._oauth is not None:
+            login = await self.logins.login_of(WORKSPACE)
+            if self._shared_login not in (None, login):
+                self._connection.end("the login of the workspace has changed")
+            self._shared_login = login
+        return self._connection
+
+    def _member_sessions(self, access: MemberAccess) -> ServerSessions:
+        return ServerSessions(partial(self._open_for_member, access), self._declared_first)
+
     async def _open(self, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect and read the current listing: nothing is called before that."""
-        create_startup, open_session = await self._threads.run(_import_session_factory)
-        self._startup = startup = create_startup()
-        session: ServerSession = open_session(
-            self._settings,
-            self._secrets,
-            self._log,
-            self._on_notice,
-            startup=startup,
-            home=self.home,
-            protected=self._protected,
-            threads=self._threads,
-            oauth=self._oauth,
-            attach=self._attach,
-            declared=declared,
-        )
+        oauth = None if self._settings.credentials == "person" and self.logins.are_personal else self._oauth
+        startup, session = await self._new_session(declared, self._on_notice, self._secrets, oauth)
+        self._startup = startup
         try:
             await session.start()
             await self._listing.read(session)
@@ -301,6 +350,47 @@ class McpServerSource:
             await session.close()
             raise
         return session
+
+    async def _open_for_member(self, access: MemberAccess, declared: Mapping[str, Any]) -> "ServerSession":
+        """Connect with the credentials of a member. What the server logs is not for others."""
+        notices = list[Callable[[Any], None]]()
+        credentials = CredentialSet(self._credentials)
+        credentials.add(*access.secrets.redacted)
+        _, session = await self._new_session(
+            declared, lambda notice: [note(notice) for note in notices], access.secrets, access.oauth
+        )
+        session.own_tools = SessionTools(session, credentials)
+        notices.append(session.own_tools.on_notice)
+        try:
+            await session.start()
+        except BaseException:
+            await session.close()
+            raise
+        return session
+
+    async def _new_session(
+        self,
+        declared: Mapping[str, Any],
+        on_notice: Callable[[Any], object],
+        secrets: Secrets,
+        oauth: OAuthConfig | None,
+    ) -> "tuple[Startup, ServerSession]":
+        create_startup, open_session = await self._threads.run(_import_session_factory)
+        startup = create_startup()
+        session = open_session(
+            self._settings,
+            secrets,
+            self._log,
+            on_notice,
+            startup=startup,
+            home=self.home,
+            protected=self._protected,
+            threads=self._threads,
+            oauth=oauth,
+            attach=self._attach,
+            declared=declared,
+        )
+        return startup, session
 
 
 def _import_session_factory() -> Any:

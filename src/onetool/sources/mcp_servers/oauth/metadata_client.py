@@ -11,7 +11,7 @@ import httpx2
 from onetool.domain.http.urls import InvalidUrl, Url, parse_url
 from onetool.network.resolution import HostNotAllowed, resolve
 from onetool.network.transports import AsyncGuardedTransport, make_async_client
-from onetool.sources.mcp_servers.errors import ServerUnavailable, as_fragment, describe
+from onetool.sources.mcp_servers.errors import NoResponse, ServerUnavailable, as_fragment, describe
 
 from .config import OAuthConfig
 
@@ -87,9 +87,9 @@ class _MetadataTransport(httpx2.AsyncBaseTransport):
         except HostNotAllowed as error:
             raise ServerUnavailable(as_fragment(error)) from None
         except TimeoutError:
-            raise ServerUnavailable(f"{origin} did not respond within {REQUEST_TIMEOUT_S:g} s") from None
+            raise NoResponse(f"{origin} did not respond within {REQUEST_TIMEOUT_S:g} s") from None
         except httpx2.TransportError as error:
-            raise ServerUnavailable(f"request to {origin} failed: {describe(error)}") from None
+            raise NoResponse(f"request to {origin} failed: {describe(error)}") from None
 
     async def aclose(self) -> None:
         await self._transport.aclose()

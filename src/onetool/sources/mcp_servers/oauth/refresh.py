@@ -8,7 +8,7 @@ from functools import partial
 import httpx2
 from mcp_types import LATEST_PROTOCOL_VERSION
 
-from onetool.sources.mcp_servers.errors import ServerUnavailable
+from onetool.sources.mcp_servers.errors import NoResponse, ServerUnavailable
 from onetool.sources.shared_refresh import RefreshTimedOut, SharedRefresh
 
 from .config import OAuthConfig
@@ -85,7 +85,10 @@ class TokenRefresher:
         stored = self._parse(text)
         if stored is None or stored.tokens != stale.tokens or not stored.can_refresh:
             return text
-        tokens = await refresh(stored, self._config)
+        try:
+            tokens = await refresh(stored, self._config)
+        except NoResponse:  # issuers accept a token again for some time if their response was lost
+            tokens = await refresh(stored, self._config)
         if tokens is None:
             return None
         refreshed.append(tokens)

@@ -2,6 +2,7 @@
 
 import logging
 import re
+import secrets
 import time
 from collections.abc import Awaitable, Callable
 from typing import Self
@@ -35,6 +36,28 @@ class StoredTokens(BaseModel):
     client: OAuthClientInformationFull = Field(repr=False)
     issuer: OAuthMetadata = Field(repr=False)
     resource: ProtectedResourceMetadata | None = Field(default=None, repr=False)
+    login: str = ""
+    """Differs from that of every other login, and stays when the tokens are refreshed."""
+
+    @classmethod
+    def issue(
+        cls,
+        url: str,
+        tokens: OAuthToken,
+        client: OAuthClientInformationFull,
+        issuer: OAuthMetadata,
+        resource: ProtectedResourceMetadata | None,
+    ) -> "StoredTokens":
+        """Return the result of a login that has just completed."""
+        return cls(
+            url=url,
+            expires_at=expiry(tokens),
+            tokens=tokens,
+            client=client,
+            issuer=issuer,
+            resource=resource,
+            login=secrets.token_hex(8),
+        )
 
     @field_validator("tokens")
     @classmethod
