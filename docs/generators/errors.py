@@ -20,8 +20,8 @@ REASONS = {
     Reason.NOT_ALLOWED: "The tool is not on the allow-list of the caller.",
     Reason.BAD_ARGS: "The arguments do not match the schema.",
     Reason.NEEDS_APPROVAL: "The tool requires approval and was not approved, or `approval.deny` matches it.",
-    Reason.NEEDS_LOGIN: "The tool is called with a login or secrets of the caller, who has none yet. The message "
-    "contains where to log in.",
+    Reason.NEEDS_LOGIN: "The tool is called with a login or secrets of the caller, who has none yet. The "
+    "message contains where to log in.",
     Reason.RATE_LIMITED: "The tool, or in a hosted OneTool the workspace or the caller, has reached a limit. "
     "The message contains which one and when to retry.",
     Reason.BUSY: "Too many concurrent calls, in total or of this tool, or too many runs.",

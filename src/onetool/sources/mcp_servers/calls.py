@@ -191,10 +191,10 @@ class ServerCalls:
         if reason:
             message = f"Tool {tool!r} of server {self._server!r} is quarantined: {reason}"
             raise ExecutionError(Reason.UPSTREAM, message)
-        if session.own_tools is not None:
+        if session.check_tool is not None:
             manifest = self._manifests.manifest
             try:
-                await session.own_tools.check(self._server, tool, manifest.pins[tool] if manifest else "")
+                await session.check_tool(tool, manifest.pins[tool] if manifest else "")
             except ServerUnavailable as error:
                 raise self._unavailable(error) from error
 

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
 from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types
 from mcp import MCPError
@@ -35,9 +35,6 @@ from .transport.startup import Startup
 from .transport.streamable_http import NOT_SENT
 from .transport.streams import Incoming, Outgoing, TransportStreams
 
-if TYPE_CHECKING:
-    from .session_tools import SessionTools
-
 START_IDLE_S = 30.0
 """Seconds without a sign of life after which a start has failed."""
 START_TIMEOUT_S = 900.0
@@ -49,6 +46,8 @@ LOG_LEVEL: mcp_types.LoggingLevel = "debug"
 """What servers of the newer protocol are asked to log."""
 POLL_INTERVAL_S = 1.0
 MAX_PEER_LENGTH = 100
+CheckTool = Callable[[str, str], Awaitable[None]]
+"""Checks that a session of a single member lists a tool, by its name, with this hash."""
 OpenStreams = Callable[[Callable[[str], None]], AbstractAsyncContextManager[TransportStreams]]
 """Opens a transport. The argument is a callback for the reason why the transport ended."""
 
@@ -89,8 +88,8 @@ class ServerSession:
             on_notice,
         )
         """Lets the server report updates of resources."""
-        self.own_tools: SessionTools | None = None
-        """What a session of a single member lists; None for a session of the workspace."""
+        self.check_tool: CheckTool | None = None
+        """Checks tools before they are called; None for a session of the workspace."""
         self.reason = ""
         """Why the session ended; empty while it is alive."""
         self.instructions = ""

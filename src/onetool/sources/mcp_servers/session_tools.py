@@ -19,9 +19,9 @@ LIST_CHANGED = "notifications/tools/list_changed"
 class SessionTools:
     """The definitions that one session lists. A server may list others for each of its users."""
 
-    def __init__(self, session: "ServerSession", credentials: CredentialSet) -> None:
+    def __init__(self, server: str, session: "ServerSession", credentials: CredentialSet) -> None:
         """credentials: what the server may have put into definitions, to be redacted."""
-        self._session, self._credentials = session, credentials
+        self._server, self._session, self._credentials = server, session, credentials
         self._tools: Mapping[str, ServerTool] | None = None
 
     @property
@@ -46,7 +46,7 @@ class SessionTools:
             tools = self._tools = {tool.name: tool for tool in reversed(found)}
         return tools
 
-    async def check(self, server: str, name: str, pin: str) -> None:
+    async def check(self, name: str, pin: str) -> None:
         """Check that a tool is the one that the workspace knows: its members have reviewed no other.
 
         Raises:
@@ -55,7 +55,9 @@ class SessionTools:
         """
         tool = (await self.read()).get(name)
         if tool is None:
-            raise ExecutionError(Reason.UPSTREAM, f"Server {server!r} has no tool {name!r} for your login.")
+            raise ExecutionError(
+                Reason.UPSTREAM, f"Server {self._server!r} has no tool {name!r} for your login."
+            )
         if not tool.has_pin(pin):
-            message = f"Server {server!r} defines the tool {name!r} for your login"
+            message = f"Server {self._server!r} defines the tool {name!r} for your login"
             raise ExecutionError(Reason.UPSTREAM, f"{message} in another way than the workspace knows it.")

@@ -3,7 +3,16 @@
 import asyncio
 import logging
 from asyncio import StreamReader, StreamWriter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -251,11 +260,13 @@ class McpServerSource:
         async with self._sessions_of(caller) as sessions:
             try:
                 session = await sessions.session()
-                if session.own_tools is None:
+                if session.check_tool is None:
                     await self._listing.read(session)
                 else:
-                    tools = list((await session.own_tools.read()).values())
-                    await self._listing.store(tools, session.own_tools.instructions, {"tools": {}})
+                    secrets = [secret.value for secret in caller.own_secrets.values()]
+                    listed = SessionTools(self.name, session, self._with_credentials(secrets))
+                    tools = list((await listed.read()).values())
+                    await self._listing.store(tools, listed.instructions, {"tools": {}})
             except ServerUnavailable as error:
                 message = f"Server {self.name!r} is unavailable: {error}."
                 raise ExecutionError(Reason.UPSTREAM, message) from error
@@ -354,19 +365,23 @@ class McpServerSource:
     async def _open_for_member(self, access: MemberAccess, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect with the credentials of a member. What the server logs is not for others."""
         notices = list[Callable[[Any], None]]()
-        credentials = CredentialSet(self._credentials)
-        credentials.add(*access.secrets.redacted)
         _, session = await self._new_session(
             declared, lambda notice: [note(notice) for note in notices], access.secrets, access.oauth
         )
-        session.own_tools = SessionTools(session, credentials)
-        notices.append(session.own_tools.on_notice)
+        tools = SessionTools(self.name, session, self._with_credentials(access.secrets.redacted))
+        session.check_tool = tools.check
+        notices.append(tools.on_notice)
         try:
             await session.start()
         except BaseException:
             await session.close()
             raise
         return session
+
+    def _with_credentials(self, values: Iterable[str]) -> CredentialSet:
+        credentials = CredentialSet(self._credentials)
+        credentials.add(*values)
+        return credentials
 
     async def _new_session(
         self,
