@@ -11,7 +11,7 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import WAIT_S, Cursor, WorkspaceDatabase, on_thread
-from .sealer import Sealer
+from .sealer import Sealer, reads_sealed
 
 TokenKind = Literal["server", "http"]
 MAX_LOCKED = 2
@@ -78,6 +78,7 @@ class PostgresTokens:
             if not is_refresh:
                 record(cursor, self._workspace.workspace, action, server, {"kind": self._kind})
 
+    @reads_sealed
     def _read(self, cursor: Cursor, server: str) -> str | None:
         cursor.execute(
             "select sealed from credentials where workspace_id = %s and kind = %s and name = %s",
