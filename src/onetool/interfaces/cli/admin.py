@@ -108,10 +108,8 @@ def rotate_keys(slug: str | None, is_all: bool, older_than: int | None) -> None:
             f"Values cannot be opened, so older keys stay:\n{lines}\n"
             "Store or delete these values, and run the command again."
         )
-    values = sum(item.values for item in done)
-    click.echo(
-        f"Rotated the keys of {len(done):,} workspaces. Values sealed again: {values:,}.", file=stdout()
-    )
+    count = sum(item.values for item in done)
+    click.echo(f"Workspaces with new keys: {len(done):,}. Values sealed again: {count:,}.", file=stdout())
 
 
 @admin.group()
