@@ -249,6 +249,17 @@ async def test_writer_without_a_pause_is_waited_for_but_not_for_ever(team, monke
     assert len(team.process.data_keys()) == 1
 
 
+async def test_workspace_that_is_being_moved_is_not_changed(team):
+    for keys in (1, 2):
+        team.execute("update onetool.workspace_state set fenced = true")
+        with pytest.raises(StoreUnavailable, match="is read-only"):
+            team.rotate()
+        assert len(team.process.data_keys()) == keys
+        assert len(team.process.key_names()) == 1
+        team.execute("update onetool.workspace_state set fenced = false")
+        team.add_key()
+
+
 async def test_key_that_is_still_in_use_is_not_deleted(team):
     team.execute("""create function keep_old() returns trigger language plpgsql as $$
         begin new.sealed = old.sealed; return new; end $$;

@@ -16,7 +16,12 @@ from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
 
-OWNER = "ben"
+OWNER, HOSTS = "ben", ("api.example.com",)
+
+
+def value_of(name: str) -> str:
+    """Return the value that is sealed. Names are not."""
+    return f"value of {name}"
 
 
 class SealedValues:
@@ -32,13 +37,15 @@ class SealedValues:
         self.writers: Mapping[str, Callable[[str], Awaitable[object]]] = {
             "credentials": self._put_token,
             "jobs": self._put_job,
-            "own_secrets": lambda text: self.own_secrets.put(OWNER, text, text, ["api.example.com"]),
-            "secrets": lambda text: self.secrets.put(text, text),
+            "own_secrets": lambda name: self.own_secrets.put(
+                OWNER, name, value_of(name), ["api.example.com"]
+            ),
+            "secrets": lambda name: self.secrets.put(name, value_of(name)),
         }
-        """By table."""
+        """Store a value under a name, by table."""
 
     async def put_all(self, *texts: str) -> None:
-        """Store texts in each column, with the table and the text as value."""
+        """Store values in each column, whose names are the table and a text."""
         for column in SEALED_COLUMNS:
             for text in texts:
                 await self.writers[column.table](f"{column.table}-{text}")
@@ -76,10 +83,10 @@ class SealedValues:
         await self.jobs.aclose()
         self.threads.close()
 
-    async def _put_token(self, text: str) -> None:
-        async with self.tokens.exclusive(text) as tokens:
-            await tokens.replace(text)
+    async def _put_token(self, name: str) -> None:
+        async with self.tokens.exclusive(name) as tokens:
+            await tokens.replace(value_of(name))
 
-    async def _put_job(self, text: str) -> None:
+    async def _put_job(self, name: str) -> None:
         job = Job(secrets.token_hex(16), OWNER, "demo.tool", "d", "", 5.0, status="queued")
-        await self.queue.put(job, QueuedCall("demo.tool", {"text": text}))
+        await self.queue.put(job, QueuedCall("demo.tool", {"text": value_of(name)}))
