@@ -59,11 +59,11 @@ class Servers:
             )
         )
 
-    def replace_all(self, calls):
+    def replace_all(self, calls, pause):
         """Replace each server by a new one, as a balancer does: the old one ends when it has no requests."""
         for index, old in enumerate(self.running):
             self.running[index] = self.start()
-            calls.wait_for(4 * MAX_CALLERS)
+            calls.wait_for(pause)
             old.stop()
 
     def call(self):
@@ -167,7 +167,7 @@ def servers(tmp_path, upstream):
 
 
 @pytest.fixture
-def under_load(servers, size, capsys):
+def under_load(servers, size):
     """Return a function that does something under load, and checks that nothing has failed."""
 
     def run(action):
@@ -182,11 +182,8 @@ def under_load(servers, size, capsys):
             action(calls)
             rate = (calls.statuses.total() - before) / (time.monotonic() - started)
         servers.check(calls, changes, submissions)
-        with capsys.disabled():
-            print(
-                f"\n{rate:.0f} calls/s; in all {calls.statuses.total():,} calls,"
-                f" {changes.statuses.total():,} changes, {submissions.statuses.total():,} jobs"
-            )
+        totals = [load.statuses.total() for load in (calls, changes, submissions)]
+        print(f"{rate:.0f} calls/s; calls, changes and jobs in all:", *totals)  # shown with -s
 
     return run
 
@@ -216,13 +213,13 @@ def test_data_keys_are_rotated_under_load(servers, under_load, size):
 def test_key_of_the_ring_is_replaced_under_load(servers, under_load, size):
     def replace(calls):
         installation, old = servers.installation, servers.installation.keys
-        new = new_key("next")
+        new, pause = new_key("next"), size(20, 100)  # more than there are callers
         installation.keys = f"{new},{old}"
-        servers.replace_all(calls)
+        servers.replace_all(calls, pause)
         assert rewrap_keys(installation.url, KeyRing.parse(installation.keys)) == 1
         calls.wait_for(size(20, 1_000))
         installation.keys = new
-        servers.replace_all(calls)
+        servers.replace_all(calls, pause)
         calls.wait_for(size(20, 1_000))
 
     under_load(replace)
