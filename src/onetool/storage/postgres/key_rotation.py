@@ -43,7 +43,7 @@ PASSES = 3
 FIND = """
 select workspaces.id, slug from home.workspaces
 join onetool.data_keys on workspace_id = workspaces.id
-where %(slug)s::text is null or (slug = %(slug)s and deleted_at is null)
+where %(slug)s::text is null or slug = %(slug)s
 group by workspaces.id
 having %(age)s::interval is null or count(*) > 1
     or max(data_keys.created_at) <= clock_timestamp() - %(age)s
@@ -93,9 +93,9 @@ def rotate_keys(
         connection.execute(SETTINGS.encode())
         if connection.execute("select pg_try_advisory_lock(%s)", (LOCK,)).fetchone() != (True,):
             raise StoreUnavailable("Another process is rotating keys. Try again when it has ended.")
-        found = connection.execute(FIND, {"slug": slug, "age": older_than}).fetchall()
         if slug is not None and connection.execute(EXISTS, (slug,)).fetchone() is None:
             raise SettingsError(f"There is no workspace {slug!r}.")
+        found = connection.execute(FIND, {"slug": slug, "age": older_than}).fetchall()
         return [_rotate(connection, ring, id, RotatedKeys(slug=name), report) for id, name in found]
 
 
