@@ -26,6 +26,7 @@ from onetool.storage.postgres.audit import CHUNK, MAX_LENGTH, PostgresAudit, rec
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
+from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
 from onetool.threads import Threads
@@ -307,6 +308,11 @@ class World:
         ((id,),) = self.rows("select id::text from onetool.data_keys where workspace_id = %s")
         return id
 
+    async def rotate(self):
+        assert rotate_keys(self.url, KeyRing(NEW_KEY | OLD_KEY), self.slug)
+        ((id,),) = self.rows("select id::text from onetool.data_keys where workspace_id = %s")
+        return id
+
     async def entries(self, **filter):
         log = PostgresAudit(self.workspace, self.threads)
         return [entry async for chunk in log.export(AuditFilter(**filter)) for entry in chunk]
@@ -359,6 +365,7 @@ CHANGES = {
     World.change_limits: (AuditAction.WORKSPACE_LIMITS, {"secrets": 3}),
     World.delete_workspace: (AuditAction.WORKSPACE_DELETE, {}),
     World.rewrap: (AuditAction.KEYS_REWRAP, {"from": "test", "to": "next"}),
+    World.rotate: (AuditAction.KEYS_ROTATE, None),
 }
 """The action of each change, and the detail unless it varies."""
 

@@ -15,11 +15,14 @@ from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
+from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.migrate import check_migrated
+from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.threads import Threads
-from support.postgres import RING, empty_database, postgres_program
+from support.postgres import RING, empty_database, new_workspace, postgres_program
+from support.sealed_values import SealedValues, value_of
 
 
 def stores(database, slug, ring=RING):
@@ -78,3 +81,31 @@ async def test_restored_workspace_has_its_tools_keys_and_secrets(postgres, postg
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute("truncate onetool.tools")
         copy.close()
+
+
+@pytest.mark.parametrize("is_rotated", [False, True])
+async def test_backup_alone_opens_nothing_that_is_sealed(postgres, postgres_url, restored, is_rotated):
+    workspace, canary = new_workspace(postgres, postgres_url), f"canary-{uuid4().hex}"
+    stored = SealedValues(workspace, RING)
+    await stored.put_all(canary)
+    if is_rotated:
+        rotate_keys(postgres_url, RING, Directory(postgres).find_id(workspace.workspace).slug)
+    opened = stored.read_all()
+    dump = subprocess.check_output([postgres_program("pg_dump"), postgres_url])
+    for column in SEALED_COLUMNS:
+        value = value_of(f"{column.table}-{canary}")
+        assert [value in text for text in opened[column.table]] == [True]
+        assert value.encode() not in dump
+        assert value.encode().hex().encode() not in dump  # bytes are written like this
+        query = f"select {column.column} from onetool.{column.table} where workspace_id = %s"
+        with psycopg.connect(postgres_url) as connection:
+            ((sealed,),) = connection.execute(query.encode(), (workspace.workspace,)).fetchall()
+        assert sealed.hex().encode() in dump
+
+    with empty_database() as target:
+        copy = WorkspaceDatabase(restored(target), workspace.workspace)
+        assert SealedValues(copy, RING).read_all() == opened
+        for wrong in ({"test": b"w" * KEY_BYTES}, {"other": b"k" * KEY_BYTES}):
+            with pytest.raises(StoreUnavailable, match=r"cannot be opened|does not have"):
+                SealedValues(copy, KeyRing(wrong)).read_all()
+    await stored.aclose()

@@ -1,6 +1,6 @@
 """Administration of a hosted OneTool: migrations, workspaces and API keys."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -19,6 +19,7 @@ from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing, new_key
+from onetool.storage.postgres.key_rotation import RotatedKeys, rotate_keys
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.migrate import check_migrated
 from onetool.storage.postgres.migrate import migrate as migrate_database
@@ -38,6 +39,7 @@ __all__ = [
     "open_contents",
     "open_people",
     "rewrap",
+    "rotate",
     "workspace_admin",
 ]
 
@@ -64,6 +66,20 @@ def rewrap(url: str, keys: str) -> int:
     ring = KeyRing.parse(keys)
     check_migrated(url)
     return rewrap_keys(url, ring)
+
+
+def rotate(
+    url: str, keys: str, slug: str | None, older_than: timedelta | None, report: Callable[[str], None]
+) -> Sequence[RotatedKeys]:
+    """Replace the data key of a workspace, or of all of them.
+
+    Raises:
+        SettingsError: The keys or the URL are invalid, or there is no such workspace.
+        StoreUnavailable: The database cannot be reached, lacks tables, or needs a key that is missing.
+    """
+    ring = KeyRing.parse(keys)
+    check_migrated(url)
+    return rotate_keys(url, ring, slug, older_than=older_than, report=report)
 
 
 class WorkspaceContents:

@@ -9,6 +9,7 @@ import sys
 from uuid import uuid4
 
 import httpx2
+import psycopg
 import pytest
 
 from onetool.bootstrap.hosted_admin import open_people
@@ -183,6 +184,25 @@ def test_old_key_of_the_ring_can_be_removed_after_all_is_sealed_again(team):
     team.env["ONETOOL_KEYS"] = new
     assert team.ok("admin", "secret", "list", "team-a") == "TOKEN"
     assert team.ok("admin", "rewrap-keys") == "Keys that were sealed again: 0."
+
+
+def test_data_key_is_replaced_and_a_value_that_cannot_be_opened_is_named(team):
+    team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-79\n")
+    rotated = "Workspaces with new keys: {}. Values sealed again: {}."
+    assert team.ok("admin", "rotate-keys", "team-a") == rotated.format(1, 1)
+    assert team.ok("admin", "rotate-keys", "--all") == rotated.format(1, 1)
+    assert team.ok("admin", "rotate-keys", "--all", "--older-than", "1") == rotated.format(0, 0)
+    assert team.ok("admin", "secret", "list", "team-a") == "TOKEN"
+    assert "Name a workspace, or use --all." in team.fail("admin", "rotate-keys")
+    assert "Name a workspace, or use --all." in team.fail("admin", "rotate-keys", "team-a", "--all")
+    assert "There is no workspace 'team-b'." in team.fail("admin", "rotate-keys", "team-b")
+    with psycopg.connect(team.env["ONETOOL_DATABASE_URL"]) as connection:
+        connection.execute("update onetool.secrets set sealed = sealed || 'x'::bytea")
+    wrong = team.fail("admin", "rotate-keys", "team-a")
+    assert "team-a: secrets 'TOKEN': A value cannot be opened with key" in wrong
+    assert "Store or delete these values, and run the command again." in wrong
+    team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-80\n")
+    assert team.ok("admin", "rotate-keys", "team-a") == rotated.format(1, 0)
 
 
 def test_worker_says_what_is_missing(team):

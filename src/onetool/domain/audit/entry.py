@@ -37,6 +37,7 @@ class AuditAction(StrEnum):
     WORKSPACE_LIMITS = "workspace.limits"
     WORKSPACE_DELETE = "workspace.delete"
     KEYS_REWRAP = "keys.rewrap"
+    KEYS_ROTATE = "keys.rotate"
 
 
 class AuditEntry(NamedTuple):

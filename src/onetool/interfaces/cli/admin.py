@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,6 +78,38 @@ def rewrap_keys() -> None:
 
         count = rewrap(_owner_url(), variable(KEYS))
     click.echo(f"Keys that were sealed again: {count:,}.", file=stdout())
+
+
+@admin.command("rotate-keys")
+@click.argument("slug", metavar="[WORKSPACE]", required=False)
+@click.option("--all", "is_all", is_flag=True, help="Rotate the keys of all workspaces, also deleted ones.")
+@click.option(
+    "--older-than",
+    type=click.IntRange(0, 36_500),
+    metavar="DAYS",
+    help="Skip keys that are younger.",
+)
+def rotate_keys(slug: str | None, is_all: bool, older_than: int | None) -> None:
+    """Give a workspace a new data key, seal all its values with it, and delete the old key.
+
+    Servers run meanwhile. After an interruption, run the command again: it completes what it began.
+    """
+    if is_all == bool(slug):
+        raise click.UsageError("Name a workspace, or use --all.")
+    with exit_on_hosted_error():
+        from onetool.bootstrap.hosted_admin import rotate
+
+        age = None if older_than is None else timedelta(days=older_than)
+        done = rotate(_owner_url(), variable(KEYS), slug, age, lambda line: click.echo(line, err=True))
+    unreadable = [f"{item.slug}: {line}" for item in done for line in item.unreadable]
+    if unreadable:
+        lines = "\n".join(unreadable)
+        raise click.ClickException(
+            f"Values cannot be opened, so older keys stay:\n{lines}\n"
+            "Store or delete these values, and run the command again."
+        )
+    count = sum(item.values for item in done)
+    click.echo(f"Workspaces with new keys: {len(done):,}. Values sealed again: {count:,}.", file=stdout())
 
 
 @admin.group()

@@ -27,6 +27,12 @@ class KeyRing:
         self.current = next(iter(keys))
         """The name of the key that seals."""
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._keys
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
     @staticmethod
     def parse(text: str) -> "KeyRing":
         """Read keys as `NAME:KEY`, separated by commas.
@@ -48,6 +54,10 @@ class KeyRing:
             raise SettingsError(f"ONETOOL_KEYS has no key. {FORMAT}")
         return KeyRing(keys)
 
+    def starting_with(self, name: str) -> "KeyRing":
+        """Return the same keys, of which this one seals."""
+        return KeyRing({name: self._keys[name]} | self._keys)
+
     def derived(self, purpose: str) -> "KeyRing":
         """Return keys for a purpose, so that however much they seal, these keys do not wear out."""
         return KeyRing(
@@ -57,9 +67,8 @@ class KeyRing:
     def seal(self, plain: bytes, *place: str) -> bytes:
         """Encrypt a value with the first key. It can only be opened for the same place."""
         nonce = os.urandom(NONCE_BYTES)
-        name = self.current.encode()
         sealed = self._ciphers[self.current].encrypt(nonce, plain, _associated(place))
-        return bytes([len(name)]) + name + nonce + sealed
+        return key_prefix(self.current) + nonce + sealed
 
     def open(self, sealed: bytes, *place: str) -> bytes:
         """Decrypt a value that was sealed for this place.
@@ -87,6 +96,11 @@ def new_key(name: str) -> str:
 def key_name(sealed: bytes) -> str:
     """Return the name of the key that has sealed a value."""
     return _split(sealed)[0]
+
+
+def key_prefix(name: str) -> bytes:
+    """Return how every value begins that a key has sealed."""
+    return bytes([len(name)]) + name.encode()
 
 
 def _associated(place: tuple[str, ...]) -> bytes:

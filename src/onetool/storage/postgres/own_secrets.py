@@ -10,8 +10,8 @@ from onetool.domain.secrets.secret import Secret
 from onetool.threads import Threads
 
 from .audit import record
-from .database import WorkspaceDatabase, on_thread
-from .sealer import Sealer
+from .database import Cursor, WorkspaceDatabase, on_thread
+from .sealer import Sealer, reads_sealed
 from .texts import is_storable
 
 MAX_SECRETS = 100
@@ -78,17 +78,21 @@ class PostgresOwnSecrets:
     @on_thread
     def _read(self, owner: str) -> Mapping[str, Secret]:
         with self._workspace.reading() as cursor:
-            cursor.execute(
-                "select name, sealed, hosts from own_secrets where workspace_id = %s and owner = %s"
-                " order by name",
-                (self._workspace.workspace, owner),
+            return self._read_rows(cursor, owner)
+
+    @reads_sealed
+    def _read_rows(self, cursor: Cursor, owner: str) -> Mapping[str, Secret]:
+        cursor.execute(
+            "select name, sealed, hosts from own_secrets where workspace_id = %s and owner = %s"
+            " order by name",
+            (self._workspace.workspace, owner),
+        )
+        return {
+            name: Secret(
+                name=name, value=self._sealer.open(cursor, sealed, PLACE, owner, name), hosts=tuple(hosts)
             )
-            return {
-                name: Secret(
-                    name=name, value=self._sealer.open(cursor, sealed, PLACE, owner, name), hosts=tuple(hosts)
-                )
-                for name, sealed, hosts in cursor.fetchall()
-            }
+            for name, sealed, hosts in cursor.fetchall()
+        }
 
 
 class _Known(NamedTuple):

@@ -10,7 +10,7 @@ from onetool.threads import Threads
 from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
 from .limits import read_limits
-from .sealer import Sealer
+from .sealer import Sealer, reads_sealed
 
 
 class PostgresSecrets:
@@ -22,18 +22,7 @@ class PostgresSecrets:
     def read(self) -> Mapping[str, Secret]:
         """Return all secrets. Blocks."""
         with self._workspace.reading() as cursor:
-            cursor.execute(
-                "select name, sealed, hosts from secrets where workspace_id = %s order by name",
-                (self._workspace.workspace,),
-            )
-            return {
-                name: Secret(
-                    name=name,
-                    value=self._sealer.open(cursor, sealed, "secret", name),
-                    hosts=None if hosts is None else tuple(hosts),
-                )
-                for name, sealed, hosts in cursor.fetchall()
-            }
+            return self._read(cursor)
 
     @on_thread
     def hosts(self) -> Mapping[str, Sequence[str] | None]:
@@ -81,6 +70,21 @@ class PostgresSecrets:
             if is_deleted:
                 record(cursor, self._workspace.workspace, AuditAction.SECRET_DELETE, name)
             return is_deleted
+
+    @reads_sealed
+    def _read(self, cursor: Cursor) -> Mapping[str, Secret]:
+        cursor.execute(
+            "select name, sealed, hosts from secrets where workspace_id = %s order by name",
+            (self._workspace.workspace,),
+        )
+        return {
+            name: Secret(
+                name=name,
+                value=self._sealer.open(cursor, sealed, "secret", name),
+                hosts=None if hosts is None else tuple(hosts),
+            )
+            for name, sealed, hosts in cursor.fetchall()
+        }
 
     def _check_quota(self, cursor: Cursor, name: str) -> None:
         workspace = self._workspace.workspace

@@ -14,7 +14,7 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import WAIT_S, Cursor, WorkspaceDatabase, on_thread
-from .sealer import Sealer
+from .sealer import Sealer, reads_sealed
 
 TokenKind = Literal["server", "http"]
 LEASE_S = 10.0
@@ -154,6 +154,7 @@ class PostgresTokens:
         else:
             cursor.execute(PUT, (*place, self._sealer.seal(cursor, text, *self._sealed_place(server))))
 
+    @reads_sealed
     def _read(self, cursor: Cursor, server: str) -> str | None:
         cursor.execute(f"select sealed from credentials where {WHERE}", self._place(server))
         row = cursor.fetchone()
