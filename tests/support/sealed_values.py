@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from onetool.domain.jobs.job import Job
 from onetool.domain.jobs.queued_call import QueuedCall
+from onetool.ports import BegunServerLogin
+from onetool.storage.postgres.begun_logins import PostgresBegunLogins
 from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.job_queue import PostgresJobQueue
 from onetool.storage.postgres.jobs import PostgresJobs
@@ -34,7 +36,11 @@ class SealedValues:
         self.tokens = PostgresTokens(workspace, self.threads, self.sealer, "http")
         self.jobs = PostgresJobs(workspace, self.threads)
         self.queue = PostgresJobQueue(workspace, self.threads, self.sealer, self.jobs)
+        self.begun_logins = PostgresBegunLogins(workspace, self.threads, self.sealer)
         self.writers: Mapping[str, Callable[[str], Awaitable[object]]] = {
+            "begun_logins": lambda name: self.begun_logins.put(
+                name, name, BegunServerLogin("up", OWNER, value_of(name))
+            ),
             "credentials": self._put_token,
             "jobs": self._put_job,
             "own_secrets": lambda name: self.own_secrets.put(

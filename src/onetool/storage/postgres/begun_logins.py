@@ -15,16 +15,16 @@ MAX_BEGUN = 10
 """Of one member, so that begun logins do not fill the table."""
 PLACE = "begun login"
 DELETE_OLD = f"""
-delete from begun_logins where workspace_id = %(workspace)s and (expires_at < now() or hash in (
-    select hash from begun_logins where workspace_id = %(workspace)s and principal = %(principal)s
+delete from begun_logins where workspace_id = %(workspace)s and (expires_at < now() or id in (
+    select id from begun_logins where workspace_id = %(workspace)s and principal = %(principal)s
     order by expires_at desc offset {MAX_BEGUN - 1}))
 """
 PUT = f"""
-insert into begun_logins (workspace_id, hash, principal, owner, server, sealed, expires_at)
+insert into begun_logins (workspace_id, id, principal, owner, server, sealed, expires_at)
 values (%s, %s, %s, %s, %s, %s, now() + interval '{LIFETIME_MIN} minutes')
 """
 TAKE = """
-delete from begun_logins where workspace_id = %s and hash = %s and principal = %s and expires_at > now()
+delete from begun_logins where workspace_id = %s and id = %s and principal = %s and expires_at > now()
 returning server, owner, sealed
 """
 
@@ -43,24 +43,24 @@ class PostgresBegunLogins:
             ValueError: A name cannot be stored.
         """
         check_storable(login.server)
-        workspace, hash = self._workspace.workspace, _hash(state)
+        workspace, id = self._workspace.workspace, _id(state)
         with self._workspace.recording() as cursor:
             cursor.execute(DELETE_OLD, {"workspace": workspace, "principal": principal})
-            sealed = self._sealer.seal(cursor, login.begun, PLACE, hash.hex())
-            cursor.execute(PUT, (workspace, hash, principal, login.owner, login.server, sealed))
+            sealed = self._sealer.seal(cursor, login.begun, PLACE, id)
+            cursor.execute(PUT, (workspace, id, principal, login.owner, login.server, sealed))
 
     @on_thread
     def take(self, state: str, principal: str) -> BegunServerLogin | None:
         """Return the login of a principal with this secret, once; None if there is none."""
-        hash = _hash(state)
+        id = _id(state)
         with self._workspace.recording() as cursor:
-            cursor.execute(TAKE, (self._workspace.workspace, hash, principal))
+            cursor.execute(TAKE, (self._workspace.workspace, id, principal))
             row = cursor.fetchone()
             if row is None:
                 return None
             server, owner, sealed = row
-            return BegunServerLogin(server, owner, self._sealer.open(cursor, sealed, PLACE, hash.hex()))
+            return BegunServerLogin(server, owner, self._sealer.open(cursor, sealed, PLACE, id))
 
 
-def _hash(state: str) -> bytes:
-    return sha256(state.encode("utf-8", "replace")).digest()
+def _id(state: str) -> str:
+    return sha256(state.encode("utf-8", "replace")).hexdigest()

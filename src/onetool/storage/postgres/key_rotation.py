@@ -93,10 +93,14 @@ def rotate_keys(
         connection.execute(SETTINGS.encode())
         if connection.execute("select pg_try_advisory_lock(%s)", (LOCK,)).fetchone() != (True,):
             raise StoreUnavailable("Another process is rotating keys. Try again when it has ended.")
-        if slug is not None and connection.execute(EXISTS, (slug,)).fetchone() is None:
-            raise SettingsError(f"There is no workspace {slug!r}.")
-        found = connection.execute(FIND, {"slug": slug, "age": older_than}).fetchall()
-        return [_rotate(connection, ring, id, RotatedKeys(slug=name), report) for id, name in found]
+        try:
+            if slug is not None and connection.execute(EXISTS, (slug,)).fetchone() is None:
+                raise SettingsError(f"There is no workspace {slug!r}.")
+            found = connection.execute(FIND, {"slug": slug, "age": older_than}).fetchall()
+            return [_rotate(connection, ring, id, RotatedKeys(slug=name), report) for id, name in found]
+        finally:
+            if not connection.broken:  # the end of the connection is noticed only after a while
+                connection.execute("select pg_advisory_unlock(%s)", (LOCK,))
 
 
 def _rotate(

@@ -14,7 +14,8 @@ class SealedColumn(NamedTuple):
 
 
 SEALED_COLUMNS = (
-    SealedColumn("credentials", "sealed", "token", ("kind", "name")),
+    SealedColumn("begun_logins", "sealed", "begun login", ("id",)),
+    SealedColumn("credentials", "sealed", "token", ("kind", "owner", "name")),
     SealedColumn("jobs", "request", "job", ("id",)),
     SealedColumn("own_secrets", "sealed", "own secret", ("owner", "name")),
     SealedColumn("secrets", "sealed", "secret", ("name",)),

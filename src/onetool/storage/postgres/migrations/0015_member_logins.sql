@@ -9,13 +9,13 @@ alter table credentials
 
 create table begun_logins (
     workspace_id uuid,
-    hash bytea,  -- SHA-256 of the secret that the browser brings back
+    id text collate "C",  -- SHA-256 of the secret that the browser brings back
     principal text collate "C" not null,  -- who has begun it
     owner text collate "C" not null,  -- whose login it will be
     server text collate "C" not null,
     sealed bytea not null,
     expires_at timestamptz not null,
-    primary key (workspace_id, hash)
+    primary key (workspace_id, id)
 );
 create index on begun_logins (workspace_id, principal, expires_at);
 call protect('begun_logins');
