@@ -1,9 +1,10 @@
 // The pages and their paths. Each page is loaded on the first visit.
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { Route, Switch, useLocation } from 'wouter';
 import { WORKSPACE } from './api/workspace';
 import { Loading } from './components/Loading';
 import { ErrorBoundary } from './layout/ErrorBoundary';
+import { Home } from './layout/Home';
 import { Layout } from './layout/Layout';
 import { NotFound } from './layout/NotFound';
 
@@ -18,6 +19,7 @@ const Servers = lazy(() => import('./screens/servers/Servers'));
 const Access = lazy(() => import('./screens/access/Access'));
 const Members = lazy(() => import('./screens/members/Members'));
 const Keys = lazy(() => import('./screens/keys/Keys'));
+const Secrets = lazy(() => import('./screens/secrets/Secrets'));
 const Jobs = lazy(() => import('./screens/jobs/Jobs'));
 const JobPage = lazy(() => import('./screens/jobs/JobPage'));
 const Activity = lazy(() => import('./screens/activity/Activity'));
@@ -52,13 +54,10 @@ export function AppRoutes() {
             <Route path="/stats" component={Stats} />
             {WORKSPACE && <Route path="/members" component={Members} />}
             {WORKSPACE && <Route path="/keys" component={Keys} />}
+            {WORKSPACE && <Route path="/secrets" component={Secrets} />}
             <Route path="/settings" component={Settings} />
-            <Route path="/login">
-              <Redirect to="/tools" replace />
-            </Route>
-            <Route path="/">
-              <Redirect to="/tools" replace />
-            </Route>
+            <Route path="/login" component={Home} />
+            <Route path="/" component={Home} />
             <Route component={NotFound} />
           </Switch>
         </Suspense>

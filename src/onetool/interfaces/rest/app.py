@@ -43,7 +43,19 @@ from .routes.transfer import transfer_routes
 from .routes.usage import usage_routes
 
 SHARED_PATHS = frozenset(
-    {"/tools", "/servers", "/resources", "/jobs", "/access", "/activity", "/members", "/keys", "/login"}
+    {
+        "/tools",
+        "/servers",
+        "/resources",
+        "/jobs",
+        "/access",
+        "/activity",
+        "/members",
+        "/keys",
+        "/secrets",
+        "/audit",
+        "/login",
+    }
 )
 """Paths of both a route and a page of the web UI, besides those below `/jobs/` and `/activity/`.
 

@@ -3,9 +3,9 @@ import { type FormEvent, useState } from 'react';
 import { type Member, type Role, useMembers, useSaveMember } from '~/api/members';
 import { ErrorNotice } from '~/components/ErrorNotice';
 import { notify } from '~/components/notifications';
+import { formatItems, parseItems } from '~/forms/items';
 import { useMessages } from '~/i18n';
 import { PatternsField } from './PatternsField';
-import { formatPatterns, parsePatterns } from './patterns';
 
 const ROLES: Role[] = ['owner', 'maker', 'caller', 'auditor'];
 
@@ -23,7 +23,7 @@ export function MemberDialog({ member, onClose }: Props) {
   const members = useMembers().data ?? [];
   const [id, setId] = useState(member?.id ?? '');
   const [role, setRole] = useState<Role>(member?.role ?? 'caller');
-  const [patterns, setPatterns] = useState(() => formatPatterns(member?.patterns ?? []));
+  const [patterns, setPatterns] = useState(() => formatItems(member?.patterns ?? []));
   const kind = member?.kind ?? 'service';
   const name = member?.name || id.trim();
   // Saving would change the role of the service that has the name.
@@ -35,7 +35,7 @@ export function MemberDialog({ member, onClose }: Props) {
       notify(member ? texts.saved(name) : texts.addedNotice(name));
       onClose();
     };
-    const body = { kind, id: id.trim(), role, patterns: parsePatterns(patterns) };
+    const body = { kind, id: id.trim(), role, patterns: parseItems(patterns) };
     void saving.mutateAsync(body).then(handleSaved, () => {});
   };
   return (

@@ -1,0 +1,47 @@
+// English strings of the pages that only workspaces have.
+
+export const enHosted = {
+  secrets: {
+    title: 'Secrets',
+    lead: 'Values that tools send to other servers, such as tokens. They are stored encrypted and never shown again.',
+    add: 'Add secret',
+    own: 'My secrets',
+    ownLead: 'Used in your calls only, in place of a secret of the workspace with the same name.',
+    shared: 'Secrets of the workspace',
+    sharedLead: 'Used in the calls of all members who have no secret of their own with the same name.',
+    emptyOwn: 'You have no secrets of your own.',
+    emptyShared: 'The workspace has no secrets.',
+    replaced: 'replaced by yours',
+    hosts: 'Sent to',
+    anyHost: 'any host',
+    noHost: 'no host',
+    nameHint: 'As tools refer to it: letters, digits and _, for example GITHUB_TOKEN',
+    of: 'Belongs to',
+    owners: { me: 'Me', workspace: 'Workspace' },
+    ofHints: {
+      me: 'Only your calls use it.',
+      workspace: 'The calls of all members use it.',
+    },
+    value: 'Value',
+    valueHint: 'It cannot be read here later, only replaced.',
+    hostsField: 'Hosts',
+    hostsHints: {
+      me: 'Where it may be sent, one host per line, for example `api.github.com`. Required, because others make the tools that use it.',
+      workspace: 'Where it may be sent, one host per line, for example `api.github.com`. Empty: any host.',
+    },
+    taken: 'There is already a secret with this name. Replace its value instead.',
+    replace: 'Replace value',
+    replaceLabel: (name: string) => `Replace value of ${name}`,
+    replaceTitle: (name: string) => `Replace ${name}`,
+    replaceByOwn: 'Use my own',
+    replaceByOwnLabel: (name: string) => `Use my own ${name}`,
+    saved: (name: string) => `Stored ${name}.`,
+    deleteLabel: (name: string) => `Delete ${name}`,
+    deleteTitle: (name: string) => `Delete ${name}?`,
+    deleteText: {
+      me: 'Your calls then use the secret of the workspace with this name, if there is one.',
+      workspace: 'Tools that need it fail for members without a secret of their own with this name.',
+    },
+    deleted: (name: string) => `Deleted ${name}.`,
+  },
+};

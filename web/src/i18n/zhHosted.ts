@@ -1,0 +1,45 @@
+// 仅工作区拥有的页面的文本
+import type { Messages } from './en';
+
+export const zhHosted: Pick<Messages, 'secrets'> = {
+  secrets: {
+    title: '机密',
+    lead: '工具发送给其他服务器的值，例如令牌。它们加密存储，不会再次显示。',
+    add: '添加机密',
+    own: '我的机密',
+    ownLead: '仅用于您的调用，代替工作区中同名的机密。',
+    shared: '工作区的机密',
+    sharedLead: '用于没有同名个人机密的所有成员的调用。',
+    emptyOwn: '您没有个人机密。',
+    emptyShared: '工作区没有机密。',
+    replaced: '已由您的机密代替',
+    hosts: '发送到',
+    anyHost: '任何主机',
+    noHost: '无',
+    nameHint: '工具引用它的名称：字母、数字和 _，例如 GITHUB_TOKEN',
+    of: '属于',
+    owners: { me: '我', workspace: '工作区' },
+    ofHints: { me: '仅您的调用使用它。', workspace: '所有成员的调用都使用它。' },
+    value: '值',
+    valueHint: '以后无法在此读取，只能替换。',
+    hostsField: '主机',
+    hostsHints: {
+      me: '可以发送到的主机，每行一个，例如 `api.github.com`。必填，因为使用它的工具由其他人制作。',
+      workspace: '可以发送到的主机，每行一个，例如 `api.github.com`。留空表示任何主机。',
+    },
+    taken: '已有同名的机密。请改为替换它的值。',
+    replace: '替换值',
+    replaceLabel: (name) => `替换值：${name}`,
+    replaceTitle: (name) => `替换 ${name}`,
+    replaceByOwn: '使用我自己的',
+    replaceByOwnLabel: (name) => `使用我自己的 ${name}`,
+    saved: (name) => `已存储 ${name}。`,
+    deleteLabel: (name) => `删除 ${name}`,
+    deleteTitle: (name) => `删除 ${name}？`,
+    deleteText: {
+      me: '之后您的调用将使用工作区中同名的机密（如果有）。',
+      workspace: '对于没有同名个人机密的成员，需要它的工具将失败。',
+    },
+    deleted: (name) => `已删除 ${name}。`,
+  },
+};
