@@ -131,7 +131,9 @@ async def test_page_of_secrets_is_accessible(workspace, browser, scheme, width):
     await page.goto(f"{workspace.url}/secrets")
     await expect(card(page, "MY_TOKEN").first).to_contain_text(MARKUP)
     assert await page.locator("img[src=x]").count() == 0
-    await expect(page.get_by_role("navigation").get_by_role("link", name="Secrets")).to_be_in_viewport(ratio=1)
+    await expect(page.get_by_role("navigation").get_by_role("link", name="Secrets")).to_be_in_viewport(
+        ratio=1
+    )
     await check_page(page)
     await page.get_by_role("button", name="Add secret").click()
     await expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()

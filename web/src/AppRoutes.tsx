@@ -20,6 +20,7 @@ const Access = lazy(() => import('./screens/access/Access'));
 const Members = lazy(() => import('./screens/members/Members'));
 const Keys = lazy(() => import('./screens/keys/Keys'));
 const Secrets = lazy(() => import('./screens/secrets/Secrets'));
+const Audit = lazy(() => import('./screens/audit/Audit'));
 const Jobs = lazy(() => import('./screens/jobs/Jobs'));
 const JobPage = lazy(() => import('./screens/jobs/JobPage'));
 const Activity = lazy(() => import('./screens/activity/Activity'));
@@ -55,6 +56,7 @@ export function AppRoutes() {
             {WORKSPACE && <Route path="/members" component={Members} />}
             {WORKSPACE && <Route path="/keys" component={Keys} />}
             {WORKSPACE && <Route path="/secrets" component={Secrets} />}
+            {WORKSPACE && <Route path="/audit" component={Audit} />}
             <Route path="/settings" component={Settings} />
             <Route path="/login" component={Home} />
             <Route path="/" component={Home} />

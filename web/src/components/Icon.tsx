@@ -36,6 +36,7 @@ const PATHS = {
   pause: 'M8 5v14M16 5v14',
   stop: 'M6 6h12v12H6z',
   lock: 'M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3',
+  download: 'M12 4v12M7 11l5 5 5-5M4 20h16',
   upload: 'M12 16V4M7 9l5-5 5 5M4 20h16',
   refresh: 'M20 11a8 8 0 0 0-14.5-4L4 9M4 4v5h5M4 13a8 8 0 0 0 14.5 4L20 15M20 20v-5h-5',
   language: 'M4 5h10M9 3v2c0 4-2.5 7-5.5 8.5M6 9c1 2 3.500 4 6 4.500M12 21l4.500-10 4.500 10M13.500 18h6',
