@@ -18,6 +18,7 @@ const Resources = lazy(() => import('./screens/resources/Resources'));
 const Servers = lazy(() => import('./screens/servers/Servers'));
 const Access = lazy(() => import('./screens/access/Access'));
 const Members = lazy(() => import('./screens/members/Members'));
+const MemberAccess = lazy(() => import('./screens/members/MemberAccess'));
 const Keys = lazy(() => import('./screens/keys/Keys'));
 const Secrets = lazy(() => import('./screens/secrets/Secrets'));
 const Audit = lazy(() => import('./screens/audit/Audit'));
@@ -54,6 +55,7 @@ export function AppRoutes() {
             <Route path="/activity/:id" component={RecordPage} />
             <Route path="/stats" component={Stats} />
             {WORKSPACE && <Route path="/members" component={Members} />}
+            {WORKSPACE && <Route path="/members/:kind/:id/access" component={MemberAccess} />}
             {WORKSPACE && <Route path="/keys" component={Keys} />}
             {WORKSPACE && <Route path="/secrets" component={Secrets} />}
             {WORKSPACE && <Route path="/audit" component={Audit} />}
