@@ -121,8 +121,6 @@ export const enHosted = {
     alsoApplies: 'Also applies:',
   },
   workspaces: {
-    label: 'Workspace',
-    current: 'current',
     switchTo: 'Switch workspace',
     notMember: (name: string) => `You are logged in as ${name}, but you are not a member of this workspace.`,
     yours: 'Your workspaces',
@@ -141,5 +139,20 @@ export const enHosted = {
     otherAccount: 'Use another account',
     accepted: (name: string, role: string) => `You are a member of ${name} now, with the role ${role}.`,
     open: 'Open workspace',
+  },
+  invitations: {
+    title: 'Open invitations',
+    invite: 'Invite person',
+    create: 'Create link',
+    note: 'For whom',
+    noteHint: 'A note for owners, for example a name. Optional.',
+    noNote: 'Without a note',
+    shownOnce: 'Copy the link now. It is not shown again.',
+    link: 'Link',
+    copyLink: 'Copy link',
+    linkHint: (day: string) =>
+      `Send it to one person. Who opens it first and logs in becomes a member. Valid until ${day}.`,
+    revokeLabel: (name: string) => `Revoke: ${name}`,
+    revoked: (name: string) => `Revoked the invitation: ${name}.`,
   },
 };

@@ -120,8 +120,6 @@ export const zhHosted: Pick<Messages, keyof typeof enHosted> = {
     alsoApplies: '同时适用：',
   },
   workspaces: {
-    label: '工作区',
-    current: '当前',
     switchTo: '切换工作区',
     notMember: (name) => `您以 ${name} 的身份登录，但不是此工作区的成员。`,
     yours: '您的工作区',
@@ -140,5 +138,19 @@ export const zhHosted: Pick<Messages, keyof typeof enHosted> = {
     otherAccount: '使用其他账户',
     accepted: (name, role) => `您现在是 ${name} 的成员，角色为${role}。`,
     open: '打开工作区',
+  },
+  invitations: {
+    title: '未接受的邀请',
+    invite: '邀请人员',
+    create: '创建链接',
+    note: '受邀者',
+    noteHint: '给所有者的备注，例如姓名。可选。',
+    noNote: '没有备注',
+    shownOnce: '请立即复制链接。它不会再次显示。',
+    link: '链接',
+    copyLink: '复制链接',
+    linkHint: (day) => `请发送给一个人。最先打开并登录的人将成为成员。有效期至 ${day}。`,
+    revokeLabel: (name) => `吊销：${name}`,
+    revoked: (name) => `已吊销邀请：${name}。`,
   },
 };

@@ -5,6 +5,7 @@ import { Identity } from './Identity';
 import css from './layout.module.css';
 import { NavLinks } from './NavLinks';
 import { UserMenu } from './UserMenu';
+import { WorkspaceMenu } from './WorkspaceMenu';
 
 /** The frame around every page: sidebar and content. */
 export function Layout({ children }: { children: ReactNode }) {
@@ -18,6 +19,7 @@ export function Layout({ children }: { children: ReactNode }) {
         <Link href="/tools" className={css.brand}>
           <img src="/favicon.svg" alt="" width="28" height="28" /> OneTool
         </Link>
+        <WorkspaceMenu />
         <NavLinks />
         <Identity />
         <UserMenu />

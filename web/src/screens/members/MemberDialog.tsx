@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type Member, type Role, useMembers, useSaveMember } from '~/api/members';
 import { ErrorNotice } from '~/components/ErrorNotice';
@@ -6,8 +6,7 @@ import { notify } from '~/components/notifications';
 import { formatItems, parseItems } from '~/forms/items';
 import { useMessages } from '~/i18n';
 import { PatternsField } from './PatternsField';
-
-const ROLES: Role[] = ['owner', 'maker', 'caller', 'auditor'];
+import { RoleField } from './RoleField';
 
 interface Props {
   /** The member to change. Without one, a service is added. */
@@ -59,14 +58,7 @@ export function MemberDialog({ member, onClose }: Props) {
               onChange={(event) => setId(event.currentTarget.value)}
             />
           )}
-          <Select
-            label={texts.role}
-            description={texts.roleHints[role]}
-            allowDeselect={false}
-            data={ROLES.map((value) => ({ value, label: texts.roles[value] }))}
-            value={role}
-            onChange={(value) => setRole(value as Role)}
-          />
+          <RoleField value={role} onChange={setRole} />
           <PatternsField value={patterns} onChange={setPatterns} />
           {saving.error ? <ErrorNotice error={saving.error} /> : null}
           <Group justify="flex-end">
