@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { WORKSPACE } from '~/api/workspace';
 import { useMessages } from '~/i18n';
 import { Identity } from './Identity';
 import css from './layout.module.css';
@@ -17,7 +18,8 @@ export function Layout({ children }: { children: ReactNode }) {
       </a>
       <aside className={css.sidebar}>
         <Link href="/tools" className={css.brand}>
-          <img src="/favicon.svg" alt="" width="28" height="28" /> OneTool
+          <img src="/favicon.svg" alt="" width="28" height="28" />{' '}
+          <span className={WORKSPACE ? css.brandName : undefined}>OneTool</span>
         </Link>
         <WorkspaceMenu />
         <NavLinks />
