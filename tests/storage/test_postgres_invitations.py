@@ -78,13 +78,16 @@ async def test_invitation_is_valid_once(invitations, members, new_person):
 
 
 async def test_invitation_that_expired_or_was_revoked_is_not_valid(invitations, members, new_person):
-    expired, revoked = await invite(invitations, lifetime=-DAY), await invite(invitations)
+    revoked, expired = await invite(invitations), await invite(invitations, lifetime=-DAY)
     assert await invitations.revoke(revoked.invitation.id)
     assert not await invitations.revoke(revoked.invitation.id)
     assert not await invitations.revoke("no id")
     for created in (expired, revoked):
         assert await invitations.accept(created.secret, await new_person()) is None
     assert await members.list() == []
+    assert await invitations.find(expired.secret) == expired.invitation
+    assert await invitations.find(revoked.secret) is None
+    assert await invitations.find("no secret") is None
 
 
 async def test_invitation_is_valid_in_its_workspace_only(
@@ -93,6 +96,8 @@ async def test_invitation_is_valid_in_its_workspace_only(
     other = PostgresInvitations(new_workspace(postgres, postgres_url), threads)
     created = await invite(invitations)
     assert await other.accept(created.secret, await new_person()) is None
+    assert await other.find(created.secret) is None
+    assert await invitations.find(created.secret) == created.invitation
     assert await other.list() == []
     assert not await other.revoke(created.invitation.id)
 
@@ -111,6 +116,7 @@ async def test_invitation_is_not_valid_once_its_creator_is_no_owner(invitations,
         await members.remove(MemberKind.PERSON, owner)
     invited = await new_person()
     generation = members.generation()
+    assert await invitations.find(created.secret) is None
     assert await invitations.accept(created.secret, invited) is None
     assert invited not in await roles(members)
     assert members.generation() == generation

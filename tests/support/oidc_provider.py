@@ -20,7 +20,19 @@ PUBLIC_URL = "http://localhost"
 """Where the servers of the tests appear to be, unless they say something else."""
 CLIENT = {"client_id": "onetool", "client_secret": "client secret: +%&"}
 PUBLIC_CLIENT = {"client_id": "onetool-public"}
+NAMES = {"client_id": "ONETOOL_OIDC_CLIENT_ID", "client_secret": "ONETOOL_OIDC_CLIENT_SECRET"}
 MAX_STEPS = 10
+
+
+def login_variables(issuer: str, public_url: str = PUBLIC_URL) -> dict[str, str]:
+    """Return the environment of a hosted server at which people log in."""
+    return {
+        "ONETOOL_OIDC_ISSUER": issuer,
+        "ONETOOL_OIDC_SCOPES": "openid profile email groups",
+        "ONETOOL_OIDC_GROUPS_CLAIM": "groups",
+        "ONETOOL_PUBLIC_URL": public_url,
+        **{NAMES[name]: value for name, value in CLIENT.items()},
+    }
 
 
 class OidcServer:

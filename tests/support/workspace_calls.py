@@ -702,6 +702,9 @@ class WorkspaceCalls:
         self.changes += id in self.invited
         self.invited.discard(id)
 
+    async def invitations__find(self):
+        assert await self.invitations.find(f"oti_{self._name()}") is None
+
     async def invitations__accept(self):
         assert await self.invitations.accept(f"oti_{self._name()}", str(uuid7())) is None
 

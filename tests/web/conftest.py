@@ -1,12 +1,14 @@
 """Fixtures for browser tests: each worker has one server and one browser."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from playwright.async_api import Browser, Page
 from pytest_asyncio import fixture as async_fixture
 
-from support.rest_process import shared_upstream
+from support.hosted_pages import view_as
+from support.hosted_process import WorkspaceView
+from support.rest_process import SETTINGS, shared_upstream
 from support.web_app import WebApp, chromium, open_page
 
 __all__ = ["shared_upstream"]
@@ -45,5 +47,40 @@ async def browser(shared_browser: Browser) -> AsyncIterator[Browser]:
 async def page(web_app: WebApp, browser: Browser) -> AsyncIterator[Page]:
     """Open a page with a logged-in user. Errors on the page fail the test."""
     page = await open_page(browser, web_app)
+    yield page
+    assert not page.errors, page.errors  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def workspace(open_hosted: Callable[[str], WorkspaceView]) -> WorkspaceView:
+    """Return a new workspace of a hosted server. Its owner is anna."""
+    return open_hosted(SETTINGS)
+
+
+@pytest.fixture
+def carl(workspace: WorkspaceView) -> Iterator[WorkspaceView]:
+    """Return the workspace as a caller uses it."""
+    with view_as(workspace, "carl") as view:
+        yield view
+
+
+@pytest.fixture
+def mia(workspace: WorkspaceView) -> Iterator[WorkspaceView]:
+    """Return the workspace as a maker uses it."""
+    with view_as(workspace, "mia", "maker") as view:
+        yield view
+
+
+@pytest.fixture
+def aude(workspace: WorkspaceView) -> Iterator[WorkspaceView]:
+    """Return the workspace as an auditor uses it."""
+    with view_as(workspace, "aude", "auditor") as view:
+        yield view
+
+
+@async_fixture(loop_scope="session")
+async def owner_page(workspace: WorkspaceView, browser: Browser) -> AsyncIterator[Page]:
+    """Open a page as the owner of the workspace. Errors on the page fail the test."""
+    page = await open_page(browser, workspace)
     yield page
     assert not page.errors, page.errors  # type: ignore[attr-defined]

@@ -7,28 +7,12 @@ import pytest
 from playwright.async_api import expect
 from pytest_asyncio import fixture as async_fixture
 
-from support.hosted_process import WorkspaceView
-from support.rest_process import SETTINGS
+from support.hosted_pages import MARKUP, add_service, card, check_page, create_key, select
 from support.waiting import HANG_S
-from support.web_app import browser_test, click_switch, find_violations, open_page
+from support.web_app import browser_test, click_switch, open_page
 
 pytestmark = browser_test
-OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-MARKUP = '<img src=x onerror="alert(1)">'
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
-
-
-@pytest.fixture
-def workspace(open_hosted):
-    """Return a new workspace. Its owner is anna."""
-    return open_hosted(SETTINGS)
-
-
-@pytest.fixture
-def carl(workspace):
-    """Return the workspace as a caller uses it."""
-    add_service(workspace, "carl")
-    return view_with(workspace, create_key(workspace, "carl", service="carl")["key"])
 
 
 @async_fixture(loop_scope="session")
@@ -37,24 +21,6 @@ async def page(workspace, browser):
     page = await open_page(browser, workspace)
     yield page
     assert not page.errors, page.errors
-
-
-def view_with(workspace, key):
-    """Return the workspace with another API key."""
-    view = WorkspaceView(workspace, workspace.workspace)
-    view.token = key
-    return view
-
-
-def add_service(workspace, name, role="caller", patterns=()):
-    body = {"role": role, "patterns": list(patterns)}
-    assert workspace.client.put(f"/members/service/{name}", json=body).status_code == 200
-
-
-def create_key(workspace, name, **fields):
-    response = workspace.client.post("/keys", json={"name": name, **fields})
-    assert response.status_code == 201, response.text
-    return response.json()
 
 
 def find_member(workspace, name):
@@ -68,20 +34,11 @@ def call_tool(workspace, key, name, **args):
         return client.post("/tools/call", json={"name": name, "args": args})
 
 
-def card(page, name):
-    return page.get_by_role("listitem", name=name, exact=True)
-
-
 async def choose(page, member, action):
     """Choose an action from the menu of a member."""
     await page.get_by_role("button", name=f"Actions for {member}").click()
     await page.get_by_role("menuitem", name=action).click()
     return page.get_by_role("dialog")
-
-
-async def select(page, field, option):
-    await field.click()
-    await page.get_by_role("option", name=option, exact=True).click()
 
 
 async def test_owner_adds_a_service_and_changes_it(workspace, page):
@@ -319,28 +276,23 @@ async def test_both_pages_and_their_dialogs_are_accessible(workspace, browser, s
     assert workspace.client.post("/grants", json=grant).status_code == 201
     create_key(workspace, "laptop", patterns=[150 * "y"])
     page = await open_page(browser, workspace, viewport={"width": width, "height": 800}, color_scheme=scheme)
-
-    async def check():
-        assert await page.evaluate(OVERFLOW) <= 0
-        assert await find_violations(page) == []
-
     for path, action in (("members", "Add service"), ("keys", "Create API key")):
         await page.goto(f"{workspace.url}/{path}")
         await page.locator("main li h2").first.wait_for()
-        await check()
+        await check_page(page)
         await page.get_by_role("button", name=action).click()
         await expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
-        await check()
+        await check_page(page)
     await page.keyboard.type("second")
     await page.keyboard.press("Enter")
     await page.get_by_role("region", name="Key", exact=True).wait_for()
-    await check()
+    await check_page(page)
     await page.evaluate("localStorage.setItem('onetool-language', 'zh')")
     for path, title in (("members", "成员"), ("keys", "API 密钥")):
         await page.goto(f"{workspace.url}/{path}")
         await expect(page.get_by_role("heading", level=1)).to_have_text(title)
         await page.locator("main li h2").first.wait_for()
-        await check()
+        await check_page(page)
     assert not page.errors
 
 

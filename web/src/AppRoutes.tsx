@@ -1,9 +1,10 @@
 // The pages and their paths. Each page is loaded on the first visit.
 import { lazy, Suspense } from 'react';
-import { Redirect, Route, Switch, useLocation } from 'wouter';
+import { Route, Switch, useLocation } from 'wouter';
 import { WORKSPACE } from './api/workspace';
 import { Loading } from './components/Loading';
 import { ErrorBoundary } from './layout/ErrorBoundary';
+import { Home } from './layout/Home';
 import { Layout } from './layout/Layout';
 import { NotFound } from './layout/NotFound';
 
@@ -17,7 +18,12 @@ const Resources = lazy(() => import('./screens/resources/Resources'));
 const Servers = lazy(() => import('./screens/servers/Servers'));
 const Access = lazy(() => import('./screens/access/Access'));
 const Members = lazy(() => import('./screens/members/Members'));
+const MemberAccess = lazy(() => import('./screens/members/MemberAccess'));
 const Keys = lazy(() => import('./screens/keys/Keys'));
+const Secrets = lazy(() => import('./screens/secrets/Secrets'));
+const Connections = lazy(() => import('./screens/connections/Connections'));
+const ConnectionCallback = lazy(() => import('./screens/connections/ConnectionCallback'));
+const Audit = lazy(() => import('./screens/audit/Audit'));
 const Jobs = lazy(() => import('./screens/jobs/Jobs'));
 const JobPage = lazy(() => import('./screens/jobs/JobPage'));
 const Activity = lazy(() => import('./screens/activity/Activity'));
@@ -51,14 +57,15 @@ export function AppRoutes() {
             <Route path="/activity/:id" component={RecordPage} />
             <Route path="/stats" component={Stats} />
             {WORKSPACE && <Route path="/members" component={Members} />}
+            {WORKSPACE && <Route path="/members/:kind/:id/access" component={MemberAccess} />}
             {WORKSPACE && <Route path="/keys" component={Keys} />}
+            {WORKSPACE && <Route path="/secrets" component={Secrets} />}
+            {WORKSPACE && <Route path="/connections" component={Connections} />}
+            {WORKSPACE && <Route path="/connections/callback" component={ConnectionCallback} />}
+            {WORKSPACE && <Route path="/audit" component={Audit} />}
             <Route path="/settings" component={Settings} />
-            <Route path="/login">
-              <Redirect to="/tools" replace />
-            </Route>
-            <Route path="/">
-              <Redirect to="/tools" replace />
-            </Route>
+            <Route path="/login" component={Home} />
+            <Route path="/" component={Home} />
             <Route component={NotFound} />
           </Switch>
         </Suspense>

@@ -14,6 +14,7 @@ from uuid import UUID
 from onetool.domain.errors import SignInFailed, SignInUnavailable, StoreUnavailable
 from onetool.domain.identity.person import Identity, Person, PersonWorkspace
 from onetool.domain.identity.principal import Principal
+from onetool.domain.policy.invitation import Invitation
 from onetool.identity.access_tokens import AccessTokens
 from onetool.identity.oidc import OidcProvider
 from onetool.storage.postgres.database import WorkspaceDatabase
@@ -236,6 +237,16 @@ class InvitationAcceptor:
         self._parts = parts
         self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
+    async def find(self, slug: str, secret: str) -> Invitation | None:
+        """Return an invitation, also one that was accepted or has expired; None if there is none.
+
+        Raises:
+            StoreUnavailable: The database cannot be reached.
+        """
+        async with lookup_slot(self._lookups):
+            invitations = await self._invitations(slug)
+            return None if invitations is None else await invitations.find(secret)
+
     async def accept(self, slug: str, secret: str, person: Person) -> str | None:
         """Return the role; None if there is no such invitation or workspace.
 
@@ -243,13 +254,15 @@ class InvitationAcceptor:
             MemberError: The person is a member already.
             StoreUnavailable: The database cannot be reached.
         """
-        threads = self._parts.threads
         async with lookup_slot(self._lookups):
-            found = await threads.run(self._parts.directory.find, slug)
-            if found is None:
-                return None
-            workspace = self._parts.notices.workspace(found)
-            return await PostgresInvitations(workspace, threads).accept(secret, str(person.id))
+            invitations = await self._invitations(slug)
+            return None if invitations is None else await invitations.accept(secret, str(person.id))
+
+    async def _invitations(self, slug: str) -> PostgresInvitations | None:
+        found = await self._parts.threads.run(self._parts.directory.find, slug)
+        if found is None:
+            return None
+        return PostgresInvitations(self._parts.notices.workspace(found), self._parts.threads)
 
 
 class _KnownMember(NamedTuple):

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from random import randint
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -10,28 +11,19 @@ import httpx2
 import pytest
 
 from onetool.bootstrap.people import SESSION_CACHE_S
+from onetool.domain.identity.principal import OPERATOR
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
+from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
 from onetool.threads import Threads
 from support.hosted_process import HostedProcess
-from support.oidc_provider import CLIENT
+from support.oidc_provider import login_variables
 from support.waiting import HANG_S
 
 pytestmark = pytest.mark.linux  # uses several loopback addresses
 JSON_RESPONSE = "application/problem+json"
-NAMES = {"client_id": "ONETOOL_OIDC_CLIENT_ID", "client_secret": "ONETOOL_OIDC_CLIENT_SECRET"}
-
-
-def login_variables(issuer):
-    return {
-        "ONETOOL_OIDC_ISSUER": issuer,
-        "ONETOOL_OIDC_SCOPES": "openid profile email groups",
-        "ONETOOL_OIDC_GROUPS_CLAIM": "groups",
-        "ONETOOL_PUBLIC_URL": "http://localhost",
-        **{NAMES[name]: value for name, value in CLIENT.items()},
-    }
 
 
 @pytest.fixture(scope="session")
@@ -248,6 +240,46 @@ async def test_owner_invites_a_person(log_in, workspace, members):
         response = await invited.post("/invitation", json={"secret": again["secret"]})
         assert (response.status_code, response.json()["detail"][:16]) == (409, "You are a member")
         assert (await owner.delete(f"/invitations/{again['id']}")).status_code == 204
+
+
+async def test_invited_person_sees_the_role_before_accepting(log_in, site, workspace, members):
+    """And why an invitation cannot be accepted any more."""
+    async with log_in(workspace.path) as owner, log_in(workspace.path) as invited:
+        await add(members, owner.person, Role.OWNER)
+
+        async def invite():
+            created = (await owner.post("/invitations", json={"role": "maker"})).json()
+            return created["id"], {"secret": created["secret"], "accept": False}
+
+        _, preview = await invite()
+        for _ in range(2):
+            seen = await invited.post("/invitation", json=preview)
+            assert (seen.status_code, seen.json()) == (200, {"workspace": workspace.slug, "role": "maker"})
+        assert (await invited.get("/me")).status_code == 401, "nothing is accepted"
+        assert (await invited.post("/invitation", json=preview | {"accept": True})).status_code == 200
+        seen = await invited.post("/invitation", json=preview)
+        assert (seen.status_code, seen.json()["detail"]) == (
+            409,
+            "The invitation was accepted already. Ask for a new one.",
+        )
+        id, preview = await invite()
+        assert (await owner.delete(f"/invitations/{id}")).status_code == 204
+        seen = await invited.post("/invitation", json=preview)
+        assert (seen.status_code, seen.json()["detail"][:29]) == (404, "There is no such invitation: ")
+        unknown = await invited.post(f"{site.origin}/w/nothing-here/invitation", json=preview)
+        assert unknown.text == seen.text
+        assert (await invited.post("/invitation", json=preview | {"accept": "no"})).status_code == 400
+
+
+async def test_expired_invitation_says_so(log_in, workspace, threads):
+    async with log_in(workspace.path) as invited:
+        invitations = PostgresInvitations(workspace.stored, threads)
+        created = await invitations.create(Role.CALLER, (), "", timedelta(days=-1), OPERATOR.id)
+        seen = await invited.post("/invitation", json={"secret": created.secret, "accept": False})
+        assert (seen.status_code, seen.json()["detail"]) == (
+            409,
+            "The invitation has expired. Ask for a new one.",
+        )
 
 
 async def test_only_owners_invite(log_in, workspace, members):

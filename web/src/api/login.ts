@@ -16,16 +16,17 @@ export function useLoginStatus() {
   });
 }
 
-// Whether people can log in at an OpenID provider.
-export function useAccountLogin(): boolean {
-  const status = useQuery({
+/** Load how people log in to a workspace. */
+export const useLoginConfig = () =>
+  useQuery({
     queryKey: ['account-login'],
-    queryFn: () => unwrap(api.GET('/login')),
+    queryFn: async () => ({ withAccount: (await unwrap(api.GET('/login'))).withAccount ?? false }),
     enabled: WORKSPACE !== '',
     staleTime: Infinity,
   });
-  return status.data?.withAccount ?? false;
-}
+
+/** Return whether people can log in at an OpenID provider. */
+export const useAccountLogin = (): boolean => useLoginConfig().data?.withAccount ?? false;
 
 export function accountLoginUrl(): string {
   return `/auth/login?next=${encodeURIComponent(location.pathname)}`;

@@ -16,7 +16,9 @@ const KEYS = ['members', 'grants', 'keys', 'me', 'tools'];
 export const useMe = () =>
   useQuery({ queryKey: ['me'], queryFn: () => unwrap(api.GET('/me')), enabled: WORKSPACE !== '' });
 
-export const mayManage = (me: Me | undefined): boolean => me?.rights.includes('manage') ?? false;
+const may = (me: Me | undefined, right: string): boolean => me?.rights.includes(right) ?? false;
+export const mayManage = (me: Me | undefined): boolean => may(me, 'manage');
+export const mayMake = (me: Me | undefined): boolean => may(me, 'make');
 
 /** Load the members, if the user may see them. */
 export const useMembers = (isEnabled = true) =>

@@ -1540,6 +1540,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/connections/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Come Back
+         * @description Complete a login with what the provider added to the URL of this path in your browser.
+         */
+        post: operations["come_back_connections_callback_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connections/{server}/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log In
+         * @description Begin a login. Your browser must open its page, and be logged in here.
+         */
+        post: operations["log_in_connections__server__login_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connections/{server}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Log Out
+         * @description Delete a login. Calls cannot use it any more.
+         */
+        delete: operations["log_out_connections__server__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Connections
+         * @description List the servers to which you or the workspace can connect.
+         */
+        get: operations["list_connections_connections_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/connections/{server}/tools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Tools
+         * @description List the tools of a server with your login, for all members, who see their names and texts.
+         */
+        post: operations["list_tools_connections__server__tools_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2229,6 +2329,98 @@ export interface components {
             move: boolean;
         };
         /**
+         * ConnectedResponse
+         * @description A login that is complete.
+         */
+        ConnectedResponse: {
+            /** Server */
+            server: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionList
+         * @description Servers to which you or the workspace can connect.
+         */
+        ConnectionList: {
+            /** Connections */
+            connections: components["schemas"]["ConnectionResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionLoginBody
+         * @description Whose login it will be.
+         */
+        ConnectionLoginBody: {
+            /**
+             * Of
+             * @description `workspace`: for the calls of all members. Needs the role maker.
+             * @default me
+             * @enum {string}
+             */
+            of: "me" | "workspace";
+        };
+        /**
+         * ConnectionLoginResponse
+         * @description A login that has begun.
+         */
+        ConnectionLoginResponse: {
+            /**
+             * Url
+             * @description The page of the provider, to open in the browser in which you are logged in.
+             */
+            url: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionResponse
+         * @description A server that is called with credentials of members, or with a login of the workspace.
+         */
+        ConnectionResponse: {
+            /** Server */
+            server: string;
+            /**
+             * Credentials
+             * @description Whose credentials calls use. `either`: yours, or else those of the workspace.
+             * @enum {string}
+             */
+            credentials: "workspace" | "person" | "either";
+            /**
+             * Canlogin
+             * @description Whether the server has a login. Otherwise, secrets are sent to it.
+             */
+            canLogIn: boolean;
+            /**
+             * Mine
+             * @description Whether you have logged in, or have all secrets.
+             */
+            mine: boolean;
+            /**
+             * Workspace
+             * @description Whether the workspace has logged in.
+             */
+            workspace: boolean;
+            /**
+             * Secrets
+             * @description Names of your secrets that are sent to the server.
+             */
+            secrets: string[];
+            /**
+             * Missingsecrets
+             * @description Those of them that you do not have.
+             */
+            missingSecrets: string[];
+            /**
+             * Toolsknown
+             * @description Whether the tools of the server were listed.
+             */
+            toolsKnown: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ContentPart
          * @description A part of a result, as in the MCP protocol. Media have a size and a handle in place of their bytes.
          */
@@ -2338,7 +2530,7 @@ export interface components {
             member: string;
             /**
              * Effect
-             * @description `allow`: called without approval. `ask`: a person must approve. `deny`: never called.
+             * @description `allow`: called without approval. `ask`: only after approval. `deny`: never called.
              * @enum {string}
              */
             effect: "allow" | "ask" | "deny";
@@ -2543,6 +2735,13 @@ export interface components {
              *     }
              */
             response: components["schemas"]["HttpResponse"];
+            /**
+             * Credentials
+             * @description Whose secrets calls of a hosted OneTool use: those of the `workspace`, of the calling `person`, or `either`: those of the person, if they have all that the tool needs, or else those of the workspace.
+             * @default either
+             * @enum {string}
+             */
+            credentials: "workspace" | "person" | "either";
         };
         /**
          * HttpRequest
@@ -3045,6 +3244,22 @@ export interface components {
             lines: components["schemas"]["LogLine"][];
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * LoginResultBody
+         * @description The parameters with which the provider sent the browser back.
+         */
+        LoginResultBody: {
+            /** State */
+            state: string;
+            /** Code */
+            code?: string | null;
+            /** Iss */
+            iss?: string | null;
+            /** Error */
+            error?: string | null;
+            /** Error Description */
+            error_description?: string | null;
         };
         /**
          * LoginStatus
@@ -3711,7 +3926,7 @@ export interface components {
          *     The set is closed: every interface maps each reason to one response.
          * @enum {string}
          */
-        Reason: "unknown" | "disabled" | "not_registered" | "not_allowed" | "bad_args" | "needs_approval" | "rate_limited" | "busy" | "too_large_in" | "too_large_out" | "timeout" | "cancelled" | "raised" | "returned_error" | "bad_output" | "upstream" | "host_not_allowed" | "lost" | "unavailable";
+        Reason: "unknown" | "disabled" | "not_registered" | "not_allowed" | "bad_args" | "needs_approval" | "needs_login" | "rate_limited" | "busy" | "too_large_in" | "too_large_out" | "timeout" | "cancelled" | "raised" | "returned_error" | "bad_output" | "upstream" | "host_not_allowed" | "lost" | "unavailable";
         /**
          * RegistryEntryResponse
          * @description A server of the registry. All texts were written by its publisher.
@@ -11834,6 +12049,406 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    come_back_connections_callback_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LoginResultBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectedResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    log_in_connections__server__login_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConnectionLoginBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionLoginResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    log_out_connections__server__delete: {
+        parameters: {
+            query?: {
+                of?: "me" | "workspace";
+            };
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_connections_connections_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_tools_connections__server__tools_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                server: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

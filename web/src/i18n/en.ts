@@ -1,4 +1,5 @@
 // English UI strings. They also define the keys that every other language must provide.
+import { enHosted } from './enHosted';
 
 const count = (n: number, singular: string, plural: string) =>
   `${n.toLocaleString('en')} ${n === 1 ? singular : plural}`;
@@ -39,6 +40,9 @@ export const en = {
     stats: 'Statistics',
     members: 'Members',
     keys: 'API keys',
+    secrets: 'Secrets',
+    connections: 'Connections',
+    audit: 'Audit log',
     settings: 'Settings',
     logOut: 'Log out',
     lightTheme: 'Light theme',
@@ -783,6 +787,7 @@ export const en = {
     themes: { auto: 'System', light: 'Light', dark: 'Dark' },
     language: 'Language',
   },
+  ...enHosted,
 };
 
 type Widen<T> = T extends string

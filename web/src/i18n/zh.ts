@@ -1,5 +1,6 @@
 // 简体中文
 import type { Messages } from './en';
+import { zhHosted } from './zhHosted';
 
 const AGES = [
   [86_400, '天'],
@@ -28,6 +29,9 @@ export const zh: Messages = {
     stats: '统计',
     members: '成员',
     keys: 'API 密钥',
+    secrets: '机密',
+    connections: '连接',
+    audit: '审计日志',
     settings: '设置',
     logOut: '退出登录',
     lightTheme: '浅色主题',
@@ -743,4 +747,5 @@ export const zh: Messages = {
     themes: { auto: '跟随系统', light: '浅色', dark: '深色' },
     language: '语言',
   },
+  ...zhHosted,
 };

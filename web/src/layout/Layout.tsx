@@ -1,10 +1,12 @@
 import type { ReactNode } from 'react';
 import { Link } from 'wouter';
+import { WORKSPACE } from '~/api/workspace';
 import { useMessages } from '~/i18n';
 import { Identity } from './Identity';
 import css from './layout.module.css';
 import { NavLinks } from './NavLinks';
 import { UserMenu } from './UserMenu';
+import { WorkspaceMenu } from './WorkspaceMenu';
 
 /** The frame around every page: sidebar and content. */
 export function Layout({ children }: { children: ReactNode }) {
@@ -16,8 +18,10 @@ export function Layout({ children }: { children: ReactNode }) {
       </a>
       <aside className={css.sidebar}>
         <Link href="/tools" className={css.brand}>
-          <img src="/favicon.svg" alt="" width="28" height="28" /> OneTool
+          <img src="/favicon.svg" alt="" width="28" height="28" />{' '}
+          <span className={WORKSPACE ? css.brandName : undefined}>OneTool</span>
         </Link>
+        <WorkspaceMenu />
         <NavLinks />
         <Identity />
         <UserMenu />

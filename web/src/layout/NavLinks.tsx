@@ -1,41 +1,24 @@
+import { useEffect, useRef } from 'react';
 import { Link, useLocation } from 'wouter';
-import { type Me, useMe } from '~/api/members';
-import { Icon, type IconName } from '~/components/Icon';
+import { useMe } from '~/api/members';
+import { Icon } from '~/components/Icon';
 import { useMessages } from '~/i18n';
-import type { Messages } from '~/i18n/en';
 import css from './layout.module.css';
-
-interface PageLink {
-  page: keyof Messages['nav'];
-  icon: IconName;
-  /** The page exists only in workspaces, for users with this right. */
-  right?: string;
-}
-
-const PAGES: PageLink[] = [
-  { page: 'tools', icon: 'tools' },
-  { page: 'chat', icon: 'chat' },
-  { page: 'playground', icon: 'code' },
-  { page: 'resources', icon: 'resources' },
-  { page: 'servers', icon: 'servers' },
-  { page: 'access', icon: 'access' },
-  { page: 'jobs', icon: 'jobs' },
-  { page: 'activity', icon: 'activity' },
-  { page: 'stats', icon: 'stats' },
-  { page: 'members', icon: 'members', right: 'manage' },
-  { page: 'keys', icon: 'keys', right: 'call' },
-  { page: 'settings', icon: 'settings' },
-];
-
-const isShown = ({ right }: PageLink, me: Me | undefined) => !right || (me?.rights.includes(right) ?? false);
+import { visiblePages } from './pages';
 
 export function NavLinks() {
   const messages = useMessages();
   const [location] = useLocation();
-  const me = useMe().data;
+  const pages = visiblePages(useMe().data);
+  const nav = useRef<HTMLElement>(null);
+  // On a phone, the links do not all fit. Their number changes when it is known who is logged in.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these are the changes after which another link is current.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [location, pages.length]);
   return (
-    <nav className={css.nav} aria-label={messages.nav.label}>
-      {PAGES.filter((link) => isShown(link, me)).map(({ page, icon }) => (
+    <nav ref={nav} className={css.nav} aria-label={messages.nav.label}>
+      {pages.map(({ page, icon }) => (
         <Link
           key={page}
           href={`/${page}`}

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ApiKey } from '~/api/keys';
+import { formatItems, parseItems } from '~/forms/items';
 import { toClientConfig } from '~/screens/keys/clientConfig';
 import { keyStatus } from '~/screens/keys/keyStatus';
-import { formatPatterns, parsePatterns } from '~/screens/members/patterns';
 
 const KEY: ApiKey = {
   id: '1',
@@ -31,7 +31,7 @@ test('an MCP client gets the URL of the workspace and the key', () => {
 });
 
 test('patterns are lines without spaces around them', () => {
-  expect(parsePatterns(' github.* \n\n  time.now\n')).toEqual(['github.*', 'time.now']);
-  expect(parsePatterns(' \n')).toEqual([]);
-  expect(formatPatterns(['github.*', 'time.now'])).toBe('github.*\ntime.now');
+  expect(parseItems(' github.* \n\n  time.now\n')).toEqual(['github.*', 'time.now']);
+  expect(parseItems(' \n')).toEqual([]);
+  expect(formatItems(['github.*', 'time.now'])).toBe('github.*\ntime.now');
 });

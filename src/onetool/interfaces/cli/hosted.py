@@ -105,7 +105,7 @@ def hosted_people(parts: "HostedParts", settings: "LoginSettings") -> "HostedPeo
         cookies=cookies,
         authenticate=people.authenticator.authenticate,
         end_session=people.sessions.end,
-        invitation=PeopleInvitation(people.sessions.find, people.invitations.accept, cookies),
+        invitation=PeopleInvitation(people.sessions.find, people.invitations, cookies),
         tokens=people.tokens.authenticate if people.tokens else None,
         metadata=ResourceMetadata(settings.public_url, settings.token_issuers) if people.tokens else None,
     )

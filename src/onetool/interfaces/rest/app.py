@@ -53,6 +53,8 @@ SHARED_PATHS = frozenset(
         "/members",
         "/keys",
         "/connections",
+        "/secrets",
+        "/audit",
         "/login",
     }
 )

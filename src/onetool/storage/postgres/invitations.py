@@ -32,6 +32,7 @@ update invitations set accepted_by = %s, accepted_at = now()
 where workspace_id = %s and hash = %s and accepted_at is null and expires_at > now()
 returning id, role, patterns, created_by
 """
+FIND = f"select {COLUMNS} from invitations where workspace_id = %s and hash = %s"
 IS_OPEN = "select from invitations where workspace_id = %s and hash = %s and accepted_at is null"
 IS_MEMBER = "select from members where workspace_id = %s and kind = 'person' and id = %s"
 
@@ -97,6 +98,20 @@ class PostgresInvitations:
                 return False
             record(cursor, self._workspace.workspace, AuditAction.INVITATION_REVOKE, str(invitation))
             return True
+
+    @on_thread
+    def find(self, secret: str) -> Invitation | None:
+        """Return the invitation with a secret, also one that was accepted or has expired.
+
+        None if there is none, or if its creator may not manage members any more.
+        """
+        if SECRET.fullmatch(secret) is None:
+            return None
+        with self._workspace.reading() as cursor:
+            row = cursor.execute(FIND, (self._workspace.workspace, _hash(secret))).fetchone()
+            found = None if row is None else _invitation(row)
+            is_valid = found is not None and _may_invite(cursor, self._workspace.workspace, found.created_by)
+        return found if is_valid else None
 
     @on_thread
     def accept(self, secret: str, person: str) -> Role | None:

@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import type { ApiKey } from '~/api/keys';
 import { Card } from '~/components/Card';
+import { Facts } from '~/components/Facts';
+import { formatDay } from '~/components/formatDay';
 import { Tag } from '~/components/Tag';
 import { useLanguage } from '~/i18n';
 import css from '~/screens/members/members.module.css';
@@ -19,11 +21,12 @@ export function KeyCard({ apiKey, withOwner }: Props) {
   const texts = messages.keys;
   const { name, prefix, owner, patterns, createdAt, expiresAt, revokedAt } = apiKey;
   const status = keyStatus(apiKey, Date.now());
-  const formatDay = (seconds: number) => new Date(seconds * 1000).toLocaleDateString(locale, { dateStyle: 'medium' });
   const facts: [string, ReactNode][] = [
     [messages.members.patterns, <PatternList key="patterns" patterns={patterns} />],
-    [texts.created, formatDay(createdAt)],
-    revokedAt === null ? [texts.expires, formatDay(expiresAt)] : [texts.revokedOn, formatDay(revokedAt)],
+    [texts.created, formatDay(createdAt, locale)],
+    revokedAt === null
+      ? [texts.expires, formatDay(expiresAt, locale)]
+      : [texts.revokedOn, formatDay(revokedAt, locale)],
   ];
   if (withOwner) facts.unshift([texts.actsFor, owner]);
   return (
@@ -36,14 +39,7 @@ export function KeyCard({ apiKey, withOwner }: Props) {
           <span className={css.spacer} />
           {status === 'valid' && <RevokeKey apiKey={apiKey} />}
         </div>
-        <dl className={css.facts}>
-          {facts.map(([label, value]) => (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts facts={facts} />
       </Card>
     </li>
   );

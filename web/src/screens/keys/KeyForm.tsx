@@ -4,9 +4,9 @@ import { type NewApiKey, useCreateKey } from '~/api/keys';
 import { useMembers } from '~/api/members';
 import { Problem } from '~/api/problem';
 import { ErrorNotice } from '~/components/ErrorNotice';
+import { parseItems } from '~/forms/items';
 import { useMessages } from '~/i18n';
 import { PatternsField } from '~/screens/members/PatternsField';
-import { parsePatterns } from '~/screens/members/patterns';
 
 const DEFAULT_DAYS = 90;
 /** The longest lifetime that the server accepts. */
@@ -31,7 +31,7 @@ export function KeyForm({ isOwner, onCreated, onCancel }: Props) {
   const fieldErrors = creation.error instanceof Problem ? creation.error.fields : {};
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const body = { name: name.trim(), days: Number(days), patterns: parsePatterns(patterns), service };
+    const body = { name: name.trim(), days: Number(days), patterns: parseItems(patterns), service };
     void creation.mutateAsync(body).then(onCreated, () => {});
   };
   return (

@@ -7,9 +7,8 @@ import { Card } from '~/components/Card';
 import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { useMessages } from '~/i18n';
 import type { Messages } from '~/i18n/en';
-import { LanguageMenu } from '~/layout/LanguageMenu';
-import { ThemeToggle } from '~/layout/ThemeToggle';
-import css from './login.module.css';
+import { EntryPage } from '~/layout/EntryPage';
+import { OtherWorkspaces } from './OtherWorkspaces';
 
 export function Login() {
   const messages = useMessages();
@@ -21,45 +20,37 @@ export function Login() {
     logIn.mutate(token.trim());
   };
   return (
-    <main className={css.page}>
-      <div className={css.menu}>
-        <LanguageMenu />
-        <ThemeToggle />
-      </div>
-      <div className={css.content}>
-        <img src="/favicon.svg" alt="" width="52" height="52" />
-        <h1>{messages.login.title}</h1>
-        <p>{messages.login.lead}</p>
-        {withAccount && (
-          <Button component="a" href={accountLoginUrl()} fullWidth mb="md">
-            {messages.login.withAccount}
+    <EntryPage title={messages.login.title} lead={messages.login.lead}>
+      {withAccount && (
+        <Button component="a" href={accountLoginUrl()} fullWidth mb="md">
+          {messages.login.withAccount}
+        </Button>
+      )}
+      <OtherWorkspaces />
+      <Card>
+        <form onSubmit={submit}>
+          <PasswordInput
+            label={WORKSPACE ? messages.login.key : messages.login.token}
+            description={<InlineMarkdown text={WORKSPACE ? messages.login.keyHint : messages.login.tokenHint} />}
+            value={token}
+            onChange={(event) => setToken(event.currentTarget.value)}
+            error={logIn.error ? <InlineMarkdown text={describeError(logIn.error, messages)} /> : undefined}
+            autoComplete="current-password"
+            autoFocus
+            required
+          />
+          <Button
+            type="submit"
+            fullWidth
+            mt="md"
+            variant={withAccount ? 'default' : 'filled'}
+            loading={logIn.isPending}
+          >
+            {messages.login.submit}
           </Button>
-        )}
-        <Card className={css.card}>
-          <form onSubmit={submit}>
-            <PasswordInput
-              label={WORKSPACE ? messages.login.key : messages.login.token}
-              description={<InlineMarkdown text={WORKSPACE ? messages.login.keyHint : messages.login.tokenHint} />}
-              value={token}
-              onChange={(event) => setToken(event.currentTarget.value)}
-              error={logIn.error ? <InlineMarkdown text={describeError(logIn.error, messages)} /> : undefined}
-              autoComplete="current-password"
-              autoFocus
-              required
-            />
-            <Button
-              type="submit"
-              fullWidth
-              mt="md"
-              variant={withAccount ? 'default' : 'filled'}
-              loading={logIn.isPending}
-            >
-              {messages.login.submit}
-            </Button>
-          </form>
-        </Card>
-      </div>
-    </main>
+        </form>
+      </Card>
+    </EntryPage>
   );
 }
 

@@ -1,5 +1,6 @@
 import { ActionIcon, Menu } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
+import { Link } from 'wouter';
 import { type Member, useRemoveMember } from '~/api/members';
 import { DeleteDialog } from '~/components/DeleteDialog';
 import { Icon } from '~/components/Icon';
@@ -7,6 +8,7 @@ import { notify } from '~/components/notifications';
 import { useMessages } from '~/i18n';
 import { GrantDialog } from './GrantDialog';
 import { MemberDialog } from './MemberDialog';
+import { memberAccessPath } from './memberAccessPath';
 
 interface Props {
   member: Member;
@@ -39,6 +41,11 @@ export function MemberActions({ member, name, isUser }: Props) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
+          {member.kind !== 'group' && (
+            <Menu.Item component={Link} href={memberAccessPath(member)} leftSection={<Icon name="access" size={15} />}>
+              {messages.memberAccess.show}
+            </Menu.Item>
+          )}
           <Menu.Item onClick={editor.open} leftSection={<Icon name="edit" size={15} />}>
             {texts.edit}
           </Menu.Item>

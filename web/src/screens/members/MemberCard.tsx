@@ -1,6 +1,8 @@
 import type { ReactNode } from 'react';
 import type { Grant, Member } from '~/api/members';
 import { Card } from '~/components/Card';
+import { Facts } from '~/components/Facts';
+import { formatDay } from '~/components/formatDay';
 import { Tag } from '~/components/Tag';
 import { useLanguage } from '~/i18n';
 import { GrantItem } from './GrantItem';
@@ -36,13 +38,7 @@ export function MemberCard({ member, grants, isUser }: Props) {
           <span className={css.spacer} />
           <MemberActions member={member} name={name} isUser={isUser} />
         </div>
-        <dl className={css.facts}>
-          {facts.map(([label, value]) => (
-            <div key={label}>
-              <dt>{label}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
+        <Facts facts={facts}>
           {grants.length > 0 && (
             <div className={css.grants}>
               <dt>{texts.grants}</dt>
@@ -53,11 +49,8 @@ export function MemberCard({ member, grants, isUser }: Props) {
               </dd>
             </div>
           )}
-        </dl>
+        </Facts>
       </Card>
     </li>
   );
 }
-
-const formatDay = (seconds: number | null, locale: string) =>
-  seconds === null ? '' : new Date(seconds * 1000).toLocaleDateString(locale, { dateStyle: 'medium' });

@@ -1,13 +1,12 @@
-import { Button, Group, Modal, Select, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type Member, type Role, useMembers, useSaveMember } from '~/api/members';
 import { ErrorNotice } from '~/components/ErrorNotice';
 import { notify } from '~/components/notifications';
+import { formatItems, parseItems } from '~/forms/items';
 import { useMessages } from '~/i18n';
 import { PatternsField } from './PatternsField';
-import { formatPatterns, parsePatterns } from './patterns';
-
-const ROLES: Role[] = ['owner', 'maker', 'caller', 'auditor'];
+import { RoleField } from './RoleField';
 
 interface Props {
   /** The member to change. Without one, a service is added. */
@@ -23,7 +22,7 @@ export function MemberDialog({ member, onClose }: Props) {
   const members = useMembers().data ?? [];
   const [id, setId] = useState(member?.id ?? '');
   const [role, setRole] = useState<Role>(member?.role ?? 'caller');
-  const [patterns, setPatterns] = useState(() => formatPatterns(member?.patterns ?? []));
+  const [patterns, setPatterns] = useState(() => formatItems(member?.patterns ?? []));
   const kind = member?.kind ?? 'service';
   const name = member?.name || id.trim();
   // Saving would change the role of the service that has the name.
@@ -35,7 +34,7 @@ export function MemberDialog({ member, onClose }: Props) {
       notify(member ? texts.saved(name) : texts.addedNotice(name));
       onClose();
     };
-    const body = { kind, id: id.trim(), role, patterns: parsePatterns(patterns) };
+    const body = { kind, id: id.trim(), role, patterns: parseItems(patterns) };
     void saving.mutateAsync(body).then(handleSaved, () => {});
   };
   return (
@@ -59,14 +58,7 @@ export function MemberDialog({ member, onClose }: Props) {
               onChange={(event) => setId(event.currentTarget.value)}
             />
           )}
-          <Select
-            label={texts.role}
-            description={texts.roleHints[role]}
-            allowDeselect={false}
-            data={ROLES.map((value) => ({ value, label: texts.roles[value] }))}
-            value={role}
-            onChange={(value) => setRole(value as Role)}
-          />
+          <RoleField value={role} onChange={setRole} />
           <PatternsField value={patterns} onChange={setPatterns} />
           {saving.error ? <ErrorNotice error={saving.error} /> : null}
           <Group justify="flex-end">

@@ -1,0 +1,17 @@
+import type { ReactNode } from 'react';
+import css from './components.module.css';
+
+/** Labels with their values, next to each other as far as there is room. */
+export function Facts({ facts, children }: { facts: [string, ReactNode][]; children?: ReactNode }) {
+  return (
+    <dl className={css.facts}>
+      {facts.map(([label, value]) => (
+        <div key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+      {children}
+    </dl>
+  );
+}
