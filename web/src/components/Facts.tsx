@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import css from './components.module.css';
 
-/** Labels with their values, next to each other as far as there is room. */
+/** Labels with their values, beside each other where they fit. */
 export function Facts({ facts, children }: { facts: [string, ReactNode][]; children?: ReactNode }) {
   return (
     <dl className={css.facts}>

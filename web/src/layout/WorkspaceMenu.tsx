@@ -18,7 +18,7 @@ export function WorkspaceMenu() {
   if (!workspaces.some((workspace) => workspace.slug !== slug)) {
     return (
       <p className={css.workspace} title={name}>
-        {name}
+        <span>{name}</span>
       </p>
     );
   }
