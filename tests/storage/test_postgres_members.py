@@ -122,8 +122,10 @@ async def test_removed_member_loses_grants_and_keys(members, workspace, threads)
     assert await members.grants() == []
     assert (await keys.find(own.text)).revoked_at
     assert (await keys.find(other.text)).revoked_at is None
-    assert await keys.has_valid("b")
-    assert not await keys.has_valid("a")
+    assert await keys.is_valid(other.key.id, "b")
+    assert not await keys.is_valid(other.key.id, "a")
+    assert not await keys.is_valid(own.key.id, "a")
+    assert not await keys.is_valid("", "b")
 
 
 async def test_grant_with_the_same_pattern_is_replaced(members):

@@ -569,8 +569,11 @@ class WorkspaceCalls:
         assert (found is not None) == (text in self.key_texts)
         return found
 
-    async def keys__has_valid(self):
-        return await self.keys.has_valid(self._own_name())
+    async def keys__is_valid(self):
+        _, id = self._any(self.ids.keys)
+        is_valid = await self.keys.is_valid(id, self._own_name())
+        assert id in self.valid_keys or not is_valid
+        return is_valid
 
     async def keys__list(self):
         found = await self.keys.list()

@@ -265,7 +265,7 @@ class ApiKeyAuthenticator:
             if len(self._verified) > MAX_VERIFIED:
                 self._verified.popitem(last=False)
         key = verified.key
-        return Principal(key.owner, key.patterns) if key.is_valid(datetime.now(UTC)) else None
+        return Principal(key.owner, key.patterns, key.id) if key.is_valid(datetime.now(UTC)) else None
 
     async def _look_up(self, slug: str, text: str) -> "_Verified | None":
         if not text.startswith(PREFIX):

@@ -82,15 +82,16 @@ class PostgresApiKeys:
         return None if row is None else _key(row)
 
     @on_thread
-    def has_valid(self, owner: str) -> bool:
-        """Return whether a key can be used that acts for an owner, whichever tools it is limited to."""
-        if not is_storable(owner):
+    def is_valid(self, id: str, owner: str) -> bool:
+        """Return whether the key with an id can be used, and acts for an owner."""
+        key_id = _key_id(id)
+        if key_id is None or not is_storable(owner):
             return False
         with self._workspace.reading() as cursor:
             cursor.execute(
-                "select from api_keys where workspace_id = %s and owner = %s and revoked_at is null"
-                " and expires_at > now() limit 1",
-                (self._workspace.workspace, owner),
+                "select from api_keys where workspace_id = %s and id = %s and owner = %s"
+                " and revoked_at is null and expires_at > now()",
+                (self._workspace.workspace, key_id, owner),
             )
             return cursor.rowcount > 0
 
@@ -108,9 +109,8 @@ class PostgresApiKeys:
     @on_thread
     def revoke(self, id: str, owner: str | None = None) -> bool:
         """Revoke a key, of an owner if one is given. Return False if there is no such valid key."""
-        try:
-            key_id = UUID(id)
-        except ValueError:
+        key_id = _key_id(id)
+        if key_id is None:
             return False
         with self._workspace.writing("keys") as cursor:
             cursor.execute(
@@ -123,6 +123,13 @@ class PostgresApiKeys:
             if is_revoked:
                 record(cursor, self._workspace.workspace, AuditAction.KEY_REVOKE, str(key_id))
             return is_revoked
+
+
+def _key_id(id: str) -> UUID | None:
+    try:
+        return UUID(id)
+    except ValueError:
+        return None
 
 
 def _hash(text: str) -> bytes:
