@@ -139,7 +139,8 @@ class Worker:
             is_person = is_id(principal.id) and not principal.key
             if is_person or await keys.is_valid(principal.key, principal.id):
                 return ""
-            return f"The call was not made: the API key of {principal.id!r} that started it is not valid any more."
+            key = f"the API key of {principal.id!r} that started it"
+            return f"The call was not made: {key} is not valid any more."
 
         async with self._use(slug) as workspace:
             with redacting(workspace.credentials):
