@@ -26,6 +26,14 @@ COUNT = """
 select count(*) from api_keys
 where workspace_id = %s and owner = %s and revoked_at is null and expires_at > now()
 """
+OWNER = """
+select from members where workspace_id = %(workspace)s and (
+    (kind <> 'group' and id = %(owner)s)
+    or (kind = 'group' and id in (
+        select group_id::text from home.group_people where person_id::text = %(owner)s)))
+for key share
+"""
+"""Locks the memberships of an owner: one that is being removed is waited for, and is gone then."""
 COLUMNS = "id, owner, name, prefix, patterns, created_at, expires_at, revoked_at"
 
 
@@ -40,13 +48,15 @@ class PostgresApiKeys:
         """Create a key for calls on behalf of an owner.
 
         Raises:
-            MemberError: The owner has MAX_KEYS valid keys.
+            MemberError: The owner is not a member, or has MAX_KEYS valid keys.
         """
         text = PREFIX + secrets.token_urlsafe(32)
         now = datetime.now(UTC)
         id, prefix, expires = str(uuid7()), text[:PREFIX_LENGTH], now + lifetime
         key = ApiKey(id, owner, name, prefix, tuple(patterns), now, expires)
         with self._workspace.recording() as cursor:
+            if not cursor.execute(OWNER, {"workspace": self._workspace.workspace, "owner": owner}).rowcount:
+                raise MemberError(f"{owner!r} is not a member of the workspace.")
             ((count,),) = cursor.execute(COUNT, (self._workspace.workspace, owner)).fetchall()
             if count >= MAX_KEYS:
                 raise MemberError(f"{owner!r} has {count} valid API keys. Revoke some of them first.")
