@@ -1,6 +1,5 @@
 """Hosted mode: runtimes of many workspaces in one process, with their stores in PostgreSQL."""
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -63,6 +62,7 @@ from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
 
 from .lifespan import SharedParts, open_runtime
+from .lookup_slots import LookupSlots
 from .stores import Stores
 
 if TYPE_CHECKING:
@@ -73,9 +73,6 @@ DEGRADED_S = 6.0
 MAX_AGE_S = 60.0
 """Seconds for which known keys are accepted although the database is away, which may have revoked them."""
 MAX_VERIFIED = 10_000
-MAX_LOOKUPS = 2
-"""Keys that are looked up at a time. Anyone can send wrong ones: a workspace must keep some connections."""
-LOOKUP_WAIT_S = 10.0
 CALL_SLOTS = 64
 """Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
 REDIS_PREFIX = "onetool:"
@@ -114,6 +111,7 @@ class HostedParts:
     slots: FairSlots = field(default_factory=lambda: FairSlots(CALL_SLOTS))
     lease_s: float = LEASE_S
     """Seconds after its last sign of life for which a process counts as alive."""
+    lookups: LookupSlots = field(default_factory=LookupSlots)
 
     def rate_limiter(self, workspace: UUID) -> RateLimiter:
         """Return what limits the rates of a workspace."""
@@ -244,7 +242,6 @@ class ApiKeyAuthenticator:
     def __init__(self, parts: HostedParts) -> None:
         self._parts = parts
         self._verified: OrderedDict[tuple[str, bytes], _Verified] = OrderedDict()
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def authenticate(self, slug: str, text: str) -> Principal | None:
         """Return the principal of a key of a workspace; None if there is no such key, or no such workspace.
@@ -270,15 +267,8 @@ class ApiKeyAuthenticator:
     async def _look_up(self, slug: str, text: str) -> "_Verified | None":
         if not text.startswith(PREFIX):
             return None
-        try:
-            async with asyncio.timeout(LOOKUP_WAIT_S):
-                await self._lookups.acquire()
-        except TimeoutError:
-            raise StoreUnavailable("Too many keys are being looked up.") from None
-        try:
+        async with self._parts.lookups.slot(slug):
             return await self._find(slug, text)
-        finally:
-            self._lookups.release()
 
     async def _find(self, slug: str, text: str) -> "_Verified | None":
         threads = self._parts.threads

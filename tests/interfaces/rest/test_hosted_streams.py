@@ -51,10 +51,10 @@ class Stream:
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def _receive(self):
-        if not self._is_read:
-            self._is_read = True
-            return {"type": "http.request", "body": b"", "more_body": False}
-        await asyncio.Event().wait()
+        if self._is_read:
+            await asyncio.Event().wait()
+        self._is_read = True
+        return {"type": "http.request", "body": b"", "more_body": False}
 
     async def _send(self, message):
         if message["type"] == "http.response.start":
@@ -197,3 +197,18 @@ async def test_timeout_of_the_app_is_not_taken_for_the_end_of_a_stream():
 
     with pytest.raises(TimeoutError, match="of the app"):
         await stream_watch.serve_while_allowed(check, failing, {}, None, None)
+
+
+async def test_session_id_of_an_mcp_client_is_of_no_use_to_another_principal(server):
+    """Also if both have their keys in cookies."""
+    slug = await server.new_workspace()
+    keys = [(await server.new_key(slug, owner)).text for owner in ("anna", "ben")]
+    own_page = {**EVENTS, "X-OneTool": "1", "Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
+    anna, ben = [{**own_page, "Cookie": f"onetool-key={key}"} for key in keys]
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    async with server.client(slug) as client:
+        started = await client.post("/mcp", json=INITIALIZE, headers=anna)
+        session = {"mcp-session-id": started.headers["mcp-session-id"]}
+        assert (await client.post("/mcp", json=body, headers=anna | session)).status_code == 200
+        refused = await client.post("/mcp", json=body, headers=ben | session)
+    assert (refused.status_code, "Session not found" in refused.text) == (404, True)
