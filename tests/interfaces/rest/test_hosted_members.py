@@ -289,3 +289,23 @@ def test_unknown_routes_are_for_owners():
     assert needed_right("POST", "/tools/new") == "manage"
     assert needed_right("HEAD", "/tools/tools") == "read"
     assert needed_right("GET", "/audit/export") == "audit"
+
+
+async def test_record_of_a_hidden_call_names_the_rule_but_not_whether_there_is_such_a_tool(team):
+    await team.owner.put("/members/service/caller", json={"role": "caller", "patterns": ["time.*"]})
+    limited = await team.client("maker", patterns=["time.*"])
+    names = ("tools.echo", "tools.no_such_tool")
+    for client in (team.caller, limited):
+        for name in names:
+            call = {"name": name, "args": {"message": "x"}}
+            assert (await client.post("/tools/call", json=call)).status_code == 404
+    rules = {}
+    for owner, client in (("caller", team.caller), ("maker", team.maker)):
+        for record in (await client.get("/activity")).json()["records"]:
+            rules[record["tool"], owner] = record["decision"]
+    by_member = "hidden: members: caller of time.* (the member)"
+    by_key = "hidden: the API key is limited to: time.*"
+    assert rules == {
+        **{(name, "caller"): by_member for name in names},
+        **{(name, "maker"): by_key for name in names},
+    }

@@ -84,10 +84,14 @@ class Policy:
 
     def may_see(self, name: str, caller: Caller) -> bool:
         """Whether a caller would see an enabled tool with this name, or `name@version`."""
+        return self.name_rule(name, caller) is None
+
+    def name_rule(self, name: str, caller: Caller) -> Rule | None:
+        """Return the rule that hides all tools with a name from a caller, whether there are any or not."""
         bare_name = name.partition("@")[0]
         origin: Origin = "builtin" if bare_name.startswith(f"{OWN_PACK}.") else "pack"
         spec = ToolSpec(name=bare_name, description="", input_schema={}, origin=origin)
-        return self.is_visible(spec, caller)
+        return self.hiding_rule(spec, caller)
 
     def pack_rule(self, pack: str, caller: Caller) -> Rule | None:
         """Return the rule that hides a whole pack or server from a caller; None if there is none."""
