@@ -77,6 +77,7 @@ CALL_SLOTS = 64
 """Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
 REDIS_PREFIX = "onetool:"
 """Of all keys in Redis."""
+SECRETS_PLACE = "the workspace (PUT /secrets/NAME)"
 NO_DIRECTORY = Path("/dev/null/onetool")
 """In place of a user's directories, which workspaces do not have. It cannot be created, not even by root."""
 
@@ -361,7 +362,7 @@ def _configuration(
     return Configuration(
         paths=Paths(config=NO_DIRECTORY, data=NO_DIRECTORY, state=NO_DIRECTORY, cwd=NO_DIRECTORY),
         settings=parsed,
-        secrets=Secrets(secrets.read()),
+        secrets=Secrets(secrets.read(), place=SECRETS_PLACE),
         prompts=parse_settings(PromptSettings, stored.prompts, lambda path: "prompts"),
         configured_tools=tuple(ConfiguredTool("settings", value) for value in tools),
         pack_dirs=pack_dirs,
