@@ -309,3 +309,17 @@ async def test_record_of_a_hidden_call_names_the_rule_but_not_whether_there_is_s
         **{(name, "caller"): by_member for name in names},
         **{(name, "maker"): by_key for name in names},
     }
+
+
+async def test_only_makers_reload_a_workspace(team):
+    """A reload reaches all servers, and changes are followed without one."""
+    limited = await team.client("maker", patterns=["ot.*"])
+    for client, is_allowed in (
+        (team.maker, True),
+        (team.owner, True),
+        (team.caller, False),
+        (limited, False),
+    ):
+        result = await client.post("/tools/call", json={"name": "ot.reload", "args": {}})
+        assert ("Configuration reloaded" in result.text) == is_allowed, result.text
+        assert ("needs the role owner or maker" in result.text) == (not is_allowed)

@@ -1,6 +1,7 @@
 """Streams of a hosted workspace end with the rights of their reader, and their number is limited."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 import pytest
@@ -9,9 +10,10 @@ from onetool.bootstrap.hosted import ApiKeyAuthenticator
 from onetool.domain.errors import StoreUnavailable
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
+from onetool.interfaces.mcp.transports import IDLE_S
 from onetool.interfaces.rest import stream_watch
 from onetool.interfaces.rest.hosted import MIN_PRINCIPALS, HostedApp
-from support.waiting import HANG_S
+from support.waiting import HANG_S, until
 
 EVENTS = {"Accept": "application/json, text/event-stream"}
 ECHO = {"name": "tools.echo", "args": {"message": "x"}}
@@ -212,3 +214,24 @@ async def test_session_id_of_an_mcp_client_is_of_no_use_to_another_principal(ser
         assert (await client.post("/mcp", json=body, headers=anna | session)).status_code == 200
         refused = await client.post("/mcp", json=body, headers=ben | session)
     assert (refused.status_code, "Session not found" in refused.text) == (404, True)
+
+
+async def test_apps_of_principals_that_are_not_used_are_closed_and_sessions_go_on(server):
+    slug, now = await server.new_workspace(), [1_000.0]
+    keys = [await server.new_key(slug, owner) for owner in ("anna", "ben", "cleo")]
+    async with server.workspaces.use(slug) as opened:
+        apps = opened.mcp
+        apps._clock = lambda: now[0]
+        async with AsyncExitStack() as stack:
+            clients = [await stack.enter_async_context(server.client(slug, key.text)) for key in keys]
+            started = await clients[0].post("/mcp", json=INITIALIZE, headers=EVENTS)
+            stream = await mcp_stream(server, slug, keys[1].text)
+            now[0] += IDLE_S + 1
+            await clients[2].post("/mcp", json=INITIALIZE, headers=EVENTS)
+            assert {principal.id for _, principal in apps._apps} == {"ben", "cleo"}
+            await until(lambda: len(apps._tasks) == 2)
+            assert not stream.task.done()
+            session = EVENTS | {"mcp-session-id": started.headers["mcp-session-id"]}
+            body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+            assert (await clients[0].post("/mcp", json=body, headers=session)).status_code == 200
+            await stream.stop()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.roles import Right
 from onetool.domain.tools.tool import Origin, ToolSpec
 
 from .approval_rules import ApprovalRules
@@ -121,6 +122,11 @@ class Policy:
         if not includes_all(patterns, server):
             return Rule(Effect.HIDDEN, KEY, ", ".join(patterns))
         return None if rights is None else rights.contents_rule(server)
+
+    def may_make(self, caller: Caller) -> bool:
+        """Whether a caller may change what all members use. A single user may."""
+        rights = self._rights(caller)
+        return rights is None or (rights.may(Right.MAKE) and not caller.principal.patterns)
 
     def _rights(self, caller: Caller) -> Rights | None:
         """Return the rights of a caller; None if there is only one user."""
