@@ -211,7 +211,8 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     members, keys = PostgresMembers(workspace, threads), PostgresApiKeys(workspace, threads)
     rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
     invitations = PostgresInvitations(workspace, threads)
-    administration = Administration(members, keys, invitations, secrets, own_secrets)
+    rates = parts.rate_limiter(found.id)
+    administration = Administration(members, keys, invitations, secrets, own_secrets, rates)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
@@ -220,7 +221,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         omitted_packs=OMITTED_PACKS,
         request_key=await threads.run(_request_key, workspace, sealer),
         signal=WorkspaceReloadSignal(workspace),
-        rates=parts.rate_limiter(found.id),
+        rates=rates,
         leases=parts.call_leases(found.id),
         slots=parts.slots.workspace(),
         members=rights,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, WorkspaceSecrets
+from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, RateLimiter, WorkspaceSecrets
 
 
 class Administration(NamedTuple):
@@ -13,3 +13,5 @@ class Administration(NamedTuple):
     invitations: InvitationStore
     secrets: WorkspaceSecrets
     own_secrets: OwnSecrets
+    rates: RateLimiter
+    """Of the workspace."""

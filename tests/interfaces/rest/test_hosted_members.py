@@ -323,3 +323,20 @@ async def test_only_makers_reload_a_workspace(team):
         result = await client.post("/tools/call", json={"name": "ot.reload", "args": {}})
         assert ("Configuration reloaded" in result.text) == is_allowed, result.text
         assert ("needs the role owner or maker" in result.text) == (not is_allowed)
+
+
+async def test_changes_of_members_are_limited_per_workspace(team):
+    """All servers read the rights again after each of them."""
+    other = await Team(team.server, team._stack).create()
+    path, body = "/members/service/ci", {"role": "caller"}
+    async with team.server.workspaces.use(team.slug) as opened:
+        opened.administration.rates._rates._clock = lambda: 0.0  # no time passes
+        statuses = [(await team.owner.put(path, json=body)).status_code for _ in range(40)]
+        assert statuses == sorted(statuses), "the first ones are accepted"
+        assert set(statuses) == {200, 429}
+        assert int((await team.owner.put(path, json=body)).headers["Retry-After"]) >= 1
+        refused = {"/grants": "POST", "/keys": "POST", path: "DELETE", "/invitations": "POST"}
+        for place, method in refused.items():
+            assert (await team.owner.request(method, place, json={})).status_code == 429, place
+        assert (await team.owner.get("/members")).status_code == 200
+        assert (await other.owner.put(path, json=body)).status_code == 200
