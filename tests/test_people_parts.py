@@ -6,6 +6,7 @@ from uuid import uuid4
 import pytest
 
 from onetool.bootstrap.login_settings import login_settings
+from onetool.bootstrap.lookup_slots import LookupSlots
 from onetool.bootstrap.people import SESSION_CACHE_S, BrowserSessions
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.domain.identity.person import Identity
@@ -34,7 +35,7 @@ async def new_session(people):
 
 async def test_session_stays_in_memory_for_some_seconds_but_not_after_a_logout(people):
     now = 0.0
-    sessions = BrowserSessions(people, lambda: "ok", lambda: now)
+    sessions = BrowserSessions(people, lambda: "ok", LookupSlots(), lambda: now)
     ended_elsewhere, ended_here = await new_session(people), await new_session(people)
     assert await sessions.find(ended_elsewhere)
     assert await sessions.find(ended_here)
@@ -58,14 +59,14 @@ async def test_session_that_ends_while_it_is_looked_up_is_not_remembered(people)
             await sessions.end(text)
             return found
 
-    sessions = BrowserSessions(EndsOnce(people._database, people._threads), lambda: "ok")
+    sessions = BrowserSessions(EndsOnce(people._database, people._threads), lambda: "ok", LookupSlots())
     await sessions.find(secret)
     assert await sessions.find(secret) is None
 
 
 async def test_known_session_is_refused_when_the_database_was_away_for_too_long(people):
     status = "ok"
-    sessions = BrowserSessions(people, lambda: status)
+    sessions = BrowserSessions(people, lambda: status, LookupSlots())
     secret = await new_session(people)
     assert await sessions.find(secret)
     status = "degraded"

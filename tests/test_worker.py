@@ -44,12 +44,15 @@ class Team:
 
     def __init__(self, parts, url, workspaces, folder):
         self.parts, self.url, self.workspaces, self.folder = parts, url, workspaces, folder
+        self.keys = {}
+        """The id of the API key for each workspace."""
 
     async def new_workspace(self):
         slug = f"w{uuid4().hex}"
         created = await self.parts.threads.run(workspace_admin(self.url, RING).create, slug)
         async with open_contents(self.url, RING, slug) as contents:
-            await contents.create_key(ANNA.id, "tests", timedelta(days=1))
+            key = await contents.create_key(ANNA.id, "tests", timedelta(days=1))
+            self.keys[created.id] = key.key.id
         return created
 
     def stored(self, workspace):
@@ -57,7 +60,7 @@ class Team:
 
     async def submit(self, workspace, call=ECHO):
         async with self.workspaces.use(workspace.slug) as opened:
-            with acting_as(ANNA):
+            with acting_as(ANNA._replace(key=self.keys[workspace.id])):
                 return await opened.runtime.submitted.submit(call)
 
     async def status(self, workspace, job):
@@ -124,6 +127,24 @@ async def test_job_is_run_for_its_principal_and_leaves_nothing_in_the_queue(team
     async with team.workspaces.use(workspace.slug) as opened:
         found = await opened.runtime.jobs.find(job.id, ANNA)
         assert (await opened.runtime.jobs.outcome(found)).data == "hi"
+
+
+async def test_job_of_a_revoked_key_makes_no_call_although_its_owner_has_another_key(team):
+    workspace = await team.new_workspace()
+    job = await team.submit(workspace)
+    async with open_contents(team.url, RING, workspace.slug) as contents:
+        assert await contents.keys.revoke(team.keys[workspace.id])
+        other = await contents.create_key(ANNA.id, "other", timedelta(days=1))
+    team.keys[workspace.id] = other.key.id
+    later = await team.submit(workspace)
+    async with team.working():
+        await team.until_status(workspace, later, "succeeded")
+        async with asyncio.timeout(HANG_S):
+            while await team.status(workspace, job) != "failed":
+                await asyncio.sleep(0.02)
+    async with team.workspaces.use(workspace.slug) as opened:
+        outcome = await opened.runtime.jobs.outcome(await opened.runtime.jobs.find(job.id, ANNA))
+    assert "the API key of 'anna' that started it is not valid any more" in outcome.error.message
 
 
 async def test_worker_claims_no_more_jobs_than_it_runs_at_a_time(team):

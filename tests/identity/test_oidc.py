@@ -253,3 +253,11 @@ async def test_login_without_a_code_or_without_an_id_token_fails(stub):
     stub.responses["/token"] = StubResponse({"access_token": "x", "expires": time.time()})
     with pytest.raises(SignInFailed, match="no ID token"):
         await stub.log_in(provider)
+
+
+async def test_missing_groups_are_not_taken_for_no_groups(stub):
+    """Otherwise a person would lose the groups that are denied something."""
+    stub.claims.pop("groups", None)
+    assert (await stub.log_in(stub.provider(groups_claim="groups"))).groups is None
+    stub.claims["groups"] = []
+    assert (await stub.log_in(stub.provider(groups_claim="groups"))).groups == ()

@@ -30,7 +30,7 @@ from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
 from onetool.threads import Threads
-from support.postgres import new_database, new_workspace
+from support.postgres import add_services, new_database, new_workspace
 from support.workspace_calls import AnyIds, WorkspaceCalls
 
 SEED, ROUNDS = 20_261_117, 60
@@ -119,6 +119,7 @@ class World:
         self.slug = f"w{uuid7().hex}"
         self.admin = WorkspaceAdmin(url, KeyRing(OLD_KEY | NEW_KEY))
         self.workspace = WorkspaceDatabase(self.database, self.admin.create(self.slug).id)
+        add_services(self.workspace, "ben")
         calls = WorkspaceCalls(self.workspace, self.threads, AnyIds.create(1), SEED)
         self.stores, self.keys, self.secrets, self.settings = (
             calls.stores,

@@ -21,7 +21,7 @@ from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.threads import Threads
-from support.postgres import RING, empty_database, new_workspace, postgres_program
+from support.postgres import RING, add_services, empty_database, new_workspace, postgres_program
 from support.sealed_values import SealedValues, value_of
 
 
@@ -57,6 +57,7 @@ async def test_restored_workspace_has_its_tools_keys_and_secrets(postgres, postg
     tool = ToolVersion(id=str(uuid4()), bundle_id=bundle.id, slug="rain", version="v1", **fields)
     await bundles.import_bundle(bundle, [tool])
     await secrets.put("TOKEN", "canary-93bd")
+    add_services(WorkspaceDatabase(postgres, Directory(postgres).find(slug).id), "anna")
     created = await keys.create("anna", "ci", timedelta(days=1))
 
     with empty_database() as target:

@@ -27,6 +27,18 @@ def test_database_of_a_newer_version_is_refused(postgres_url):
             connection.execute("delete from public.onetool_migrations where number = 9999")
 
 
+def test_functions_with_the_rights_of_their_owner_look_for_temporary_tables_last(postgres_url):
+    """Otherwise a temporary table, which anyone may create, takes the place of one of ours."""
+    with psycopg.connect(postgres_url) as connection:
+        found = connection.execute(
+            "select proname, proconfig from pg_proc where prosecdef and pronamespace in"
+            " (select oid from pg_namespace where nspname in ('onetool', 'home', 'queue', 'public'))"
+        ).fetchall()
+    assert len(found) >= 7
+    for name, settings in found:
+        assert any(each.startswith("search_path=") and each.endswith(", pg_temp") for each in settings), name
+
+
 def test_changed_migration_is_refused(postgres_url):
     first = migrations()[0]
     change = "update public.onetool_migrations set checksum = %s where number = 1"

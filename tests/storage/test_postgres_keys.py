@@ -16,7 +16,7 @@ from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
 from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
-from support.postgres import RING, new_workspace
+from support.postgres import RING, add_services, new_workspace
 
 CANARY = "canary-7f3a"
 YEAR = timedelta(days=365)
@@ -80,6 +80,7 @@ async def test_database_does_not_contain_secrets_tokens_or_keys(workspace, seale
     await PostgresSecrets(workspace, Threads(), sealer).put("NAME", CANARY)
     async with PostgresTokens(workspace, Threads(), sealer, "http").exclusive("s") as tokens:
         await tokens.replace(json.dumps({"access_token": CANARY}))
+    add_services(workspace, "person")
     key = await PostgresApiKeys(workspace, Threads()).create("person", "ci", YEAR)
     with psycopg.connect(postgres_url) as connection:
         tables = connection.execute(
@@ -95,6 +96,7 @@ async def test_database_does_not_contain_secrets_tokens_or_keys(workspace, seale
 
 
 async def test_api_key_is_found_by_its_text_until_it_expires_or_is_revoked(workspace, postgres, postgres_url):
+    add_services(workspace, "person")
     keys = PostgresApiKeys(workspace, Threads())
     created = await keys.create("person", "ci", YEAR, ["weather.*"])
     found = await keys.find(created.text)
@@ -163,6 +165,7 @@ def test_another_key_ring_is_refused(postgres, postgres_url, workspace):
 
 
 async def test_owner_has_at_most_a_hundred_valid_keys(workspace):
+    add_services(workspace, "anna", "ben")
     keys = PostgresApiKeys(workspace, Threads())
     created = [await keys.create("anna", "k", YEAR) for _ in range(MAX_KEYS)]
     with pytest.raises(MemberError, match=f"'anna' has {MAX_KEYS} valid API keys"):

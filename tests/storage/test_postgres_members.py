@@ -1,5 +1,6 @@
 """Members and grants of workspaces in PostgreSQL."""
 
+import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,10 +13,11 @@ from onetool.domain.identity.roles import Right, Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership
 from onetool.sources.members import Members
-from onetool.storage.postgres.api_keys import PostgresApiKeys
+from onetool.storage.postgres.api_keys import OWNER, PostgresApiKeys
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.threads import Threads
 from support.postgres import new_workspace
+from support.waiting import HANG_S, until
 
 PERSON, GROUP, SERVICE = MemberKind.PERSON, MemberKind.GROUP, MemberKind.SERVICE
 
@@ -41,6 +43,15 @@ class People:
     def execute(self, statement, *values):
         with psycopg.connect(self._url) as connection:
             connection.execute(statement, values)
+
+    def is_waiting(self):
+        """Return whether a transaction waits for a lock."""
+        with psycopg.connect(self._url) as connection:
+            query = (
+                "select from pg_stat_activity"
+                " where datname = current_database() and wait_event_type = 'Lock' and state = 'active'"
+            )
+            return connection.execute(query).rowcount > 0
 
     def add(self, name, *groups):
         id = uuid4()
@@ -111,9 +122,111 @@ async def test_last_owner_stays(members):
     assert [member.id for member in await members.list()] == ["b"]
 
 
-async def test_removed_member_loses_grants_and_keys(members, workspace, threads):
+async def test_key_is_not_created_for_an_owner_who_is_being_removed(members, people, workspace, threads):
+    """It would be valid again once the owner is a member again."""
     keys = PostgresApiKeys(workspace, threads)
     await members.put(Member(SERVICE, "a", Role.CALLER))
+    delete = "delete from members where workspace_id = %s and id = 'a'"
+    with workspace.recording() as cursor:
+        cursor.execute(delete, (workspace.workspace,))
+        creating = asyncio.create_task(keys.create("a", "k", timedelta(days=1)))
+        await until(people.is_waiting)
+    with pytest.raises(MemberError, match="'a' is not a member"):
+        await creating
+    assert await keys.list() == []
+
+
+async def test_key_that_was_just_created_is_revoked_with_its_owner(members, people, workspace, threads):
+    keys = PostgresApiKeys(workspace, threads)
+    await members.put(Member(SERVICE, "a", Role.CALLER))
+    with workspace.recording() as cursor:
+        cursor.execute(OWNER, {"workspace": workspace.workspace, "owner": "a"})
+        removing = asyncio.create_task(members.remove(SERVICE, "a"))
+        await until(people.is_waiting)
+        cursor.execute(
+            "insert into api_keys"
+            " (workspace_id, hash, id, owner, name, prefix, patterns, created_at, expires_at)"
+            " values (%s, 'x', gen_random_uuid(), 'a', 'k', 'otk_', '{}', now(), now() + interval '1 day')",
+            (workspace.workspace,),
+        )
+    assert await removing
+    (key,) = await keys.list()
+    assert key.revoked_at
+
+
+async def test_keys_are_for_members_and_people_of_groups(members, people, workspace, threads):
+    keys, group = PostgresApiKeys(workspace, threads), people.add_group("g")
+    anna, ben = people.add("Anna", group), people.add("Ben")
+    await members.put(Member(GROUP, group, Role.CALLER))
+    assert (await keys.create(anna, "k", timedelta(days=1))).key.owner == anna
+    for other in (ben, group, "ci"):
+        with pytest.raises(MemberError, match="is not a member"):
+            await keys.create(other, "k", timedelta(days=1))
+
+
+async def test_owners_who_cannot_act_are_not_counted(members, people):
+    """Neither a group without people, nor one whose people have not logged in for long, nor the disabled."""
+    empty, unseen, group = [people.add_group(name) for name in ("empty", "unseen", "group")]
+    disabled = people.add("Ben")
+    people.add("Cleo", unseen)
+    people.add("Anna", group)
+    people.execute("update home.people set disabled_at = now() where id = %s", disabled)
+    long_ago = "update home.group_people set seen_at = now() - interval '31 days' where group_id = %s"
+    people.execute(long_ago, unseen)
+    await members.put(Member(SERVICE, "a", Role.OWNER))
+    for kind, id in ((GROUP, empty), (GROUP, unseen), (PERSON, disabled)):
+        await members.put(Member(kind, id, Role.OWNER))
+    for change in (members.put(Member(SERVICE, "a", Role.MAKER)), members.remove(SERVICE, "a")):
+        with pytest.raises(MemberError, match="'a' is the last owner"):
+            await change
+    await members.put(Member(GROUP, group, Role.OWNER))
+    assert await members.remove(SERVICE, "a")
+    with pytest.raises(MemberError, match="is the last owner"):
+        await members.remove(GROUP, group)
+
+
+async def test_groups_of_people_who_have_not_logged_in_for_long_only_deny(members, people):
+    group = people.add_group("g")
+    anna = people.add("Anna", group)
+    await members.put(Member(PERSON, anna, Role.CALLER))
+    await members.put(Member(GROUP, group, Role.OWNER))
+    for effect, pattern in ((Effect.DENY, "a.*"), (Effect.ASK, "b.*"), (Effect.ALLOW, "c.*")):
+        await members.put_grant(GROUP, group, effect, pattern, "me")
+    seen = (
+        "update home.group_people set seen_at = now() - interval '30 days' + %s * interval '1 s'"
+        " where group_id = %s"
+    )
+    people.execute(seen, 600, group)
+    rights = (await members.rights())[anna]
+    assert rights.may(Right.MANAGE)
+    assert len(rights.grants) == 3
+    people.execute(seen, -1, group)
+    rights = (await members.rights())[anna]
+    assert rights.memberships == (Membership(Role.CALLER),)
+    assert rights.grants == (Grant(Effect.DENY, "a.*", "g"), Grant(Effect.ASK, "b.*", "g"))
+
+
+async def test_rights_end_without_a_change_when_groups_become_too_old(members, people):
+    group = people.add_group("g")
+    anna = people.add("Anna", group)
+    await members.put(Member(GROUP, group, Role.OWNER))
+    almost = "interval '30 days' - interval '2 s'"
+    soon = f"update home.group_people set seen_at = now() - ({almost}) where group_id = %s"
+    people.execute(soon, group)
+    known = Members(members)
+    assert (await known.current(anna)).may(Right.MANAGE)
+    async with asyncio.timeout(HANG_S):
+        while (await known.current(anna)).may(Right.MANAGE):
+            await asyncio.sleep(0.05)
+    seen = members.generation()
+    await known.current(anna)
+    assert members.generation() == seen
+
+
+async def test_removed_member_loses_grants_and_keys(members, workspace, threads):
+    keys = PostgresApiKeys(workspace, threads)
+    for name in ("a", "b"):
+        await members.put(Member(SERVICE, name, Role.CALLER))
     grant = await members.put_grant(SERVICE, "a", Effect.ASK, "x.*", "me")
     own, other = [await keys.create(owner, "k", timedelta(days=1)) for owner in ("a", "b")]
     assert await members.remove(SERVICE, "a")
@@ -122,8 +235,10 @@ async def test_removed_member_loses_grants_and_keys(members, workspace, threads)
     assert await members.grants() == []
     assert (await keys.find(own.text)).revoked_at
     assert (await keys.find(other.text)).revoked_at is None
-    assert await keys.has_valid("b")
-    assert not await keys.has_valid("a")
+    assert await keys.is_valid(other.key.id, "b")
+    assert not await keys.is_valid(other.key.id, "a")
+    assert not await keys.is_valid(own.key.id, "a")
+    assert not await keys.is_valid("", "b")
 
 
 async def test_grant_with_the_same_pattern_is_replaced(members):

@@ -7,8 +7,13 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
+from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import PersonDisabled, WorkspaceUnavailable
 from onetool.domain.identity.person import Identity, Person
+from onetool.domain.identity.roles import Right, Role
+from onetool.domain.policy.member import Member, MemberKind
+from onetool.domain.policy.rights import Grant
+from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import MAX_EXPIRED, PostgresPeople
 from onetool.threads import Threads
 from support.postgres import new_workspace
@@ -91,6 +96,47 @@ async def test_groups_are_replaced_but_not_those_of_another_issuer(people, postg
     assert (left.id, left.roles) == (second.workspace, ("caller",))
     await people.sign_in(anna._replace(groups=()))
     assert await people.workspaces_of(person) == []
+
+
+async def test_groups_about_which_the_issuer_says_nothing_only_deny(people, postgres, postgres_url):
+    workspace, name = new_workspace(postgres, postgres_url), f"group-{uuid4().hex}"
+    threads = Threads()
+    members = PostgresMembers(workspace, threads)
+    anna = identity(name)
+    person = str(await people.sign_in(anna))
+    group = str(group_id(postgres_url, anna.issuer, name))
+    await members.put(Member(MemberKind.GROUP, group, Role.OWNER))
+    await members.put_grant(MemberKind.GROUP, group, Effect.DENY, "shop.pay", "me")
+    complete = (await members.rights())[person]
+    assert complete.may(Right.MANAGE)
+    revisions = [keys_revision(workspace)]
+    for groups in (None, None, (name,)):
+        await people.sign_in(anna._replace(groups=groups))
+        revisions.append(keys_revision(workspace))
+        rights = (await members.rights())[person]
+        assert rights.grants == (Grant(Effect.DENY, "shop.pay", name),)
+        assert rights.memberships == (() if groups is None else complete.memberships)
+    assert revisions[0] < revisions[1] == revisions[2] < revisions[3], "each change is announced, once"
+    await people.sign_in(anna._replace(groups=()))
+    assert await members.rights() == {}
+    threads.close()
+
+
+async def test_login_makes_old_groups_count_again(people, postgres, postgres_url):
+    workspace, name = new_workspace(postgres, postgres_url), f"group-{uuid4().hex}"
+    anna = identity(name)
+    await people.sign_in(anna)
+    group = group_id(postgres_url, anna.issuer, name)
+    add_member(workspace, "group", group)
+    with psycopg.connect(postgres_url) as connection:
+        old = "update home.group_people set seen_at = now() - interval '31 days' where group_id = %s"
+        connection.execute(old, (group,))
+    before = keys_revision(workspace)
+    await people.sign_in(anna)
+    assert keys_revision(workspace) > before
+    with psycopg.connect(postgres_url) as connection:
+        age = "select now() - seen_at < interval '1 hour' from home.group_people where group_id = %s"
+        assert connection.execute(age, (group,)).fetchone() == (True,)
 
 
 async def test_workspaces_that_lose_and_gain_a_person_are_told(people, postgres, postgres_url):

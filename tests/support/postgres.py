@@ -56,6 +56,16 @@ def new_database() -> Iterator[str]:
         yield url
 
 
+def add_services(workspace: WorkspaceDatabase, *names: str) -> None:
+    """Make services members of a workspace, as callers."""
+    with workspace.writing("keys") as cursor:
+        cursor.executemany(
+            "insert into members (workspace_id, kind, id, role, added_by)"
+            " values (%s, 'service', %s, 'caller', 'tests')",
+            [(workspace.workspace, name) for name in names],
+        )
+
+
 def postgres_program(name: str) -> str:
     """Return the path of a program of PostgreSQL; skip the test if it is not installed."""
     config = shutil.which("pg_config")

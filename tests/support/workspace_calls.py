@@ -134,6 +134,7 @@ class WorkspaceCalls:
         self.hours, self.savings, self.counters = set[str](), set[str](), set[str]()
         self.key_texts, self.valid_keys, self.versions = set[str](), set[str](), 0
         self.member_ids, self.grant_keys = set[str](), dict[tuple[str, str], str]()
+        self.key_owners: dict[str, str] = {}
         self.own_names, self.invited = set[tuple[str, str]](), set[str]()
         self.changes = 1
         """How many entries the audit log has, with that of the creation."""
@@ -583,8 +584,14 @@ class WorkspaceCalls:
     # Keys, secrets and settings
 
     async def keys__create(self):
-        created = await self.keys.create(self._own_name(), self._own_name(), timedelta(days=1))
+        creating = self.keys.create(owner := self._name(), self._own_name(), timedelta(days=1))
+        if owner not in self.member_ids:
+            with pytest.raises(MemberError):
+                await creating
+            return None
+        created = await creating
         self.ids.keys.append((created.text, created.key.id))
+        self.key_owners[created.key.id] = owner
         self.changes += 1
         self.key_texts.add(created.text)
         self.valid_keys.add(created.key.id)
@@ -596,8 +603,12 @@ class WorkspaceCalls:
         assert (found is not None) == (text in self.key_texts)
         return found
 
-    async def keys__has_valid(self):
-        return await self.keys.has_valid(self._own_name())
+    async def keys__is_valid(self):
+        _, id = self._any(self.ids.keys)
+        owner = self._name()
+        is_valid = await self.keys.is_valid(id, owner)
+        assert is_valid == (id in self.valid_keys and self.key_owners[id] == owner)
+        return is_valid
 
     async def keys__list(self):
         found = await self.keys.list()
@@ -655,6 +666,7 @@ class WorkspaceCalls:
         assert await self.members.remove(MemberKind.SERVICE, id) == (id in self.member_ids)
         self.changes += id in self.member_ids
         self.member_ids.discard(id)
+        self.valid_keys -= {key for key, owner in self.key_owners.items() if owner == id}
         self.grant_keys = {key: grant for key, grant in self.grant_keys.items() if key[0] != id}
 
     async def members__grants(self):

@@ -100,7 +100,8 @@ class ConfiguredChatModels:
                 raise SettingsError(f"Secret {name!r} is unavailable: {reason}.")
         if settings.key_secret:
             if settings.key_secret not in self._secrets:
-                raise SettingsError(f"There is no secret {settings.key_secret!r}. Add it to secrets.yaml.")
+                place = self._secrets.place
+                raise SettingsError(f"There is no secret {settings.key_secret!r}. Add it to {place}.")
             return _value_for(self._secrets[settings.key_secret], url)
         for name in defaults.keys:
             if name in self._secrets:

@@ -1,6 +1,5 @@
 """Hosted mode: runtimes of many workspaces in one process, with their stores in PostgreSQL."""
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -66,6 +65,7 @@ from onetool.storage.postgres.tokens import PostgresTokens
 from onetool.threads import Threads
 
 from .lifespan import SharedParts, open_runtime
+from .lookup_slots import LookupSlots
 from .stores import Stores
 
 if TYPE_CHECKING:
@@ -76,13 +76,11 @@ DEGRADED_S = 6.0
 MAX_AGE_S = 60.0
 """Seconds for which known keys are accepted although the database is away, which may have revoked them."""
 MAX_VERIFIED = 10_000
-MAX_LOOKUPS = 2
-"""Keys that are looked up at a time. Anyone can send wrong ones: a workspace must keep some connections."""
-LOOKUP_WAIT_S = 10.0
 CALL_SLOTS = 64
 """Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
 REDIS_PREFIX = "onetool:"
 """Of all keys in Redis."""
+SECRETS_PLACE = "the workspace (PUT /secrets/NAME)"
 NO_DIRECTORY = Path("/dev/null/onetool")
 """In place of a user's directories, which workspaces do not have. It cannot be created, not even by root."""
 
@@ -119,6 +117,7 @@ class HostedParts:
     """Seconds after its last sign of life for which a process counts as alive."""
     public_url: str = ""
     """Where browsers reach this server, without a path; empty if it is not known."""
+    lookups: LookupSlots = field(default_factory=LookupSlots)
 
     def pages(self, slug: str) -> MemberPages:
         """Return the pages of a workspace."""
@@ -224,6 +223,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     members, keys = PostgresMembers(workspace, threads), PostgresApiKeys(workspace, threads)
     rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
     invitations = PostgresInvitations(workspace, threads)
+    rates = parts.rate_limiter(found.id)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
@@ -232,7 +232,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         omitted_packs=OMITTED_PACKS,
         request_key=await threads.run(_request_key, workspace, sealer),
         signal=WorkspaceReloadSignal(workspace),
-        rates=parts.rate_limiter(found.id),
+        rates=rates,
         leases=parts.call_leases(found.id),
         slots=parts.slots.workspace(),
         members=rights,
@@ -247,7 +247,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         ) as runtime:
             begun = PostgresBegunLogins(workspace, threads, sealer)
             logins = ServerConnections(runtime, begun, parts.pages(slug).callback)
-            administration = Administration(members, keys, invitations, secrets, own_secrets, logins)
+            administration = Administration(members, keys, invitations, secrets, own_secrets, rates, logins)
             yield HostedWorkspace(runtime, credentials, rights.current, administration)
     finally:
         await shared.stores.aclose()
@@ -259,7 +259,6 @@ class ApiKeyAuthenticator:
     def __init__(self, parts: HostedParts) -> None:
         self._parts = parts
         self._verified: OrderedDict[tuple[str, bytes], _Verified] = OrderedDict()
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def authenticate(self, slug: str, text: str) -> Principal | None:
         """Return the principal of a key of a workspace; None if there is no such key, or no such workspace.
@@ -280,20 +279,13 @@ class ApiKeyAuthenticator:
             if len(self._verified) > MAX_VERIFIED:
                 self._verified.popitem(last=False)
         key = verified.key
-        return Principal(key.owner, key.patterns) if key.is_valid(datetime.now(UTC)) else None
+        return Principal(key.owner, key.patterns, key.id) if key.is_valid(datetime.now(UTC)) else None
 
     async def _look_up(self, slug: str, text: str) -> "_Verified | None":
         if not text.startswith(PREFIX):
             return None
-        try:
-            async with asyncio.timeout(LOOKUP_WAIT_S):
-                await self._lookups.acquire()
-        except TimeoutError:
-            raise StoreUnavailable("Too many keys are being looked up.") from None
-        try:
+        async with self._parts.lookups.slot(slug):
             return await self._find(slug, text)
-        finally:
-            self._lookups.release()
 
     async def _find(self, slug: str, text: str) -> "_Verified | None":
         threads = self._parts.threads
@@ -387,7 +379,7 @@ def _configuration(
     return Configuration(
         paths=Paths(config=NO_DIRECTORY, data=NO_DIRECTORY, state=NO_DIRECTORY, cwd=NO_DIRECTORY),
         settings=parsed,
-        secrets=Secrets(secrets.read()),
+        secrets=Secrets(secrets.read(), place=SECRETS_PLACE),
         prompts=parse_settings(PromptSettings, stored.prompts, lambda path: "prompts"),
         configured_tools=tuple(ConfiguredTool("settings", value) for value in tools),
         pack_dirs=pack_dirs,

@@ -1,11 +1,9 @@
 """People of a hosted OneTool: the provider where they log in, and the sessions of their browsers."""
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from hashlib import sha256
 from typing import NamedTuple
@@ -22,8 +20,9 @@ from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.people import PostgresPeople
 
-from .hosted import LOOKUP_WAIT_S, MAX_LOOKUPS, MAX_VERIFIED, HostedParts
+from .hosted import MAX_VERIFIED, HostedParts
 from .login_settings import LoginSettings
+from .lookup_slots import LookupSlots
 
 log = logging.getLogger(__name__)
 TOKEN_CACHE_S = 60.0
@@ -48,14 +47,21 @@ class PeopleParts(NamedTuple):
 def people_parts(parts: HostedParts, settings: LoginSettings) -> PeopleParts:
     """Return what logs people in. The provider is first asked when someone logs in."""
     people = PostgresPeople(parts.database, parts.threads)
-    sessions = BrowserSessions(people, parts.status)
+    sessions = BrowserSessions(people, parts.status, parts.lookups)
     members = PersonAuthenticator(parts, sessions)
     issuers, public_url = settings.token_issuers, settings.public_url
     return PeopleParts(
         provider=OidcProvider(settings.provider),
         sessions=sessions,
         authenticator=members,
-        tokens=TokenAuthenticator(AccessTokens(issuers), people, members, public_url, parts.status)
+        tokens=TokenAuthenticator(
+            AccessTokens(issuers),
+            people,
+            members,
+            public_url=public_url,
+            status=parts.status,
+            lookups=parts.lookups,
+        )
         if issuers
         else None,
         invitations=InvitationAcceptor(parts),
@@ -74,13 +80,16 @@ class BrowserSessions:
     """Finds who has logged in. Sessions stay in memory for some seconds."""
 
     def __init__(
-        self, people: PostgresPeople, status: Callable[[], str], clock: Callable[[], float] = time.monotonic
+        self,
+        people: PostgresPeople,
+        status: Callable[[], str],
+        lookups: LookupSlots,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """status: "unavailable" if the database has been away for too long."""
-        self._people, self._status, self._clock = people, status, clock
+        self._people, self._status, self._lookups, self._clock = people, status, lookups, clock
         self._found: OrderedDict[bytes, _Found] = OrderedDict()
         self._ended = 0
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def begin(self, identity: Identity, lifetime_s: float) -> tuple[UUID, str]:
         """Return the person with an identity, and the secret of a new session.
@@ -124,7 +133,7 @@ class BrowserSessions:
         return await self._people.workspaces_of(person)
 
     async def _look_up(self, secret: str) -> Person | None:
-        async with lookup_slot(self._lookups):
+        async with self._lookups.slot(""):
             return await self._people.find_session(secret)
 
 
@@ -134,7 +143,6 @@ class PersonAuthenticator:
     def __init__(self, parts: HostedParts, sessions: BrowserSessions) -> None:
         self._parts, self._sessions = parts, sessions
         self._members: OrderedDict[tuple[UUID, str], _KnownMember] = OrderedDict()
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def authenticate(self, slug: str, secret: str) -> Principal | None:
         """Return the principal; None if there is no such session or workspace, or if they are not a member.
@@ -154,7 +162,7 @@ class PersonAuthenticator:
         if member is not None and member.is_current:
             return True
         self._members.pop(place, None)
-        async with lookup_slot(self._lookups):
+        async with self._parts.lookups.slot(slug):
             found = await self._parts.threads.run(self._parts.directory.find, slug)
             if found is None:
                 return False
@@ -176,14 +184,15 @@ class TokenAuthenticator:
         tokens: AccessTokens,
         people: PostgresPeople,
         members: PersonAuthenticator,
+        *,
         public_url: str,
         status: Callable[[], str],
+        lookups: LookupSlots,
     ) -> None:
         """status: "unavailable" if the database has been away for too long."""
         self._tokens, self._people, self._members = tokens, people, members
-        self._public_url, self._status = public_url, status
+        self._public_url, self._status, self._lookups = public_url, status, lookups
         self._verified: OrderedDict[tuple[str, bytes], _VerifiedToken] = OrderedDict()
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def authenticate(self, slug: str, token: str) -> Principal | None:
         """Return the principal; None if the token is not valid here, or if the person is no member.
@@ -216,7 +225,7 @@ class TokenAuthenticator:
             raise StoreUnavailable(str(error)) from error
         if found is None or found.expires_at <= now:
             return None
-        async with lookup_slot(self._lookups):
+        async with self._lookups.slot(slug):
             person = await self._people.find_identity(found.issuer, found.subject)
         until = min(found.expires_at, now + TOKEN_CACHE_S)
         return None if person is None else _VerifiedToken(person, until)
@@ -235,7 +244,6 @@ class InvitationAcceptor:
 
     def __init__(self, parts: HostedParts) -> None:
         self._parts = parts
-        self._lookups = asyncio.Semaphore(MAX_LOOKUPS)
 
     async def find(self, slug: str, secret: str) -> Invitation | None:
         """Return an invitation, also one that was accepted or has expired; None if there is none.
@@ -243,7 +251,7 @@ class InvitationAcceptor:
         Raises:
             StoreUnavailable: The database cannot be reached.
         """
-        async with lookup_slot(self._lookups):
+        async with self._parts.lookups.slot(slug):
             invitations = await self._invitations(slug)
             return None if invitations is None else await invitations.find(secret)
 
@@ -254,7 +262,7 @@ class InvitationAcceptor:
             MemberError: The person is a member already.
             StoreUnavailable: The database cannot be reached.
         """
-        async with lookup_slot(self._lookups):
+        async with self._parts.lookups.slot(slug):
             invitations = await self._invitations(slug)
             return None if invitations is None else await invitations.accept(secret, str(person.id))
 
@@ -275,24 +283,6 @@ class _KnownMember(NamedTuple):
     @property
     def is_current(self) -> bool:
         return self.workspace.keys_changes == self.changes
-
-
-@asynccontextmanager
-async def lookup_slot(slots: asyncio.Semaphore) -> AsyncIterator[None]:
-    """Wait until something may be looked up. Anyone can send wrong secrets: others must find connections.
-
-    Raises:
-        StoreUnavailable: There are too many.
-    """
-    try:
-        async with asyncio.timeout(LOOKUP_WAIT_S):
-            await slots.acquire()
-    except TimeoutError:
-        raise StoreUnavailable("Too many sessions are being looked up.") from None
-    try:
-        yield
-    finally:
-        slots.release()
 
 
 def _digest(secret: str) -> bytes:

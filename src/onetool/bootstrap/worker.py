@@ -136,9 +136,11 @@ class Worker:
         async def refusal(principal: Principal) -> str:
             if not (await workspace.rights(principal.id)).may(Right.CALL):
                 return f"The call was not made: {principal.id!r} may not call tools any more."
-            if is_id(principal.id) or await keys.has_valid(principal.id):
+            is_person = is_id(principal.id) and not principal.key
+            if is_person or await keys.is_valid(principal.key, principal.id):
                 return ""
-            return f"The call was not made: no valid API key acts for {principal.id!r} any more."
+            key = f"the API key of {principal.id!r} that started it"
+            return f"The call was not made: {key} is not valid any more."
 
         async with self._use(slug) as workspace:
             with redacting(workspace.credentials):

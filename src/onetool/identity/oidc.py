@@ -189,10 +189,14 @@ class OidcProvider:
             groups=self._groups(claims),
         )
 
-    def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the groups of a person, sorted."""
+    def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...] | None:
+        """Return the groups of a person, sorted; None if the provider says nothing about them."""
         claim = self._settings.groups_claim
-        value = claims.get(claim, []) if claim else []
+        if not claim:
+            return ()
+        if claim not in claims:
+            return None
+        value = claims[claim]
         names = [value] if isinstance(value, str) else value
         if not isinstance(names, list) or not all(map(_is_group, names)):
             raise SignInFailed(

@@ -4,13 +4,13 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from ipaddress import ip_address
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import orjson
 
 from onetool.domain.errors import SignInUnavailable
+from onetool.domain.http.urls import is_loopback
 from onetool.network.limited_request import HttpReply, RequestFailed, send_limited
 
 log = logging.getLogger(__name__)
@@ -191,14 +191,7 @@ def is_protected(url: str) -> bool:
         return False
     if not host or "@" in parts.netloc or parts.fragment or not url.isprintable() or "\\" in url:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(host))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
 
 
 def _endpoint(document: Mapping[str, Any], name: str) -> str:

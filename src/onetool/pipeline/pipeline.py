@@ -15,11 +15,12 @@ from onetool.domain.calls.effect import Effect
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.content.content import Content, ToolReportedError
 from onetool.domain.content.media import Media, find_media
-from onetool.domain.errors import ExecutionError, Reason, StoreUnavailable, ToolError
+from onetool.domain.errors import ExecutionError, Reason, StoreUnavailable, ToolError, ToolNotFound
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.tools.parameter_names import to_schema_names
 from onetool.domain.tools.signature import omit_nulls
+from onetool.logs import redacting
 from onetool.ports import OwnSecrets
 from onetool.telemetry import names
 from onetool.telemetry.spans import NO_SPAN, Attributes, NoSpan, start_span
@@ -82,11 +83,13 @@ class Pipeline:
 
     async def run(self, call: ToolCall, caller: Caller) -> ToolResult:
         """Run a call through all steps, record it and return its result."""
-        with start_span(names.EXECUTE_TOOL) as span:
-            return await self._run(call, caller, span)
-
-    async def _run(self, call: ToolCall, caller: Caller, span: NoSpan) -> ToolResult:
         credentials = caller.credentials or CredentialSet(self._credentials)
+        with start_span(names.EXECUTE_TOOL) as span, redacting(credentials):
+            return await self._run(call, caller, credentials, span)
+
+    async def _run(
+        self, call: ToolCall, caller: Caller, credentials: CredentialSet, span: NoSpan
+    ) -> ToolResult:
         if caller.credentials is None:
             caller = _collect_credentials(caller, credentials)
         state = _CallState(call, caller, credentials, self._clock(), span)
@@ -94,6 +97,8 @@ class Pipeline:
             data = await self._run_steps(state)
             result = ToolResult(True, self._meta(state), data, content=state.content, media=state.media)
         except ToolError as error:
+            if isinstance(error, ToolNotFound):
+                self._note_hiding(state)
             result = self._failure(state, error)
         except Exception as error:  # a bug of ours must not reach the caller as an exception
             log.exception("internal error in a call of %r", call.name)
@@ -104,6 +109,12 @@ class Pipeline:
             raise
         self._record(state, result.meta, result.error.message if result.error else result.data)
         return result
+
+    def _note_hiding(self, state: "_CallState") -> None:
+        """Note the rule that hides the name of a call. It does not show whether there is such a tool."""
+        rule = self._catalog.policy.name_rule(str(state.call.name), state.caller)
+        if rule is not None:
+            state.decision = f"{Effect.HIDDEN}: {rule}"
 
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""

@@ -16,7 +16,7 @@ class ApiKeyStore(Protocol):
         """Create a key for calls on behalf of an owner.
 
         Raises:
-            MemberError: The owner has too many valid keys.
+            MemberError: The owner is not a member, or has too many valid keys.
         """
         ...
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, WorkspaceSecrets
+from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, RateLimiter, WorkspaceSecrets
 
 from .server_connections import ServerConnections
 
@@ -15,4 +15,6 @@ class Administration(NamedTuple):
     invitations: InvitationStore
     secrets: WorkspaceSecrets
     own_secrets: OwnSecrets
+    rates: RateLimiter
+    """Of the workspace."""
     connections: ServerConnections

@@ -68,7 +68,7 @@ class SubmittedCalls:
             KeyReused: The key stands for a job with other arguments.
         """
         digest, principal = call_digest(call.tool, call.args), current_principal()
-        call = call._replace(patterns=principal.patterns)
+        call = call._replace(patterns=principal.patterns, key=principal.key)
         if self._queue is None:
             async with self._starting:
                 job = await self._find(key, principal) or await self._start(call, digest, key)
@@ -96,7 +96,7 @@ class SubmittedCalls:
         if claimed is None:
             return
         job, call = claimed
-        principal = Principal.of_scope(job.principal, call.patterns)
+        principal = Principal.of_scope(job.principal, call.patterns, call.key)
         with acting_as(principal), acting_through("job"):
             why = await refusal(principal)
             work = _refuse(job, why) if why else self._work(call)

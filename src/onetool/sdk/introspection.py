@@ -49,8 +49,11 @@ def reload() -> Mapping[str, Any]:
 
     Raises:
         ValueError: A file is invalid; the message names the file and line. The previous state stays active.
+            Or the caller may not change the workspace, which all its members use.
     """
     active = current_call()
+    if not active.runtime.state.catalog.policy.may_make(active.invocation.caller):
+        raise ValueError("A reload needs the role owner or maker. Changes are followed without one.")
     try:
         return wait_for(active, active.runtime.reload(), "reload()")
     except SettingsError as error:

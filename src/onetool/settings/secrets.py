@@ -52,8 +52,14 @@ class Secrets(Mapping[str, Secret]):
         secrets: Mapping[str, Secret] | None = None,
         redact: Iterable[str] = (),
         unavailable: Mapping[str, str] | None = None,
+        place: str = "secrets.yaml",
     ) -> None:
-        """Store secrets. `redact`: further values to redact that are not available by name."""
+        """Store secrets.
+
+        redact: further values to redact that are not available by name.
+        place: where they are, for messages: a file, or a route.
+        """
+        self.place = place
         self._secrets = dict(secrets or {})
         self.unavailable = dict(unavailable or {})
         """Secrets without a value because a command failed, with the reason."""

@@ -13,10 +13,10 @@ from uuid_utils.compat import uuid7
 from onetool.bootstrap.hosted import (
     DEGRADED_S,
     MAX_AGE_S,
-    MAX_LOOKUPS,
     ApiKeyAuthenticator,
 )
 from onetool.bootstrap.hosted_admin import workspace_admin
+from onetool.bootstrap.lookup_slots import MAX_LOOKUPS
 from onetool.domain.errors import SettingsError
 from onetool.interfaces.rest.current_workspace import split_path
 from onetool.interfaces.rest.hosted import HostedApp

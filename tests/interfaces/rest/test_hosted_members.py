@@ -289,3 +289,54 @@ def test_unknown_routes_are_for_owners():
     assert needed_right("POST", "/tools/new") == "manage"
     assert needed_right("HEAD", "/tools/tools") == "read"
     assert needed_right("GET", "/audit/export") == "audit"
+
+
+async def test_record_of_a_hidden_call_names_the_rule_but_not_whether_there_is_such_a_tool(team):
+    await team.owner.put("/members/service/caller", json={"role": "caller", "patterns": ["time.*"]})
+    limited = await team.client("maker", patterns=["time.*"])
+    names = ("tools.echo", "tools.no_such_tool")
+    for client in (team.caller, limited):
+        for name in names:
+            call = {"name": name, "args": {"message": "x"}}
+            assert (await client.post("/tools/call", json=call)).status_code == 404
+    rules = {}
+    for owner, client in (("caller", team.caller), ("maker", team.maker)):
+        for record in (await client.get("/activity")).json()["records"]:
+            rules[record["tool"], owner] = record["decision"]
+    by_member = "hidden: members: caller of time.* (the member)"
+    by_key = "hidden: the API key is limited to: time.*"
+    assert rules == {
+        **{(name, "caller"): by_member for name in names},
+        **{(name, "maker"): by_key for name in names},
+    }
+
+
+async def test_only_makers_reload_a_workspace(team):
+    """A reload reaches all servers, and changes are followed without one."""
+    limited = await team.client("maker", patterns=["ot.*"])
+    for client, is_allowed in (
+        (team.maker, True),
+        (team.owner, True),
+        (team.caller, False),
+        (limited, False),
+    ):
+        result = await client.post("/tools/call", json={"name": "ot.reload", "args": {}})
+        assert ("Configuration reloaded" in result.text) == is_allowed, result.text
+        assert ("needs the role owner or maker" in result.text) == (not is_allowed)
+
+
+async def test_changes_of_members_are_limited_per_workspace(team):
+    """All servers read the rights again after each of them."""
+    other = await Team(team.server, team._stack).create()
+    path, body = "/members/service/ci", {"role": "caller"}
+    async with team.server.workspaces.use(team.slug) as opened:
+        opened.administration.rates._rates._clock = lambda: 0.0  # no time passes
+        statuses = [(await team.owner.put(path, json=body)).status_code for _ in range(40)]
+        assert statuses == sorted(statuses), "the first ones are accepted"
+        assert set(statuses) == {200, 429}
+        assert int((await team.owner.put(path, json=body)).headers["Retry-After"]) >= 1
+        refused = {"/grants": "POST", "/keys": "POST", path: "DELETE", "/invitations": "POST"}
+        for place, method in refused.items():
+            assert (await team.owner.request(method, place, json={})).status_code == 429, place
+        assert (await team.owner.get("/members")).status_code == 200
+        assert (await other.owner.put(path, json=body)).status_code == 200

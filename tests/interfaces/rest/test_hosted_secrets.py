@@ -1,17 +1,44 @@
 """Secrets of members and of their workspace: whose value a call uses, and who can see it."""
 
+import logging
 from contextlib import AsyncExitStack
 
 import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
+from onetool.bootstrap.hosted import open_hosted
 from onetool.domain.identity.roles import Role
+from onetool.logs import JsonLogHandler
+from onetool.settings.configuration import operator_packs
+from onetool.settings.paths import Paths
 from onetool.testing.http_stub import HttpStub, StubResponse
-from support.rest_process import http_tool
+from support.hosted_server import RING, HostedServer
+from support.rest_process import http_tool, write_private
 
 ANNA, BEN, SHARED = "canary-anna-51", "canary-ben-62", "canary-shared-73"
+ALLOWED = ["127.0.0.1", "localhost", "tools.example.com"]
 HEADERS = {"request": {"headers": {"X-Token": "${TOKEN}"}}}
+
+LEAKY = '''"""A tool that writes a secret to the log."""
+
+import logging
+
+from onetool.sdk import call_tool, get_secret
+
+pack = "leaky"
+
+
+def write() -> str:
+    """Write the secret."""
+    logging.getLogger("onetool.leaky").warning("the secret is %s", get_secret("TOKEN"))
+    return "done"
+
+
+def nest() -> str:
+    """Call the other tool."""
+    return call_tool("leaky.write")
+'''
 
 
 class Team:
@@ -23,7 +50,7 @@ class Team:
     async def create(self, stack):
         self.slug = await self.server.new_workspace()
         async with self.server.contents(self.slug) as contents:
-            await contents.replace_settings({"allowedHosts": ["127.0.0.1", "localhost"]}, "operator")
+            await contents.replace_settings({"allowedHosts": ALLOWED}, "operator")
         for name, role in (("anna", Role.CALLER), ("ben", Role.CALLER), ("maker", Role.MAKER)):
             key = await self.server.new_key(self.slug, name, role=role)
             client = self.server.client(self.slug, key.text)
@@ -100,6 +127,54 @@ async def test_own_secret_is_sent_only_to_its_hosts(team):
     for hosts in ([], None):
         response = await put(team.anna, ANNA, hosts=hosts)
         assert (response.status_code, "Name the hosts" in response.text) == (400, True)
+
+
+async def test_own_secret_is_not_sent_without_encryption(team):
+    """Neither in a header nor by the auth of a tool; the loopback interface is left out."""
+    bundle = f"/tools/bundles/{uuid7()}"
+    await team.maker.put(bundle, json={"slug": "open", "displayName": "Open", "isEnabled": True})
+    url, token = "http://tools.example.com/x", {"type": "bearer", "token": "${TOKEN}"}
+    for slug, fields in (("header", HEADERS), ("auth", {"request": {"auth": token}})):
+        stored = await team.maker.put(f"{bundle}/tools/{slug}/version/v1", json=http_tool(url, **fields))
+        assert stored.status_code == 201, stored.text
+    await put(team.anna, ANNA, hosts=["tools.example.com"])
+    for name in ("open.header", "open.auth"):
+        refused = await call(team.anna, name)
+        assert "Your secret 'TOKEN' is not sent to 'tools.example.com' over http" in refused.text, (
+            refused.text
+        )
+
+
+async def test_messages_say_where_secrets_of_a_workspace_are(team):
+    message = (await call(team.anna)).json()["error"]["message"]
+    assert "Add it to the workspace (PUT /secrets/NAME) as TOKEN" in message
+    assert "secrets.yaml" not in message
+
+
+async def test_own_secrets_are_redacted_in_the_log_of_a_call(hosted_url, tmp_path):
+    """Also in what a pack writes on a thread, and in what its nested calls write."""
+    write_private(tmp_path / "config" / "tools" / "leaky.py", LEAKY)
+    paths = Paths(config=tmp_path / "config", data=tmp_path, state=tmp_path, cwd=tmp_path)
+    handler = JsonLogHandler(stderr_level=logging.CRITICAL, file=None)
+    records = []
+    handler._records.put_nowait = records.append
+    handler._writer = object()
+    async with open_hosted(hosted_url, RING, pack_dirs=operator_packs(paths)) as parts:
+        server = HostedServer(parts, hosted_url)
+        slug = await server.new_workspace()
+        logging.getLogger("onetool").addHandler(handler)
+        try:
+            async with server.client(slug, (await server.new_key(slug)).text) as client:
+                await put(client, ANNA)
+                for name in ("leaky.write", "leaky.nest"):
+                    assert (await call(client, name)).json()["value"] == "done"
+        finally:
+            logging.getLogger("onetool").removeHandler(handler)
+            await server.workspaces.aclose()
+    lines = [handler.format_json(record) for record in records if record.name == "onetool.leaky"]
+    assert len(lines) == 2
+    assert "the secret is" in lines[0]
+    assert ANNA not in "".join(lines)
 
 
 async def test_secrets_are_listed_without_values(team):

@@ -271,7 +271,7 @@ def test_job_of_a_principal_without_a_valid_key_makes_no_call(hosted, service, s
         with workspace.stored.writing() as cursor:
             cursor.execute("update api_keys set expires_at = now() + interval '1 day'")
     message = wait_for(hosted, response)["result"]["error"]["message"]
-    assert message == "The call was not made: no valid API key acts for 'anna' any more."
+    assert message == ("The call was not made: the API key of 'anna' that started it is not valid any more.")
     assert service.requests == []
 
 

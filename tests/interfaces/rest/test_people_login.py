@@ -9,6 +9,7 @@ import httpx2
 import psycopg
 import pytest
 
+from onetool.bootstrap.lookup_slots import LookupSlots
 from onetool.bootstrap.people import BrowserSessions
 from onetool.domain.errors import SignInFailed
 from onetool.identity.oidc import OidcProvider, OidcSettings
@@ -32,7 +33,7 @@ class Site:
         self.now = 1_000_000.0
         self.people, self.url = people, url
         settings = OidcSettings(issuer=issuer, redirect_uri=f"{PUBLIC_URL}/auth/callback", **CLIENT)
-        self.sessions = BrowserSessions(people, lambda: "ok")
+        self.sessions = BrowserSessions(people, lambda: "ok", LookupSlots())
         is_https = url.startswith("https:")
         cookies = LoginCookies(ring.derived("login"), is_https=is_https, clock=lambda: self.now)
         self.app = PeopleLogin(OidcProvider(settings), self.sessions, cookies)

@@ -134,3 +134,11 @@ def _to_ascii(name: str) -> str:
         return name.encode("idna").decode("ascii").lower()
     except UnicodeError:
         return name
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -11,7 +11,8 @@ class Identity(NamedTuple):
     subject: str
     email: str = ""
     name: str = ""
-    groups: tuple[str, ...] = ()
+    groups: tuple[str, ...] | None = ()
+    """None if the provider says nothing about them, although it should."""
 
 
 class Person(NamedTuple):

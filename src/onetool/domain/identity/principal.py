@@ -13,6 +13,8 @@ class Principal(NamedTuple):
     id: str
     patterns: tuple[str, ...] = ()
     """Names or patterns of the only tools that may be called with the API key in use; empty: all."""
+    key: str = ""
+    """The id of this API key; empty for a person who has logged in."""
 
     @property
     def scope(self) -> str:
@@ -22,9 +24,9 @@ class Principal(NamedTuple):
         return f"{self.id}#{sha256(repr(sorted(self.patterns)).encode()).hexdigest()[:32]}"
 
     @staticmethod
-    def of_scope(scope: str, patterns: tuple[str, ...] = ()) -> "Principal":
+    def of_scope(scope: str, patterns: tuple[str, ...] = (), key: str = "") -> "Principal":
         """Return the principal whose jobs have a scope. Ids of members contain no `#`."""
-        return Principal(scope.partition("#")[0], patterns)
+        return Principal(scope.partition("#")[0], patterns, key)
 
 
 LOCAL = Principal("local")

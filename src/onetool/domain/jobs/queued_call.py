@@ -16,6 +16,8 @@ class QueuedCall(NamedTuple):
     """The profile in the settings that restricts the caller."""
     patterns: tuple[str, ...] = ()
     """The tools to which the API key is limited; empty: it is not."""
+    key: str = ""
+    """The id of the API key that started it; empty: a person who has logged in has."""
 
     def to_text(self) -> str:
         """Return it as JSON in ASCII."""

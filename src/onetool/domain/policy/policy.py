@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.roles import Right
 from onetool.domain.tools.tool import Origin, ToolSpec
 
 from .approval_rules import ApprovalRules
@@ -84,10 +85,14 @@ class Policy:
 
     def may_see(self, name: str, caller: Caller) -> bool:
         """Whether a caller would see an enabled tool with this name, or `name@version`."""
+        return self.name_rule(name, caller) is None
+
+    def name_rule(self, name: str, caller: Caller) -> Rule | None:
+        """Return the rule that hides all tools with a name from a caller, whether there are any or not."""
         bare_name = name.partition("@")[0]
         origin: Origin = "builtin" if bare_name.startswith(f"{OWN_PACK}.") else "pack"
         spec = ToolSpec(name=bare_name, description="", input_schema={}, origin=origin)
-        return self.is_visible(spec, caller)
+        return self.hiding_rule(spec, caller)
 
     def pack_rule(self, pack: str, caller: Caller) -> Rule | None:
         """Return the rule that hides a whole pack or server from a caller; None if there is none."""
@@ -117,6 +122,11 @@ class Policy:
         if not includes_all(patterns, server):
             return Rule(Effect.HIDDEN, KEY, ", ".join(patterns))
         return None if rights is None else rights.contents_rule(server)
+
+    def may_make(self, caller: Caller) -> bool:
+        """Whether a caller may change what all members use. A single user may."""
+        rights = self._rights(caller)
+        return rights is None or (rights.may(Right.MAKE) and not caller.principal.patterns)
 
     def _rights(self, caller: Caller) -> Rights | None:
         """Return the rights of a caller; None if there is only one user."""

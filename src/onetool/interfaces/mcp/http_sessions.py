@@ -1,5 +1,6 @@
 """Sessions of clients of the earlier protocol over HTTP, which work at every process of the user."""
 
+import json
 import logging
 import time
 from collections.abc import AsyncIterator
@@ -18,6 +19,8 @@ from mcp.shared.transport_context import TransportContext
 from pydantic import ValidationError
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+
+from onetool.domain.identity.principal import LOCAL, current_principal
 
 from .client_calls import ASKABLE, CLIENT_SESSION
 from .client_sessions import LIFETIME_S, Agreed, ClientSession, SessionSeal, TooMuchDeclared
@@ -66,7 +69,7 @@ class HttpSessions(StreamableHTTPSessionManager):
         if sealed is None and agreed is None:
             await super()._handle_stateful_request(scope, receive, send)  # responds with an error
             return
-        credential = request.headers.get("authorization", "")
+        credential = _credential(request)
         app: Any
         try:
             served = await self._find(sealed, agreed, credential)
@@ -188,6 +191,14 @@ class HttpSessions(StreamableHTTPSessionManager):
             except Exception as error:  # noqa: BLE001 - the root of a background task
                 log.error("cannot read the stored sessions of MCP clients: %s", error)
                 await anyio.sleep(RETRY_INTERVAL_S)
+
+
+def _credential(request: Request) -> str:
+    """Return to whom a session belongs: the principal, or the token if there is only one user."""
+    principal = current_principal()
+    if principal == LOCAL:
+        return request.headers.get("authorization", "")
+    return json.dumps(principal)
 
 
 def _agreed(body: bytes) -> Agreed | None:

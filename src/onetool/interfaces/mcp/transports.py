@@ -4,7 +4,8 @@ import asyncio
 import logging
 import os
 import threading
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 
 MAX_BYTES = 16 * 2**20
 MCP_PATH, ONLY_PATH, PROFILE_PATH = "/mcp", "/mcp/only/", "/mcp/p/"
+IDLE_S = 900.0
 MAX_QUEUED_LINES = 100
 """Lines that are read ahead of the requests in progress."""
 
@@ -65,12 +67,15 @@ async def http_app(server: OneToolServer) -> AsyncIterator[StreamableHTTPASGIApp
 class NamedApps:
     """An ASGI app for `/mcp`, `/mcp/only/SERVER` and `/mcp/p/PROFILE`.
 
-    There is one app for each path and principal in use: their clients share nothing.
+    There is one app for each path and principal in use: their clients share nothing. Those that were not used
+    for a while are closed when another one is opened; sessions go on in a new app.
     """
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._apps: dict[tuple[str, Principal], asyncio.Future[StreamableHTTPASGIApp]] = {}
+    def __init__(
+        self, runtime: Runtime, *, idle_s: float = IDLE_S, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._runtime, self._idle_s, self._clock = runtime, idle_s, clock
+        self._apps: dict[tuple[str, Principal], _OpenApp] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -84,7 +89,13 @@ class NamedApps:
             await response(scope, receive, send)
             return
         with acting_through("mcp"):  # also in what the app does later, because it is opened here
-            await (await self._app(path))(scope, receive, send)
+            app = self._app(path)
+            app.users += 1
+            try:
+                await (await asyncio.shield(app.opened))(scope, receive, send)
+            finally:
+                app.users -= 1
+                app.used_at = self._clock()
 
     async def close(self) -> None:
         """End all connections."""
@@ -92,19 +103,37 @@ class NamedApps:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _app(self, path: str) -> StreamableHTTPASGIApp:
+    def _app(self, path: str) -> "_OpenApp":
         key = path, current_principal()
         if key not in self._apps:
-            self._apps[key] = asyncio.get_running_loop().create_future()
-            self._tasks.add(asyncio.create_task(self._host(path, self._apps[key])))
-        return await asyncio.shield(self._apps[key])
+            self._close_idle()
+            self._apps[key] = _OpenApp()
+            task = asyncio.create_task(self._host(path, self._apps[key]))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        return self._apps[key]
 
-    async def _host(self, path: str, opened: "asyncio.Future[StreamableHTTPASGIApp]") -> None:
+    def _close_idle(self) -> None:
+        before = self._clock() - self._idle_s
+        for key, app in list(self._apps.items()):
+            if not app.users and app.used_at < before:
+                del self._apps[key]
+                app.is_unused.set()
+
+    async def _host(self, path: str, opening: "_OpenApp") -> None:
         """Hold the app of a path open: it must be closed by the task that opened it."""
         server = create_endpoint(self._runtime, _endpoint(path))
         async with http_app(server) as app:
-            opened.set_result(app)
-            await asyncio.Event().wait()
+            opening.opened.set_result(app)
+            await opening.is_unused.wait()
+
+
+class _OpenApp:
+    """The app of one path and principal."""
+
+    def __init__(self) -> None:
+        self.opened: asyncio.Future[StreamableHTTPASGIApp] = asyncio.get_running_loop().create_future()
+        self.users, self.used_at, self.is_unused = 0, 0.0, asyncio.Event()
 
 
 def _endpoint(path: str) -> McpEndpoint:

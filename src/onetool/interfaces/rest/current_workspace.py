@@ -1,12 +1,13 @@
 """The workspace of the current request, and routes that serve it."""
 
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Request
 from starlette.types import ASGIApp
 
 from onetool.domain.policy.rights import Rights
@@ -17,12 +18,15 @@ from onetool.threads import Threads
 
 from .active_chats import ActiveChats
 from .app import create_api
+from .auth.middleware import SAFE_METHODS
+from .problems import ProblemError
 from .routes.connections import connection_routes
 from .routes.invitations import invitation_routes
 from .routes.members import grant_routes, key_routes, member_routes
 from .routes.secrets import secret_routes
 
 PREFIX = "/w/"
+CHANGES, CHANGES_PER_MINUTE = "changes of members", 300
 _workspace: ContextVar["MountedWorkspace"] = ContextVar("workspace of the request")
 
 
@@ -43,16 +47,25 @@ def create_hosted_api(threads: Threads) -> FastAPI:
     """Create routes that serve the workspace of the current request."""
     runtime = cast(Runtime, _CurrentRuntime(threads))
     api = create_api(runtime, chats=cast(ActiveChats, _CurrentChats()))
-    for routes in (
-        member_routes,
-        grant_routes,
-        key_routes,
-        invitation_routes,
-        secret_routes,
-        connection_routes,
-    ):
-        api.include_router(routes(lambda: _workspace.get().administration))
+    limited = [Depends(_limit_changes)]
+    for routes in (member_routes, grant_routes, key_routes, invitation_routes, connection_routes):
+        api.include_router(routes(lambda: _workspace.get().administration), dependencies=limited)
+    api.include_router(secret_routes(lambda: _workspace.get().administration))
     return api
+
+
+async def _limit_changes(request: Request) -> None:
+    """Refuse changes of members, grants and keys that are too many: all servers read them again.
+
+    Raises:
+        ProblemError: There are too many.
+    """
+    if request.method in SAFE_METHODS:
+        return
+    wait_s = await _workspace.get().administration.rates.take(CHANGES, CHANGES_PER_MINUTE)
+    if wait_s:
+        detail = f"More than {CHANGES_PER_MINUTE} changes of members, grants and keys in a minute."
+        raise ProblemError(429, detail, headers={"Retry-After": str(math.ceil(wait_s))})
 
 
 def split_path(path: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
+from functools import partial
 from secrets import token_urlsafe
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -37,6 +38,7 @@ from .problems import problem
 from .request_rights import with_rights
 from .resource_metadata import ResourceMetadata
 from .route_rights import check_rights, is_mcp
+from .stream_watch import serve_while_allowed
 
 LIVE_PATH, READY_PATH = "/healthz", "/readyz"
 LOCAL_ONLY = frozenset({LIVE_PATH, READY_PATH})
@@ -49,6 +51,8 @@ NOT_READY = ("draining", "unavailable")
 SLUG = re.compile(r"[a-z0-9-]{1,63}")
 MAX_REQUESTS = 1_000
 """Requests of one workspace in progress, with streams that are open. Others must find free connections."""
+MIN_PRINCIPALS = 4
+"""Principals that it takes to make all requests of a workspace: each may have a part of them in progress."""
 
 
 class Workspaces(Protocol):
@@ -84,16 +88,17 @@ class HostedApp:
         status: "unavailable" if requests cannot be served, or another word.
         max_requests: how many requests of one workspace may be in progress.
         """
-        self._max_requests, self._requests = max_requests, Counter[str]()
+        self._max_requests, self._requests = max_requests, Counter[str | tuple[str, str]]()
+        self._max_own = max(1, max_requests // MIN_PRINCIPALS)
         self._workspaces, self._status, self._web_ui = workspaces, status, web_ui
         self._is_draining = False
         self._api = create_hosted_api(threads)
         wrong_tokens = WrongTokens()
-        self._people, credentials = people, HostedCredentials(authenticate, people)
-        self._login = HostedLogin(authenticate, credentials, people, wrong_tokens)
+        self._people, self._credentials = people, HostedCredentials(authenticate, people)
+        self._login = HostedLogin(authenticate, self._credentials, people, wrong_tokens)
         self._guard = _HostedGuard(
             self._serve,
-            credentials=credentials,
+            credentials=self._credentials,
             hosts=hosts,
             wrong_tokens=wrong_tokens,
             is_public=lambda scope: self._public_app(scope) is not None,
@@ -124,18 +129,19 @@ class HostedApp:
         if (public_app := self._public_app(scope)) is not None:
             await public_app(scope, receive, send)
             return
-        if self._requests[slug] >= self._max_requests:
-            await _too_many(self._max_requests)(scope, receive, send)
+        principal: Principal = scope["state"][PRINCIPAL]
+        if (refusal := self._too_many(slug, principal)) is not None:
+            await refusal(scope, receive, send)
             return
         async with AsyncExitStack() as stack:
             stack.enter_context(self._counted(slug))
+            stack.enter_context(self._counted((slug, principal.id)))
             try:
                 workspace = await stack.enter_async_context(self._workspaces.use(slug))
             except (UnknownWorkspace, StoreUnavailable, SettingsError) as error:
                 await _cannot_open(scope["path"], error)(scope, receive, send)
                 return
             stack.enter_context(continue_trace(Headers(scope=scope)))
-            principal: Principal = scope["state"][PRINCIPAL]
             try:
                 rights = await workspace.rights(principal.id)
             except StoreUnavailable as error:
@@ -148,19 +154,41 @@ class HostedApp:
             stack.enter_context(with_rights(rights))
             stack.enter_context(redacting(workspace.credentials))
             stack.enter_context(serving(workspace))
-            app = self._app(workspace, path)
-            await app(_inside(scope, path), receive, _with_workspace(send, slug))
+            await serve_while_allowed(
+                partial(self._is_allowed, scope, workspace),
+                self._app(workspace, path),
+                _inside(scope, path),
+                receive,
+                _with_workspace(send, slug),
+            )
+
+    async def _is_allowed(self, scope: Scope, workspace: MountedWorkspace) -> bool:
+        """Return whether a request that was accepted would still be accepted."""
+        slug, path = split_path(scope["path"])
+        principal: Principal = scope["state"][PRINCIPAL]
+        if await self._credentials.find(slug, Headers(scope=scope)) != principal:
+            return False
+        rights = await workspace.rights(principal.id)
+        return check_rights(scope["method"], path, principal, rights) is None
+
+    def _too_many(self, slug: str, principal: Principal) -> ASGIApp | None:
+        """Return the refusal of a request if too many are in progress; None if there are not."""
+        if self._requests[slug] >= self._max_requests:
+            return _too_many(self._max_requests, "the workspace")
+        if self._requests[slug, principal.id] >= self._max_own:
+            return _too_many(self._max_own, repr(principal.id))
+        return None
 
     @contextmanager
-    def _counted(self, slug: str) -> Iterator[None]:
-        """Count a request of a workspace while it is in progress."""
-        self._requests[slug] += 1
+    def _counted(self, of: str | tuple[str, str]) -> Iterator[None]:
+        """Count a request of a workspace, or of a principal in it, while it is in progress."""
+        self._requests[of] += 1
         try:
             yield
         finally:
-            self._requests[slug] -= 1
-            if not self._requests[slug]:
-                del self._requests[slug]
+            self._requests[of] -= 1
+            if not self._requests[of]:
+                del self._requests[of]
 
     def _public_app(self, scope: Scope) -> ASGIApp | None:
         """Return what serves a request that needs no credentials, or checks them itself."""
@@ -271,8 +299,8 @@ def _cannot_open(path: str, error: Exception) -> ASGIApp:
     return problem(500, f"The settings of the workspace are invalid: {error}")
 
 
-def _too_many(count: int) -> ASGIApp:
-    detail = f"{count} requests of the workspace are in progress at this server. Try again later."
+def _too_many(count: int, whose: str) -> ASGIApp:
+    detail = f"{count} requests of {whose} are in progress at this server. Try again later."
     return problem(429, detail, headers={"Retry-After": "1"})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.http.placeholders import InvalidValue, Lookup
 from onetool.domain.http.templates import is_argument, is_step
-from onetool.domain.http.urls import is_listed
+from onetool.domain.http.urls import Url, is_listed, is_loopback
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.secret import Secret
 from onetool.settings.secrets import Secrets
@@ -29,9 +29,16 @@ class PlaceholderValues:
         """own_secrets: those of the caller, used in place of others with the same names."""
         self._args, self._arg_schema, self._secrets = args, arg_schema, secrets
         self._own_secrets = own_secrets or {}
+        self._unencrypted = set[str]()
+        """Hosts to which requests are sent by HTTP without encryption."""
         self._credentials = credentials
         self.steps: list[Any] = []
         """The values of the responses so far."""
+
+    def note_destination(self, url: Url) -> None:
+        """Note where values will be sent: not without encryption if they are secrets of the caller."""
+        if url.scheme == "http" and not is_loopback(url.host):
+            self._unencrypted.add(url.host)
 
     def lookup_for(self, host: str) -> Lookup:
         """Return a lookup for values that are sent to this host.
@@ -65,7 +72,7 @@ class PlaceholderValues:
         if is_step(error.name):
             return ExecutionError(Reason.UPSTREAM, f"Cannot use a value from an earlier response: {error}.")
         if self.is_secret(error.name):
-            return ExecutionError(Reason.RAISED, f"Secret {error}. Fix it in secrets.yaml.")
+            return ExecutionError(Reason.RAISED, f"Secret {error}. Fix it in {self._secrets.place}.")
         return ExecutionError(Reason.BAD_ARGS, f"Argument {error}. The request was not sent.")
 
     def _is_plain(self, name: str) -> bool:
@@ -90,14 +97,18 @@ class PlaceholderValues:
         if secret is None and (reason := self._secrets.unavailable.get(name)):
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is unavailable: {reason}.")
         if secret is None:
-            hint = f"Add it to secrets.yaml as {name}: <value>, or declare the argument in argSchema."
+            place = f"{self._secrets.place} as {name}: <value>"
+            hint = f"Add it to {place}, or declare the argument in argSchema."
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is missing. {hint}")
         if secret.hosts is not None and not is_listed(host, secret.hosts):
             hosts = ", ".join(secret.hosts) or "none"
             raise ExecutionError(
                 Reason.HOST_NOT_ALLOWED,
-                f"Secret {name!r} may not be sent to {host!r}. Its hosts in secrets.yaml: {hosts}.",
+                f"Secret {name!r} may not be sent to {host!r}. Its hosts in {self._secrets.place}: {hosts}.",
             )
+        if name in self._own_secrets and host in self._unencrypted:
+            message = f"Your secret {name!r} is not sent to {host!r} over http. The tool must use https."
+            raise ExecutionError(Reason.HOST_NOT_ALLOWED, message)
         self.hide(secret.value)
         return secret.value
 

@@ -100,8 +100,9 @@ def build(request: Mapping[str, Any], values: PlaceholderValues) -> OutgoingRequ
         ExecutionError: A secret is missing or not allowed for the host.
     """
     scheme, authority, path, query = split_template(request["urlTemplate"])
-    host = parse_url(scheme + authority).host
-    lookup = values.lookup_for(host)
+    destination = parse_url(scheme + authority)
+    values.note_destination(destination)
+    lookup = values.lookup_for(host := destination.host)
     members = fill_value(dict(request.get("query") or {}), lookup)
     parts = [fill_query(query, lookup) if query else "", _encode_pairs(members)]
     full_query = "&".join(part for part in parts if part)

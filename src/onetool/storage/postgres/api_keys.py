@@ -26,6 +26,14 @@ COUNT = """
 select count(*) from api_keys
 where workspace_id = %s and owner = %s and revoked_at is null and expires_at > now()
 """
+OWNER = """
+select from members where workspace_id = %(workspace)s and (
+    (kind <> 'group' and id = %(owner)s)
+    or (kind = 'group' and id in (
+        select group_id::text from home.group_people where person_id::text = %(owner)s)))
+for key share
+"""
+"""Locks the memberships of an owner: one that is being removed is waited for, and is gone then."""
 COLUMNS = "id, owner, name, prefix, patterns, created_at, expires_at, revoked_at"
 
 
@@ -40,13 +48,15 @@ class PostgresApiKeys:
         """Create a key for calls on behalf of an owner.
 
         Raises:
-            MemberError: The owner has MAX_KEYS valid keys.
+            MemberError: The owner is not a member, or has MAX_KEYS valid keys.
         """
         text = PREFIX + secrets.token_urlsafe(32)
         now = datetime.now(UTC)
         id, prefix, expires = str(uuid7()), text[:PREFIX_LENGTH], now + lifetime
         key = ApiKey(id, owner, name, prefix, tuple(patterns), now, expires)
         with self._workspace.recording() as cursor:
+            if not cursor.execute(OWNER, {"workspace": self._workspace.workspace, "owner": owner}).rowcount:
+                raise MemberError(f"{owner!r} is not a member of the workspace.")
             ((count,),) = cursor.execute(COUNT, (self._workspace.workspace, owner)).fetchall()
             if count >= MAX_KEYS:
                 raise MemberError(f"{owner!r} has {count} valid API keys. Revoke some of them first.")
@@ -82,15 +92,16 @@ class PostgresApiKeys:
         return None if row is None else _key(row)
 
     @on_thread
-    def has_valid(self, owner: str) -> bool:
-        """Return whether a key can be used that acts for an owner, whichever tools it is limited to."""
-        if not is_storable(owner):
+    def is_valid(self, id: str, owner: str) -> bool:
+        """Return whether the key with an id can be used, and acts for an owner."""
+        key_id = _key_id(id)
+        if key_id is None or not is_storable(owner):
             return False
         with self._workspace.reading() as cursor:
             cursor.execute(
-                "select from api_keys where workspace_id = %s and owner = %s and revoked_at is null"
-                " and expires_at > now() limit 1",
-                (self._workspace.workspace, owner),
+                "select from api_keys where workspace_id = %s and id = %s and owner = %s"
+                " and revoked_at is null and expires_at > now()",
+                (self._workspace.workspace, key_id, owner),
             )
             return cursor.rowcount > 0
 
@@ -108,9 +119,8 @@ class PostgresApiKeys:
     @on_thread
     def revoke(self, id: str, owner: str | None = None) -> bool:
         """Revoke a key, of an owner if one is given. Return False if there is no such valid key."""
-        try:
-            key_id = UUID(id)
-        except ValueError:
+        key_id = _key_id(id)
+        if key_id is None:
             return False
         with self._workspace.writing("keys") as cursor:
             cursor.execute(
@@ -123,6 +133,13 @@ class PostgresApiKeys:
             if is_revoked:
                 record(cursor, self._workspace.workspace, AuditAction.KEY_REVOKE, str(key_id))
             return is_revoked
+
+
+def _key_id(id: str) -> UUID | None:
+    try:
+        return UUID(id)
+    except ValueError:
+        return None
 
 
 def _hash(text: str) -> bytes:

@@ -1,7 +1,9 @@
 """Members and grants of a workspace in PostgreSQL."""
 
+import time
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 from uuid import UUID
 
@@ -17,31 +19,38 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
+from .people import MAX_GROUPS_AGE
 
 PRINCIPALS = """
-select kind, id as member, id as principal, '' as group_name from members
+select kind, id as member, id as principal, '' as group_name, 'infinity'::timestamptz as until from members
     where workspace_id = %(workspace)s and kind = 'service'
 union all
-select kind, members.id, members.id, '' from members
+select kind, members.id, members.id, '', 'infinity' from members
     join home.people on people.id = case kind when 'person' then members.id::uuid end
     where workspace_id = %(workspace)s and kind = 'person' and disabled_at is null
 union all
-select kind, members.id, person_id::text, groups.name from members
+select kind, members.id, person_id::text, groups.name, seen_at + %(age)s from members
     join home.groups on groups.id = case kind when 'group' then members.id::uuid end
     join home.group_people on group_id = groups.id
     join home.people on people.id = person_id
     where workspace_id = %(workspace)s and kind = 'group' and disabled_at is null
 """
-"""The principals that have the role of a member: the member, or the people of a group."""
+"""The principals that have the role of a member, and until when: the member, or the people of a group."""
 MEMBERSHIPS = f"""
 select principal, group_name, role, patterns from ({PRINCIPALS}) principals
-join members using (kind) where members.id = member and workspace_id = %(workspace)s
+join members using (kind) where members.id = member and workspace_id = %(workspace)s and until > now()
 order by principal, group_name
 """
 GRANTS = f"""
 select principal, group_name, effect, pattern from ({PRINCIPALS}) principals
-join grants using (kind, member) where workspace_id = %(workspace)s
+join grants using (kind, member)
+where workspace_id = %(workspace)s and (until > now() or effect <> 'allow')
 order by principal, group_name, pattern
+"""
+"""What a group is denied stays denied, also after its role has ended."""
+NEXT_END = f"""
+select extract(epoch from min(until)) from ({PRINCIPALS}) principals
+where until > now() and until < 'infinity'
 """
 LIST = """
 select kind, members.id, role, patterns, added_by, added_at,
@@ -59,9 +68,12 @@ PUT = """
 insert into members (workspace_id, kind, id, role, patterns, added_by) values (%s, %s, %s, %s, %s, %s)
 on conflict (workspace_id, kind, id) do update set role = excluded.role, patterns = excluded.patterns
 """
-OTHER_OWNERS = """
-select from members where workspace_id = %s and role = 'owner' and (kind, id) <> (%s, %s) limit 1
+OTHER_OWNERS = f"""
+select from ({PRINCIPALS}) principals
+join members using (kind) where members.id = member and workspace_id = %(workspace)s and until > now()
+    and role = 'owner' and (kind, member) <> (%(kind)s, %(id)s) limit 1
 """
+"""Those who can act: neither groups without people nor people who are disabled."""
 REVOKE_KEYS = """
 update api_keys set revoked_at = now() where workspace_id = %s and owner = %s and revoked_at is null
 """
@@ -79,19 +91,23 @@ class PostgresMembers:
 
     def __init__(self, workspace: WorkspaceDatabase, threads: Threads) -> None:
         self._workspace, self._threads = workspace, threads
+        self._next_end = inf
+        """When the next role of those that were read ends, in seconds since the epoch."""
 
     def generation(self) -> Hashable:
-        """Return the number of changes that are known."""
-        return self._workspace.keys_changes
+        """Return the number of changes that are known, and whether a role has ended since."""
+        return self._workspace.keys_changes, time.time() >= self._next_end
 
     @on_thread
     def rights(self) -> Mapping[str, Rights]:
         """Return the rights of every principal that has some."""
-        values = {"workspace": self._workspace.workspace}
+        values = {"workspace": self._workspace.workspace, "age": MAX_GROUPS_AGE}
         rights: dict[str, Rights] = {}
         with self._workspace.reading() as cursor:
             memberships = cursor.execute(MEMBERSHIPS, values).fetchall()
             grants = cursor.execute(GRANTS, values).fetchall()
+            ((next_end,),) = cursor.execute(NEXT_END, values).fetchall()
+        self._next_end = inf if next_end is None else float(next_end)
         for principal, group, role, patterns in memberships:
             known = rights.get(principal, NO_RIGHTS)
             membership = Membership(Role(role), tuple(patterns), group)
@@ -206,7 +222,8 @@ def _check_other_owner(cursor: Cursor, workspace: UUID, kind: MemberKind, id: st
     own = "select from members where workspace_id = %s and role = 'owner' and kind = %s and id = %s"
     if not cursor.execute(own, (workspace, kind, id)).rowcount:
         return
-    if not cursor.execute(OTHER_OWNERS, (workspace, kind, id)).rowcount:
+    values = {"workspace": workspace, "kind": kind, "id": id, "age": MAX_GROUPS_AGE}
+    if not cursor.execute(OTHER_OWNERS, values).rowcount:
         raise MemberError(f"{id!r} is the last owner of the workspace. Make someone else an owner first.")
 
 

@@ -25,6 +25,8 @@ SECRET = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 MAX_EXPIRED = 100
 """Expired sessions that are deleted when a new one begins."""
 MAX_ATTEMPTS = 3
+MAX_GROUPS_AGE = timedelta(days=30)
+"""Time after the last login for which the groups of a person give rights."""
 
 
 class PostgresPeople:
@@ -170,7 +172,10 @@ def _sign_in(cursor: Cursor, identity: Identity) -> UUID:
         "update home.people set email = %s, name = %s where id = %s and (email, name) <> (%s, %s)",
         (email, name, person, email, name),
     )
-    _replace_groups(cursor, person, identity)
+    if identity.groups is None:
+        _doubt_groups(cursor, person, identity.issuer)
+    else:
+        _replace_groups(cursor, person, identity.issuer, sorted(set(identity.groups)))
     return person
 
 
@@ -196,32 +201,51 @@ def _find(cursor: Cursor, identity: Identity) -> UUID | None:
     return UUID(str(person))
 
 
-def _replace_groups(cursor: Cursor, person: UUID, identity: Identity) -> None:
-    """Make a person a member of exactly these groups of the issuer."""
-    names = sorted(set(identity.groups))
+def _doubt_groups(cursor: Cursor, person: UUID, issuer: str) -> None:
+    """Note that the issuer does not say any more in which groups a person is.
+
+    The groups then give no rights, but what they are denied stays denied.
+    """
     cursor.execute(
-        "select name from home.group_people join home.groups on groups.id = group_id"
-        " where person_id = %s and issuer = %s order by name",
-        (person, identity.issuer),
+        "update home.group_people set seen_at = '-infinity' from home.groups"
+        " where groups.id = group_id and person_id = %s and issuer = %s and seen_at > '-infinity'",
+        (person, issuer),
     )
-    if [name for (name,) in cursor.fetchall()] == names:
+    if cursor.rowcount:
+        _announce(cursor, person)
+
+
+def _replace_groups(cursor: Cursor, person: UUID, issuer: str, names: Sequence[str]) -> None:
+    """Make a person a member of exactly these groups of the issuer."""
+    cursor.execute(
+        "select name, seen_at > now() - %s from home.group_people join home.groups on groups.id = group_id"
+        " where person_id = %s and issuer = %s order by name",
+        (MAX_GROUPS_AGE, person, issuer),
+    )
+    known = cursor.fetchall()
+    cursor.execute(
+        "update home.group_people set seen_at = now() from home.groups"
+        " where groups.id = group_id and person_id = %s and issuer = %s and name = any(%s)",
+        (person, issuer, names),
+    )
+    if known == [(name, True) for name in names]:
         return
     _announce(cursor, person)
     cursor.execute(
         "delete from home.group_people using home.groups"
         " where groups.id = group_id and person_id = %s and issuer = %s and name <> all(%s)",
-        (person, identity.issuer, names),
+        (person, issuer, names),
     )
     cursor.execute(
         "insert into home.groups (id, issuer, name)"
         " select gen_random_uuid(), %s, name from unnest(%s::text[]) as name order by name"
         " on conflict do nothing",
-        (identity.issuer, names),
+        (issuer, names),
     )
     cursor.execute(
         "insert into home.group_people (group_id, person_id)"
         " select id, %s from home.groups where issuer = %s and name = any(%s) on conflict do nothing",
-        (person, identity.issuer, names),
+        (person, issuer, names),
     )
     _announce(cursor, person)
 
