@@ -36,6 +36,7 @@ WRITING = [
     "members.put",
     "members.put_grant",
     "own_secrets.put",
+    "client_grants.allow",
 ]
 WITHOUT_ROWS = frozenset({"jobs", "queue", "packs", "has_files"})
 """Parts of the stores that are not in the database."""
@@ -66,6 +67,7 @@ CHOICES = {
     ("members", "role"): "'owner'",
     ("grants", "effect"): "'deny'",
     ("invitations", "role"): "'owner'",
+    ("oauth_tokens", "kind"): "'code'",
 }
 """A value of each column that has few."""
 
@@ -324,6 +326,7 @@ def test_random_calls_include_every_method_of_every_store(workspace):
     stores = {name: getattr(own.stores, name) for name in own.stores.__dataclass_fields__}
     stores |= {"keys": own.keys, "secrets": own.secrets, "settings": own.settings}
     stores |= {"members": own.members, "own_secrets": own.own_secrets, "invitations": own.invitations}
+    stores |= {"client_grants": own.client_grants}
     expected = {
         f"{name}.{method}"
         for name, store in stores.items()

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
 from onetool.domain.identity.api_key import ApiKey
+from onetool.domain.identity.client_grant import ClientToken
 from onetool.domain.identity.principal import Principal
 from onetool.domain.policy.rights import Rights
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -39,6 +40,7 @@ from onetool.storage.postgres.chats import (
     PostgresSessionLeases,
     new_replica,
 )
+from onetool.storage.postgres.client_grants import PostgresClientGrants
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory
@@ -212,7 +214,8 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     members, keys = PostgresMembers(workspace, threads), PostgresApiKeys(workspace, threads)
     rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
     invitations = PostgresInvitations(workspace, threads)
-    administration = Administration(members, keys, invitations, secrets, own_secrets)
+    clients = PostgresClientGrants(workspace, threads, sealer)
+    administration = Administration(members, keys, invitations, secrets, own_secrets, clients)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
@@ -241,6 +244,8 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
 class ApiKeyAuthenticator:
     """Finds the principal of an API key. Keys stay in memory until one of their workspace is revoked."""
 
+    prefix = PREFIX
+
     def __init__(self, parts: HostedParts) -> None:
         self._parts = parts
         self._verified: OrderedDict[tuple[str, bytes], _Verified] = OrderedDict()
@@ -268,7 +273,7 @@ class ApiKeyAuthenticator:
         return Principal(key.owner, key.patterns) if key.is_valid(datetime.now(UTC)) else None
 
     async def _look_up(self, slug: str, text: str) -> "_Verified | None":
-        if not text.startswith(PREFIX):
+        if not text.startswith(self.prefix):
             return None
         try:
             async with asyncio.timeout(LOOKUP_WAIT_S):
@@ -287,14 +292,17 @@ class ApiKeyAuthenticator:
             return None
         workspace = self._parts.notices.workspace(found)
         changes = workspace.keys_changes
-        key = await PostgresApiKeys(workspace, threads).find(text)
+        key = await self._read(workspace, text)
         return None if key is None else _Verified(key, workspace, changes)
+
+    async def _read(self, workspace: WorkspaceDatabase, text: str) -> ApiKey | ClientToken | None:
+        return await PostgresApiKeys(workspace, self._parts.threads).find(text)
 
 
 class _Verified(NamedTuple):
-    """A key that was found."""
+    """A key or token that was found."""
 
-    key: ApiKey
+    key: ApiKey | ClientToken
     workspace: WorkspaceDatabase
     changes: int
     """`keys_changes` of the workspace, from before the key was read."""

@@ -157,6 +157,8 @@ ROUTES = {
     "GET /secrets": Route(OWN),
     "PUT /secrets/{name}": Route(OWN, 400, {"value": "x"}),
     "DELETE /secrets/{name}": Route(OWN, 404),
+    "GET /oauth/grants": Route(OWN),
+    "DELETE /oauth/grants/{id}": Route(OWN, 404),
     "GET /audit": Route(AUDIT),
     "GET /audit/export": Route(AUDIT),
 }

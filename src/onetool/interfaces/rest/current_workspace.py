@@ -17,6 +17,7 @@ from onetool.threads import Threads
 
 from .active_chats import ActiveChats
 from .app import create_api
+from .routes.clients import client_routes
 from .routes.invitations import invitation_routes
 from .routes.members import grant_routes, key_routes, member_routes
 from .routes.secrets import secret_routes
@@ -42,7 +43,7 @@ def create_hosted_api(threads: Threads) -> FastAPI:
     """Create routes that serve the workspace of the current request."""
     runtime = cast(Runtime, _CurrentRuntime(threads))
     api = create_api(runtime, chats=cast(ActiveChats, _CurrentChats()))
-    for routes in (member_routes, grant_routes, key_routes, invitation_routes, secret_routes):
+    for routes in (member_routes, grant_routes, key_routes, invitation_routes, secret_routes, client_routes):
         api.include_router(routes(lambda: _workspace.get().administration))
     return api
 

@@ -11,9 +11,9 @@ from .auth.middleware import PROFILE_PATHS, SAFE_METHODS, Rejection
 ME_PATH, MCP_PATH = "/me", "/mcp"
 CALLS = re.compile(
     r"/mcp(/.*)?|/tools/call|/run|/chat|/complete|/resources(/.*)?|/prompts(/.*)?"
-    r"|/jobs(/.*)?|/results/.*|/sessions(/.*)?|/keys(/.*)?|/secrets(/.*)?|/activity(/.*)?"
+    r"|/jobs(/.*)?|/results/.*|/sessions(/.*)?|/keys(/.*)?|/secrets(/.*)?|/activity(/.*)?|/oauth/grants(/.*)?"
 )
-"""Calls, what belongs to them, and a member's own API keys and secrets."""
+"""Calls, what belongs to them, and a member's own API keys, secrets and allowed clients."""
 INVOKE = re.compile(r"/tools/bundles/.*/invoke")
 """Calls, if they are posted. Otherwise, `invoke` is the name of a version."""
 CHANGES = re.compile(r"/tools/bundles/.*|/tools/import(/.*)?|/servers/.*|/registry/.*")
