@@ -23,6 +23,18 @@ PUBLIC_CLIENT = {"client_id": "onetool-public"}
 MAX_STEPS = 10
 
 
+def login_variables(issuer: str) -> dict[str, str]:
+    """Return the environment of a hosted server at which people log in."""
+    return {
+        "ONETOOL_OIDC_ISSUER": issuer,
+        "ONETOOL_OIDC_CLIENT_ID": CLIENT["client_id"],
+        "ONETOOL_OIDC_CLIENT_SECRET": CLIENT["client_secret"],
+        "ONETOOL_OIDC_SCOPES": "openid profile email groups",
+        "ONETOOL_OIDC_GROUPS_CLAIM": "groups",
+        "ONETOOL_PUBLIC_URL": PUBLIC_URL,
+    }
+
+
 class OidcServer:
     """A provider that knows the clients `onetool`, with a secret, and `onetool-public`, and all people."""
 

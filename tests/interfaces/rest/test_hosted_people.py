@@ -16,22 +16,11 @@ from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
 from onetool.threads import Threads
 from support.hosted_process import HostedProcess
-from support.oidc_provider import CLIENT
+from support.oidc_provider import login_variables
 from support.waiting import HANG_S
 
 pytestmark = pytest.mark.linux  # uses several loopback addresses
 JSON_RESPONSE = "application/problem+json"
-NAMES = {"client_id": "ONETOOL_OIDC_CLIENT_ID", "client_secret": "ONETOOL_OIDC_CLIENT_SECRET"}
-
-
-def login_variables(issuer):
-    return {
-        "ONETOOL_OIDC_ISSUER": issuer,
-        "ONETOOL_OIDC_SCOPES": "openid profile email groups",
-        "ONETOOL_OIDC_GROUPS_CLAIM": "groups",
-        "ONETOOL_PUBLIC_URL": "http://localhost",
-        **{NAMES[name]: value for name, value in CLIENT.items()},
-    }
 
 
 @pytest.fixture(scope="session")
