@@ -150,10 +150,10 @@ class OAuthWorld(HostedServer):
         async with self.browser() as client:
             return await client.post(f"/w/{slug or self.slug}/oauth/{endpoint}", data=sent)
 
-    async def redeem(self, code: str, slug: str = "", **changes: str | None) -> httpx2.Response:
+    async def redeem(self, text: str, slug: str = "", **changes: str | None) -> httpx2.Response:
         right = {
             "grant_type": "authorization_code",
-            "code": code,
+            "code": text,
             "client_id": self.client_id,
             "redirect_uri": REDIRECT_URI,
             "code_verifier": VERIFIER,
@@ -173,6 +173,7 @@ class OAuthWorld(HostedServer):
 
     async def use(self, token: str, path: str = "/mcp", method: str = "POST", slug: str = "") -> int:
         """Return the status of a request with a token. 400 at `/mcp`: it was accepted, but has no message."""
-        async with self.browser(Authorization=f"Bearer {token}") as client:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/json, text/event-stream"}
+        async with self.browser(**headers) as client:
             response = await client.request(method, f"/w/{slug or self.slug}{path}", json={})
             return response.status_code
