@@ -2,12 +2,13 @@
 
 import html
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
+import pytest
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
@@ -18,11 +19,17 @@ from mcp.shared.auth import (
     OAuthToken,
 )
 
-from support.oidc_provider import PUBLIC_URL, OidcServer
+from support.hosted_process import HostedProcess, Installation
+from support.oidc_provider import PUBLIC_URL, OidcServer, login_variables
 from support.waiting import HANG_S
 
 CONSENT = re.compile(r'name="consent" value="([^"]+)"')
 REDIRECT_URI = "http://127.0.0.1:33418/callback"
+SWITCHES = {
+    "ONETOOL_AUTHORIZATION_SERVER": "on",
+    "ONETOOL_CLIENT_REGISTRATION": "on",
+    "ONETOOL_CLIENT_HOSTS": "127.0.0.1",
+}
 OWN_FORM = {"Origin": PUBLIC_URL, "Sec-Fetch-Site": "same-origin"}
 
 
@@ -143,3 +150,13 @@ class SdkClient:
             Client(streamable_http_client(self.url, http_client=http)) as client,
         ):
             yield client
+
+
+@pytest.fixture(scope="session")
+def issuing_site(
+    tmp_path_factory: pytest.TempPathFactory, installation: Installation, oidc: OidcServer
+) -> Iterator[HostedProcess]:
+    """Return a hosted server that issues tokens, for the tests of one worker."""
+    variables = login_variables(oidc.issuer) | SWITCHES
+    with HostedProcess(tmp_path_factory.mktemp("oauth"), installation=installation, **variables) as server:
+        yield server  # type: ignore[misc]

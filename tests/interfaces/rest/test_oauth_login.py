@@ -11,25 +11,11 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.testing.http_stub import HttpStub, StubResponse
 from onetool.threads import Threads
-from support.hosted_process import HostedProcess
 from support.oauth_browser import REDIRECT_URI, MappedTransport, PersonBrowser, SdkClient
-from support.oidc_provider import PUBLIC_URL, login_variables
+from support.oidc_provider import PUBLIC_URL
 from support.waiting import HANG_S
 
 pytestmark = pytest.mark.linux
-SWITCHES = {
-    "ONETOOL_AUTHORIZATION_SERVER": "on",
-    "ONETOOL_CLIENT_REGISTRATION": "on",
-    "ONETOOL_CLIENT_HOSTS": "127.0.0.1",
-}
-
-
-@pytest.fixture(scope="session")
-def issuing_site(tmp_path_factory, installation, oidc):
-    """Return a hosted server that issues tokens, for the tests of one worker."""
-    root = tmp_path_factory.mktemp("oauth")
-    with HostedProcess(root, installation=installation, **login_variables(oidc.issuer), **SWITCHES) as server:
-        yield server
 
 
 @pytest.fixture
