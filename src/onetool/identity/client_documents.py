@@ -61,20 +61,25 @@ class ClientDocuments:
             InvalidClient: There is no such document, or it is not about this client.
         """
         host = self._check(id)
+        known = self._fresh(id) or await self._wait_and_read(id, host)
+        if isinstance(known.outcome, str):
+            raise InvalidClient(known.outcome)
+        return known.outcome
+
+    def _fresh(self, id: str) -> _Known | None:
+        known = self._known.get(id)
+        return known if known is not None and self._clock() < known.until else None
+
+    async def _wait_and_read(self, id: str, host: str) -> _Known:
         try:
             async with asyncio.timeout(FETCH_WAIT_S):
                 await self._fetches.acquire()
         except TimeoutError:
             raise InvalidClient("Too many documents of clients are being fetched. Try again.") from None
         try:
-            known = self._known.get(id)
-            if known is None or self._clock() >= known.until:
-                known = await self._read(id, host)
+            return self._fresh(id) or await self._read(id, host)
         finally:
             self._fetches.release()
-        if isinstance(known.outcome, str):
-            raise InvalidClient(known.outcome)
-        return known.outcome
 
     def _check(self, id: str) -> str:
         """Return the host of a URL that can be the id of a client."""

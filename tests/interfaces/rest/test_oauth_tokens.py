@@ -5,17 +5,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from onetool.bootstrap.hosted import ApiKeyAuthenticator
-from onetool.bootstrap.login_settings import login_settings
 from onetool.domain.audit.entry import AuditFilter
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import MemberKind
-from onetool.interfaces.cli.hosted import hosted_people
-from onetool.interfaces.rest.hosted import HostedApp
 from onetool.storage.postgres.audit import PostgresAudit
-from support.oauth_browser import REDIRECT_URI as LOOPBACK_URI
 from support.oauth_browser import consent_of, parameters
-from support.oauth_world import PUBLIC, REDIRECT_URI, VERIFIER, OAuthWorld
+from support.oauth_world import PUBLIC, REDIRECT_URI, VERIFIER
 from support.waiting import HANG_S
 
 ACCEPTED = 400
@@ -277,122 +272,3 @@ async def test_person_cannot_revoke_the_client_of_another(oauth):
         assert (await other.delete(f"{path}/{grant['id']}", headers=own_page)).status_code == 404
         assert (await browser.delete(f"{path}/{grant['id']}")).status_code == 403, "of another page"
         assert (await browser.delete(f"{path}/{grant['id']}", headers=own_page)).status_code == 204
-
-
-async def test_guessed_codes_are_delayed(oauth, monkeypatch):
-    waits = []
-
-    async def delay(self, scope, receive):
-        waits.append(scope["path"])
-
-    monkeypatch.setattr("onetool.interfaces.rest.auth.wrong_tokens.WrongTokens.delay", delay)
-    await oauth.redeem("otc_guess")
-    await oauth.refresh("otr_guess")
-    assert waits == [f"/w/{oauth.slug}/oauth/token"] * 2
-
-
-async def test_metadata_describes_the_server(oauth):
-    url = f"/.well-known/oauth-authorization-server/w/{oauth.slug}"
-    async with oauth.browser() as client:
-        response = await client.get(url)
-        issuer = f"{PUBLIC}/w/{oauth.slug}"
-        assert response.json() == {
-            "issuer": issuer,
-            "authorization_endpoint": f"{issuer}/oauth/authorize",
-            "token_endpoint": f"{issuer}/oauth/token",
-            "revocation_endpoint": f"{issuer}/oauth/revoke",
-            "response_types_supported": ["code"],
-            "response_modes_supported": ["query"],
-            "grant_types_supported": ["authorization_code", "refresh_token"],
-            "scopes_supported": ["mcp"],
-            "token_endpoint_auth_methods_supported": ["none"],
-            "revocation_endpoint_auth_methods_supported": ["none"],
-            "code_challenge_methods_supported": ["S256"],
-            "authorization_response_iss_parameter_supported": True,
-            "client_id_metadata_document_supported": True,
-        }
-        assert (await client.post(url)).status_code == 405
-        protected = await client.get(f"/.well-known/oauth-protected-resource/w/{oauth.slug}/mcp")
-        assert protected.json()["authorization_servers"] == [issuer]
-        assert protected.json()["scopes_supported"] == ["mcp"]
-        for slug in ("", "a/b", "A", 'a"b', "a" * 64):
-            path = f"/.well-known/oauth-authorization-server/w/{slug}"
-            assert (await client.get(path)).status_code == 404, slug
-
-
-async def test_clients_register_only_if_the_operator_allows_it(oauth):
-    path, document = f"/w/{oauth.slug}/oauth/register", {"redirect_uris": [LOOPBACK_URI]}
-    async with oauth.browser() as client:
-        assert (await client.post(path, json=document)).status_code == 404
-    on = OAuthWorld(oauth.parts, oauth.url, "https://login.example", ONETOOL_CLIENT_REGISTRATION="on")
-    on.slug = oauth.slug
-    with on.stub:
-        client_id = await register_and_use(on, path, document)
-    async with oauth.logged_in() as browser:
-        off = await oauth.ask(browser, client_id=client_id, redirect_uri=LOOPBACK_URI)
-        assert off.status_code == 400, "the operator has changed their mind"
-
-
-async def register_and_use(on, path, document):
-    """Let clients register, and return the id of one that was allowed."""
-    async with on.browser() as client:
-        metadata = await client.get(f"/.well-known/oauth-authorization-server/w/{on.slug}")
-        assert metadata.json()["registration_endpoint"] == f"{PUBLIC}{path}"
-        sent = {
-            **document,
-            "client_name": "Desk\u202etop",
-            "token_endpoint_auth_method": "client_secret_post",
-        }
-        created = await client.post(path, json=sent)
-        assert created.status_code == 201
-        body = created.json()
-        assert (body["client_name"], body["token_endpoint_auth_method"]) == ("Desktop", "none")
-        assert "client_secret" not in body
-    async with on.browser() as client:
-        for wrong in (None, [], {}, {"redirect_uris": ["http://evil.com/cb"]}):
-            refused = await client.post(path, json=wrong)
-            assert refused.json()["error"] == "invalid_client_metadata", wrong
-        long = {"redirect_uris": [f"{LOOPBACK_URI}/{'x' * 400}"] * 3}
-        assert (await client.post(path, json=long)).json()["error"] == "invalid_client_metadata"
-    async with on.browser() as client:
-        assert (await client.post(path, content=b"{")).json()["error"] == "invalid_client_metadata"
-    async with on.logged_in() as browser:
-        code = await on.code(browser, client_id=body["client_id"], redirect_uri=LOOPBACK_URI)
-        fields = {"client_id": body["client_id"], "redirect_uri": LOOPBACK_URI}
-        assert (await on.redeem(code, **fields)).status_code == 200
-        other = await on.ask(browser, client_id=body["client_id"], redirect_uri=REDIRECT_URI)
-        assert other.status_code == 400
-        changed = await on.ask(browser, client_id=f"{body['client_id'][:-2]}AA", redirect_uri=LOOPBACK_URI)
-        assert changed.status_code == 400
-    return body["client_id"]
-
-
-async def test_without_the_switch_there_is_no_authorization_server(oauth):
-    on = oauth.app
-    async with oauth.logged_in() as browser:
-        tokens = await oauth.tokens(browser)
-        people = hosted_people(oauth.parts, settings_without_switch())
-        oauth.app = HostedApp(
-            oauth.workspaces,
-            authenticate=ApiKeyAuthenticator(oauth.parts).authenticate,
-            status=oauth.parts.status,
-            threads=oauth.parts.threads,
-            people=people,
-        )
-        assert await oauth.use(tokens["access_token"]) == 401
-        assert (await oauth.refresh(tokens["refresh_token"])).status_code == 401
-        async with oauth.browser() as client:
-            url = f"/.well-known/oauth-authorization-server/w/{oauth.slug}"
-            assert (await client.get(url)).status_code == 404
-        oauth.app = on
-
-
-def settings_without_switch():
-    return login_settings(
-        {
-            "ONETOOL_OIDC_ISSUER": "https://login.example",
-            "ONETOOL_OIDC_CLIENT_ID": "onetool",
-            "ONETOOL_PUBLIC_URL": PUBLIC,
-            "ONETOOL_AUTHORIZATION_SERVER": "off",
-        }
-    )

@@ -121,9 +121,10 @@ class TokenEndpoints:
         """Register a client (RFC 7591). What one address does often becomes slow."""
         if self._register is None:
             raise ProblemError(404, "Clients cannot register themselves here. Publish a document instead.")
-        await self._wrong_tokens.delay(request.scope, request.receive)
+        content = await request.body()
+        await self._wrong_tokens.delay(request.scope, request.receive)  # of which it reads nothing any more
         try:
-            document = orjson.loads(await request.body())
+            document = orjson.loads(content)
         except ValueError:
             document = None
         try:
