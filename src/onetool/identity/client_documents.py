@@ -35,7 +35,7 @@ OK = 200
 JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json)(?:;.*)?", re.IGNORECASE)
 
 
-class _Known(NamedTuple):
+class _KnownDocument(NamedTuple):
     """What a URL has led to."""
 
     outcome: OAuthClient | str
@@ -51,7 +51,7 @@ class ClientDocuments:
     ) -> None:
         """private_hosts: hosts that may have private addresses, and loopback ones without TLS."""
         self._private_hosts, self._clock = private_hosts, clock
-        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known: OrderedDict[str, _KnownDocument] = OrderedDict()
         self._fetches = asyncio.Semaphore(MAX_FETCHES)
 
     async def find(self, id: str) -> OAuthClient:
@@ -66,11 +66,11 @@ class ClientDocuments:
             raise InvalidClient(known.outcome)
         return known.outcome
 
-    def _fresh(self, id: str) -> _Known | None:
+    def _fresh(self, id: str) -> _KnownDocument | None:
         known = self._known.get(id)
         return known if known is not None and self._clock() < known.until else None
 
-    async def _wait_and_read(self, id: str, host: str) -> _Known:
+    async def _wait_and_read(self, id: str, host: str) -> _KnownDocument:
         try:
             async with asyncio.timeout(FETCH_WAIT_S):
                 await self._fetches.acquire()
@@ -91,14 +91,14 @@ class ClientDocuments:
             raise InvalidClient(f"The client id {id[:200]!r} must be an https URL.")
         return match["host"]
 
-    async def _read(self, id: str, host: str) -> _Known:
+    async def _read(self, id: str, host: str) -> _KnownDocument:
         outcome: OAuthClient | str
         try:
             outcome, age_s = await self._fetch(id, host), MAX_AGE_S
         except InvalidClient as error:
             log.info("the document of client %s cannot be used: %s", id, error)
             outcome, age_s = str(error), FAILURE_AGE_S
-        known = self._known[id] = _Known(outcome, self._clock() + age_s)
+        known = self._known[id] = _KnownDocument(outcome, self._clock() + age_s)
         self._known.move_to_end(id)
         if len(self._known) > MAX_DOCUMENTS:
             self._known.popitem(last=False)

@@ -192,15 +192,15 @@ class PostgresClientGrants:
                     (workspace,),
                 )
 
-    def _find(self, cursor: Cursor, text: str, kind: str, *, lock: bool = True) -> "_Found | None":
+    def _find(self, cursor: Cursor, text: str, kind: str, *, lock: bool = True) -> "_FoundToken | None":
         """Return a code or token. Others who use the grant wait until the transaction ends."""
         workspace, hash = self._workspace.workspace, _hash(text)
         if lock:
             cursor.execute(LOCK, (workspace, workspace, hash))
         row = cursor.execute(FIND, (GRACE_S, workspace, hash, kind)).fetchone()
-        return None if row is None else _Found.of(row)
+        return None if row is None else _FoundToken.of(row)
 
-    def _issue(self, cursor: Cursor, found: "_Found", used: str) -> ClientTokens:
+    def _issue(self, cursor: Cursor, found: "_FoundToken", used: str) -> ClientTokens:
         """Return new tokens in place of a code or a refresh token, which is then used."""
         workspace = self._workspace.workspace
         key = self._sealer.derived_key(cursor, SUCCESSORS)
@@ -225,7 +225,7 @@ class PostgresClientGrants:
         )
         return ClientTokens(access, refresh, ACCESS_S)
 
-    def _note_replay(self, found: "_Found", what: str) -> None:
+    def _note_replay(self, found: "_FoundToken", what: str) -> None:
         detail = {"replayed": what, "person": str(found.person)}
         self._revoke(found.grant, found.person, AuditAction.CLIENT_REPLAY, detail)
 
@@ -244,7 +244,7 @@ class PostgresClientGrants:
             return True
 
 
-class _Found(NamedTuple):
+class _FoundToken(NamedTuple):
     """A code or token with its grant."""
 
     grant: UUID
@@ -258,9 +258,9 @@ class _Found(NamedTuple):
     is_member: bool
 
     @staticmethod
-    def of(row: Sequence[Any]) -> "_Found":
+    def of(row: Sequence[Any]) -> "_FoundToken":
         grant, person, client, challenge, redirect_uri, *rest = row
-        return _Found(grant, person, CodeProof(client, redirect_uri, challenge), *rest)
+        return _FoundToken(grant, person, CodeProof(client, redirect_uri, challenge), *rest)
 
 
 def revoke_grants(cursor: Cursor, workspace: UUID, person: str) -> int:
