@@ -129,7 +129,7 @@ async def test_answer_without_the_question_is_refused(oauth):
         oauth.logged_in(browser.person) as same_person,
         oauth.logged_in() as victim,
     ):
-        own = consent_of(await oauth.ask(browser))
+        own, elsewhere = consent_of(await oauth.ask(browser)), consent_of(await oauth.ask(victim))
         sealed = bytearray(base64.urlsafe_b64decode(own))
         sealed[-1] ^= 1
         async with oauth.contents(other) as contents:
@@ -142,7 +142,7 @@ async def test_answer_without_the_question_is_refused(oauth):
             "a question to another person": (victim, own, {}),
             "a question to another session of the person": (same_person, own, {}),
             "a changed question": (browser, base64.urlsafe_b64encode(sealed).decode(), {}),
-            "a question about another workspace": (victim, own, {"slug": other}),
+            "a question about another workspace": (victim, elsewhere, {"slug": other}),
         }
         for what, (sender, text, fields) in attacks.items():
             response = await oauth.answer(sender, text, **fields)
