@@ -24,6 +24,7 @@ pytest_plugins = [
     "support.hosted_process",
     "support.redis_server",
     "support.oidc_provider",
+    "support.oauth_browser",
 ]
 
 NO_CLOCK: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

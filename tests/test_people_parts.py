@@ -82,8 +82,8 @@ def test_without_variables_people_do_not_log_in():
 
 
 def test_settings_of_the_login():
-    public_url, provider, issuers = login_settings(RIGHT)
-    assert issuers == ()
+    public_url, provider, issuers, clients = login_settings(RIGHT)
+    assert (issuers, clients) == ((), None)
     assert public_url == "https://tools.example.com"
     assert provider.redirect_uri == "https://tools.example.com/auth/callback"
     assert (provider.scopes, provider.groups_claim, provider.client_secret) == (
@@ -111,6 +111,27 @@ def test_issuers_of_access_tokens():
     for wrong in ("http://a.example", "https://a.example, b.example", "https://a.example?x=1"):
         with pytest.raises(SettingsError, match="ONETOOL_JWT_ISSUERS"):
             login_settings(RIGHT | {"ONETOOL_JWT_ISSUERS": wrong})
+
+
+def test_authorization_server_is_off_unless_it_is_switched_on():
+    off = {"ONETOOL_AUTHORIZATION_SERVER": "off", "ONETOOL_CLIENT_REGISTRATION": "off"}
+    assert login_settings(off) is None
+    assert login_settings(RIGHT | off).clients is None
+    on = {"ONETOOL_AUTHORIZATION_SERVER": "on"}
+    assert login_settings(RIGHT | on).clients == (False, ())
+    more = {"ONETOOL_CLIENT_REGISTRATION": "on", "ONETOOL_CLIENT_HOSTS": "Apps.example, 10.0.0.1 ,"}
+    assert login_settings(RIGHT | on | more).clients == (True, ("apps.example", "10.0.0.1"))
+    for wrong in (
+        {"ONETOOL_AUTHORIZATION_SERVER": "yes"},
+        {"ONETOOL_CLIENT_REGISTRATION": "on"},
+        {"ONETOOL_CLIENT_HOSTS": "apps.example"},
+        on | {"ONETOOL_CLIENT_REGISTRATION": "true"},
+        on | {"ONETOOL_PUBLIC_URL": "http://tools.example.com"},
+    ):
+        with pytest.raises(SettingsError, match="ONETOOL_"):
+            login_settings(RIGHT | wrong)
+    with pytest.raises(SettingsError, match="ONETOOL_OIDC_ISSUER"):
+        login_settings(on)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from uuid_utils.compat import uuid7
 from onetool.domain.audit.entry import AuditAction, AuditEntry, AuditFilter
 from onetool.domain.bundles.bundle import Bundle, ToolVersion
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.client_grant import AllowedClient, CodeProof
 from onetool.domain.identity.interface import PROCESS, acting_through
 from onetool.domain.identity.principal import Principal, acting_as
 from onetool.domain.identity.roles import Role
@@ -54,11 +55,13 @@ CONFIGURATION = frozenset(
         "invitations",
         "own_secrets",
         "data_keys",
+        "oauth_grants",
     }
 )
 """Tables whose changes have entries."""
 RECORDS = {
     "audit": "the log itself",
+    "oauth_tokens": "codes and tokens of clients, whose grants have entries",
     "workspace_state": "numbers of changes",
     **dict.fromkeys(("vocabulary", "words", "term_totals"), "derived from the tools"),
     **dict.fromkeys(("results", "result_totals"), "results of calls"),
@@ -106,6 +109,8 @@ CHANGING = frozenset(
         "own_secrets.delete",
         "invitations.create",
         "invitations.revoke",
+        "client_grants.allow",
+        "client_grants.revoke",
     }
 )
 """Methods of stores that change configuration. Others than these must not, without being in this list."""
@@ -128,7 +133,8 @@ class World:
             calls.settings,
         )
         self.members, self.own_secrets = calls.members, calls.own_secrets
-        self.invitations = calls.invitations
+        self.invitations, self.client_grants = calls.invitations, calls.client_grants
+        self.add_person()
         self.bundle = Bundle(id=str(uuid7()), slug="weather", created_at="1", modified_at="1")
         self.tool = ToolVersion(
             id=str(uuid7()),
@@ -278,7 +284,6 @@ class World:
 
     async def accept_invitation(self):
         id = await self.invite()
-        self.add_person()
         assert await self.invitations.accept(self.invitation_secret, str(PERSON))
         return id
 
@@ -290,6 +295,25 @@ class World:
         await self.put_own_secret()
         assert await self.own_secrets.delete("ben", "TOKEN")
         return "TOKEN"
+
+    async def allow_client(self):
+        id = uuid7()
+        await self.members.put(Member(MemberKind.PERSON, str(PERSON), Role.CALLER))
+        client = AllowedClient(id, PERSON, "https://client.example/c", "C", "https://client.example/", "c")
+        self.code = await self.client_grants.allow(client)
+        return str(id)
+
+    async def revoke_client(self):
+        id = await self.allow_client()
+        assert await self.client_grants.revoke(id, str(PERSON))
+        return id
+
+    async def replay_code(self):
+        id = await self.allow_client()
+        proof = CodeProof("https://client.example/c", "https://client.example/", "c")
+        assert await self.client_grants.redeem(self.code, proof)
+        assert await self.client_grants.redeem(self.code, proof) is None
+        return id
 
     async def create_workspace(self):
         slug = f"w{uuid7().hex}"
@@ -327,6 +351,7 @@ class World:
             connection.execute("insert into home.people (id) values (%s) on conflict do nothing", (PERSON,))
 
 
+CLIENT = {"client": "https://client.example/c", "name": "C"}
 CHANGES = {
     World.put_bundle: (AuditAction.BUNDLE_CREATE, {"slug": "weather"}),
     World.change_bundle: (AuditAction.BUNDLE_CHANGE, {"slug": "weather", "fields": ["description"]}),
@@ -348,7 +373,7 @@ CHANGES = {
     World.create_key: (AuditAction.KEY_CREATE, None),
     World.revoke_key: (AuditAction.KEY_REVOKE, {}),
     World.put_member: (AuditAction.MEMBER_PUT, {"role": "caller", "patterns": ["weather.*"]}),
-    World.remove_member: (AuditAction.MEMBER_REMOVE, {"revokedKeys": 1}),
+    World.remove_member: (AuditAction.MEMBER_REMOVE, {"revokedKeys": 1, "revokedClients": 0}),
     World.put_grant: (AuditAction.GRANT_PUT, {"effect": "deny", "pattern": "x.*"}),
     World.remove_grant: (AuditAction.GRANT_REMOVE, {"effect": "deny", "pattern": "x.*"}),
     World.invite: (
@@ -362,6 +387,9 @@ CHANGES = {
         {"owner": "ben", "hosts": ["api.example.com"]},
     ),
     World.delete_own_secret: (AuditAction.OWN_SECRET_DELETE, {"owner": "ben"}),
+    World.allow_client: (AuditAction.CLIENT_ALLOW, {**CLIENT, "replaced": 0}),
+    World.revoke_client: (AuditAction.CLIENT_REVOKE, CLIENT),
+    World.replay_code: (AuditAction.CLIENT_REPLAY, {**CLIENT, "replayed": "code", "person": str(PERSON)}),
     World.create_workspace: (AuditAction.WORKSPACE_CREATE, {"name": "Team"}),
     World.change_limits: (AuditAction.WORKSPACE_LIMITS, {"secrets": 3}),
     World.delete_workspace: (AuditAction.WORKSPACE_DELETE, {}),

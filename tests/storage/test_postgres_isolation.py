@@ -38,6 +38,7 @@ WRITING = [
     "members.put",
     "members.put_grant",
     "own_secrets.put",
+    "client_grants.allow",
 ]
 WITHOUT_ROWS = frozenset({"jobs", "queue", "packs", "has_files"})
 """Parts of the stores that are not in the database."""
@@ -68,6 +69,7 @@ CHOICES = {
     ("members", "role"): "'owner'",
     ("grants", "effect"): "'deny'",
     ("invitations", "role"): "'owner'",
+    ("oauth_tokens", "kind"): "'code'",
 }
 """A value of each column that has few."""
 
@@ -328,6 +330,7 @@ def test_random_calls_include_every_method_of_every_store(workspace):
     stores |= {"members": own.members, "own_secrets": own.own_secrets, "invitations": own.invitations}
     stores |= {"begun_logins": own.begun_logins}
     of_member = {"member_tokens.read", "member_tokens.exclusive", "tokens.of", "http_tokens.of"}
+    stores |= {"client_grants": own.client_grants}
     expected = {
         f"{name}.{method}"
         for name, store in stores.items()

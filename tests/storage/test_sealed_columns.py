@@ -20,6 +20,7 @@ NOT_SEALED = {
     ("onetool.api_keys", "hash"): "a hash",
     ("onetool.data_keys", "sealed"): "sealed with the key ring: `rewrap-keys`",
     ("onetool.invitations", "hash"): "a hash",
+    ("onetool.oauth_tokens", "hash"): "a hash",
     ("onetool.results", "body"): "the content of a result",
     ("onetool.client_session_entries", "body"): "what the session of a client contains",
 }

@@ -113,10 +113,10 @@ class WebApp(RestProcess):
 
 
 @asynccontextmanager
-async def chromium() -> AsyncIterator[Browser]:
-    """Run the installed Chromium."""
+async def chromium(*args: str) -> AsyncIterator[Browser]:
+    """Run the installed Chromium, with more arguments if needed."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=[*CHROMIUM_ARGS, *args])
         yield browser
         await browser.close()
 

@@ -22,6 +22,7 @@ from onetool.domain.bundles.ranking import SearchPosition, SearchQuery, Tier, se
 from onetool.domain.calls.effect import Effect
 from onetool.domain.content.media import Media
 from onetool.domain.errors import MemberError
+from onetool.domain.identity.client_grant import AllowedClient, CodeProof
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.servers.manifest import merge
@@ -31,6 +32,7 @@ from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.begun_logins import MAX_BEGUN, PostgresBegunLogins
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
+from onetool.storage.postgres.client_grants import MAX_PERSON_GRANTS, PostgresClientGrants
 from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
@@ -47,6 +49,8 @@ NEVER, ALWAYS = 0.0, 1e12
 """Times before which nothing, or everything, was changed."""
 NAMES = [f"name{n}" for n in range(4)]
 """Names that all workspaces use."""
+PERSON = UUID(int=1)
+"""Who is unknown, and allows clients in all workspaces."""
 SESSION_IDS = [f"{n}" * 32 for n in range(4)]
 WORD = 24
 """Characters of a canary that a search does not change."""
@@ -65,6 +69,8 @@ class AnyIds:
     calls: list[str] = field(default_factory=lambda: ["x"])
     grants: list[str] = field(default_factory=lambda: ["x"])
     invitations: list[str] = field(default_factory=lambda: ["x"])
+    codes: list[str] = field(default_factory=lambda: ["otc_x"])
+    client_grants: list[str] = field(default_factory=lambda: ["x"])
 
     @staticmethod
     def create(workspaces: int) -> "AnyIds":
@@ -116,6 +122,7 @@ class WorkspaceCalls:
         self.own_secrets = PostgresOwnSecrets(workspace, threads, sealer)
         self.invitations = PostgresInvitations(workspace, threads)
         self.begun_logins = PostgresBegunLogins(workspace, threads, sealer)
+        self.client_grants = PostgresClientGrants(workspace, threads, sealer)
         self._threads = threads
         self._seen: list[object] = []
         self._numbers = count()
@@ -136,6 +143,7 @@ class WorkspaceCalls:
         self.member_ids, self.grant_keys = set[str](), dict[tuple[str, str], str]()
         self.key_owners: dict[str, str] = {}
         self.own_names, self.invited = set[tuple[str, str]](), set[str]()
+        self.client_ids = set[str]()
         self.changes = 1
         """How many entries the audit log has, with that of the creation."""
 
@@ -190,6 +198,8 @@ class WorkspaceCalls:
             "own_secrets": len(self.own_names),
             "begun_logins": len(self.begun),
             "invitations": len(self.invited),
+            "oauth_grants": len(self.client_ids),
+            "oauth_tokens": len(self.client_ids),
             "audit": self.changes,
         }
         return {table: number for table, number in counts.items() if number}
@@ -719,6 +729,47 @@ class WorkspaceCalls:
 
     async def invitations__accept(self):
         assert await self.invitations.accept(f"oti_{self._name()}", str(uuid7())) is None
+
+    # Clients. Their people are unknown here, so that no code is valid and each grant has one.
+
+    async def client_grants__allow(self):
+        id = uuid7()
+        client = AllowedClient(id, PERSON, self.canary, self.canary, self.canary, "c")
+        if len(self.client_ids) == MAX_PERSON_GRANTS:
+            return None
+        code = await self.client_grants.allow(client)
+        self.ids.codes.append(code)
+        self.ids.client_grants.append(str(id))
+        self.client_ids.add(str(id))
+        self.changes += 1
+        return code
+
+    async def client_grants__list(self):
+        found = await self.client_grants.list(str(PERSON))
+        assert {item.id for item in found} == self.client_ids
+        return found
+
+    async def client_grants__revoke(self):
+        id = self._any(self.ids.client_grants)
+        assert await self.client_grants.revoke(id, str(PERSON)) == (id in self.client_ids)
+        self.changes += id in self.client_ids
+        self.client_ids.discard(id)
+
+    async def client_grants__redeem(self):
+        proof = CodeProof(self.canary, self.canary, "c")
+        assert await self.client_grants.redeem(self._any(self.ids.codes), proof) is None
+
+    async def client_grants__refresh(self):
+        assert await self.client_grants.refresh(self._any(self.ids.codes), self.canary) is None
+
+    async def client_grants__revoke_token(self):
+        await self.client_grants.revoke_token(self._any(self.ids.codes), self.canary)
+
+    async def client_grants__find(self):
+        assert await self.client_grants.find(self._any(self.ids.codes)) is None
+
+    async def client_grants__reap(self):
+        await self.client_grants.reap()
 
     async def own_secrets__of(self):
         owner = self._name()

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
 from onetool.domain.identity.api_key import ApiKey
+from onetool.domain.identity.client_grant import ClientToken
 from onetool.domain.identity.member_pages import MemberPages
 from onetool.domain.identity.principal import Principal
 from onetool.domain.policy.rights import Rights
@@ -41,6 +42,7 @@ from onetool.storage.postgres.chats import (
     PostgresSessionLeases,
     new_replica,
 )
+from onetool.storage.postgres.client_grants import PostgresClientGrants
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory
@@ -224,6 +226,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
     rights, own_secrets = Members(members), PostgresOwnSecrets(workspace, threads, sealer)
     invitations = PostgresInvitations(workspace, threads)
     rates = parts.rate_limiter(found.id)
+    clients = PostgresClientGrants(workspace, threads, sealer)
     shared = SharedParts(
         threads=threads,
         credentials=credentials,
@@ -247,7 +250,9 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         ) as runtime:
             begun = PostgresBegunLogins(workspace, threads, sealer)
             logins = ServerConnections(runtime, begun, parts.pages(slug).callback)
-            administration = Administration(members, keys, invitations, secrets, own_secrets, rates, logins)
+            administration = Administration(
+                members, keys, invitations, secrets, own_secrets, rates, logins, clients
+            )
             yield HostedWorkspace(runtime, credentials, rights.current, administration)
     finally:
         await shared.stores.aclose()
@@ -255,6 +260,8 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
 
 class ApiKeyAuthenticator:
     """Finds the principal of an API key. Keys stay in memory until one of their workspace is revoked."""
+
+    prefix = PREFIX
 
     def __init__(self, parts: HostedParts) -> None:
         self._parts = parts
@@ -282,7 +289,7 @@ class ApiKeyAuthenticator:
         return Principal(key.owner, key.patterns, key.id) if key.is_valid(datetime.now(UTC)) else None
 
     async def _look_up(self, slug: str, text: str) -> "_Verified | None":
-        if not text.startswith(PREFIX):
+        if not text.startswith(self.prefix):
             return None
         async with self._parts.lookups.slot(slug):
             return await self._find(slug, text)
@@ -294,14 +301,17 @@ class ApiKeyAuthenticator:
             return None
         workspace = self._parts.notices.workspace(found)
         changes = workspace.keys_changes
-        key = await PostgresApiKeys(workspace, threads).find(text)
+        key = await self._read(workspace, text)
         return None if key is None else _Verified(key, workspace, changes)
+
+    async def _read(self, workspace: WorkspaceDatabase, text: str) -> ApiKey | ClientToken | None:
+        return await PostgresApiKeys(workspace, self._parts.threads).find(text)
 
 
 class _Verified(NamedTuple):
-    """A key that was found."""
+    """A key or token that was found."""
 
-    key: ApiKey
+    key: ApiKey | ClientToken
     workspace: WorkspaceDatabase
     changes: int
     """`keys_changes` of the workspace, from before the key was read."""

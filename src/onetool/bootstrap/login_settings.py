@@ -16,11 +16,25 @@ ISSUER, CLIENT_ID, CLIENT_SECRET = (
 )
 GROUPS_CLAIM, SCOPES = "ONETOOL_OIDC_GROUPS_CLAIM", "ONETOOL_OIDC_SCOPES"
 TOKEN_ISSUERS = "ONETOOL_JWT_ISSUERS"  # noqa: S105 - no password
+AUTHORIZATION_SERVER, CLIENT_REGISTRATION, CLIENT_HOSTS = (
+    "ONETOOL_AUTHORIZATION_SERVER",
+    "ONETOOL_CLIENT_REGISTRATION",
+    "ONETOOL_CLIENT_HOSTS",
+)
 PUBLIC_URL = "ONETOOL_PUBLIC_URL"
 DEFAULT_SCOPES = "openid profile email"
 CALLBACK_PATH = "/auth/callback"
 SCOPE_LIST = re.compile(r"[!#-\[\]-~]+( [!#-\[\]-~]+)*")
 """As RFC 6749 defines it."""
+
+
+class ClientSettings(NamedTuple):
+    """Which MCP clients can ask people for access at this server."""
+
+    accepts_registration: bool = False
+    """Whether any client may register itself. Otherwise it must publish a document about itself."""
+    private_hosts: tuple[str, ...] = ()
+    """Hosts of such documents that may have private addresses."""
 
 
 class LoginSettings(NamedTuple):
@@ -31,6 +45,8 @@ class LoginSettings(NamedTuple):
     provider: OidcSettings
     token_issuers: tuple[str, ...] = ()
     """Those whose access tokens are accepted."""
+    clients: ClientSettings | None = None
+    """None: this server issues no tokens to MCP clients."""
 
     @property
     def host(self) -> str:
@@ -50,9 +66,12 @@ def login_settings(environment: Mapping[str, str]) -> LoginSettings | None:
     Raises:
         SettingsError: A variable is missing or invalid. The message does not quote a secret.
     """
-    names = (ISSUER, CLIENT_ID, CLIENT_SECRET, GROUPS_CLAIM, SCOPES, TOKEN_ISSUERS, PUBLIC_URL)
+    names = (
+        *(ISSUER, CLIENT_ID, CLIENT_SECRET, GROUPS_CLAIM, SCOPES, TOKEN_ISSUERS, PUBLIC_URL),
+        *(AUTHORIZATION_SERVER, CLIENT_REGISTRATION, CLIENT_HOSTS),
+    )
     values = {name: environment.get(name, "").strip() for name in names}
-    if not any(values[name] for name in names if name != PUBLIC_URL):
+    if all(values[name] in ("", "off") for name in names if name != PUBLIC_URL):
         return None
     for name in (ISSUER, CLIENT_ID, PUBLIC_URL):
         if not values[name]:
@@ -74,6 +93,7 @@ def login_settings(environment: Mapping[str, str]) -> LoginSettings | None:
             groups_claim=values[GROUPS_CLAIM],
         ),
         _token_issuers(values[TOKEN_ISSUERS]),
+        _client_settings(values, public_url),
     )
 
 
@@ -85,6 +105,24 @@ def public_url(environment: Mapping[str, str]) -> str:
     """
     url = environment.get(PUBLIC_URL, "").strip()
     return _check_public_url(url) if url else ""
+
+
+def _client_settings(values: Mapping[str, str], public_url: str) -> ClientSettings | None:
+    is_on, accepts_registration = _switch(values, AUTHORIZATION_SERVER), _switch(values, CLIENT_REGISTRATION)
+    hosts = tuple(host.strip().lower() for host in values[CLIENT_HOSTS].split(",") if host.strip())
+    if not is_on:
+        if accepts_registration or hosts:
+            raise SettingsError(f"{CLIENT_REGISTRATION} and {CLIENT_HOSTS} need {AUTHORIZATION_SERVER}=on.")
+        return None
+    if not is_protected(public_url):
+        raise SettingsError(f"{AUTHORIZATION_SERVER}=on needs {PUBLIC_URL} to be an https URL.")
+    return ClientSettings(accepts_registration, hosts)
+
+
+def _switch(values: Mapping[str, str], name: str) -> bool:
+    if values[name] not in ("", "on", "off"):
+        raise SettingsError(f"{name} is {values[name][:100]!r}. Valid: on, off.")
+    return values[name] == "on"
 
 
 def _token_issuers(text: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.job_queue import LostJobs
 from onetool.storage.postgres.queue_worker import PeriodicTask, QueueWorker
+from onetool.storage.postgres.sealer import Sealer
 
 from .hosted import HostedParts, HostedWorkspace, open_workspace
 from .reaping import reap_workspace
@@ -169,7 +170,9 @@ class Worker:
             if self._stopping.is_set():
                 return
             try:
-                await reap_workspace(WorkspaceDatabase(self._parts.database, id), self._parts.threads)
+                workspace = WorkspaceDatabase(self._parts.database, id)
+                sealer = Sealer(workspace, self._parts.ring)
+                await reap_workspace(workspace, self._parts.threads, sealer)
             except Exception as error:  # noqa: BLE001 - one workspace must not stop the others
                 log.error("cannot clean up workspace %s: %s: %s", id, type(error).__name__, error)
 

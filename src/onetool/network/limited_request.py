@@ -1,7 +1,7 @@
-"""One request to a host that the operator chose, limited in time and size, without redirects."""
+"""One request that is limited in time and size, without redirects."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .client import HttpClients
@@ -22,6 +22,7 @@ class HttpReply(NamedTuple):
 
     status: int
     content: bytes
+    content_type: str = ""
 
 
 def get_limited(url: str, *, accept: str, max_bytes: int, timeout_s: float) -> HttpReply:
@@ -41,8 +42,11 @@ async def send_limited(
     max_bytes: int,
     timeout_s: float,
     form: Mapping[str, str] | None = None,
+    private_hosts: Sequence[str] | None = None,
 ) -> HttpReply:
     """Send a GET request, or with a form a POST request.
+
+    private_hosts: hosts that may have a private address; None: this one, because the operator chose it.
 
     Raises:
         RequestFailed: The URL is invalid, the host cannot be reached, or the response is too slow, too large,
@@ -54,7 +58,7 @@ async def send_limited(
         host = httpx2.URL(url).host
     except (httpx2.InvalidURL, ValueError, TypeError):  # the error may quote a password
         raise RequestFailed("invalid URL") from None
-    clients = HttpClients([host])  # the operator chose this host, so it may be private
+    clients = HttpClients([host] if private_hosts is None else private_hosts)
     method = "GET" if form is None else "POST"
     all_headers = {**headers, "Accept-Encoding": UNCOMPRESSED}  # a compressed body could have any size
     try:
@@ -83,6 +87,7 @@ async def _read(clients: HttpClients, request: "httpx2.Request", host: str, max_
             content += chunk
             if len(content) > max_bytes:
                 raise RequestFailed(f"{host} sent more than {max_bytes:,} bytes")
-        return HttpReply(response.status_code, bytes(content))
+        content_type = response.headers.get("content-type", "")
+        return HttpReply(response.status_code, bytes(content), content_type)
     finally:
         await response.aclose()

@@ -6,6 +6,7 @@ from .audit import AuditLog
 from .bundles import BundleStore, ToggleStore
 from .chat_models import ChatModel, ChatModels
 from .chats import SessionApprovalStore, SessionLeases
+from .client_grants import ClientGrantStore
 from .client_sessions import ClientSessionStore
 from .contents import ContentSource
 from .embeddings import Embedder, EmbeddingIndex
@@ -48,6 +49,7 @@ __all__ = [
     "CallLeases",
     "ChatModel",
     "ChatModels",
+    "ClientGrantStore",
     "ClientSessionStore",
     "ContentSource",
     "Embedder",

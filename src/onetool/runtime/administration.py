@@ -2,13 +2,21 @@
 
 from typing import NamedTuple
 
-from onetool.ports import ApiKeyStore, InvitationStore, MemberStore, OwnSecrets, RateLimiter, WorkspaceSecrets
+from onetool.ports import (
+    ApiKeyStore,
+    ClientGrantStore,
+    InvitationStore,
+    MemberStore,
+    OwnSecrets,
+    RateLimiter,
+    WorkspaceSecrets,
+)
 
 from .server_connections import ServerConnections
 
 
 class Administration(NamedTuple):
-    """The members, invitations, API keys, secrets and logins to servers of a workspace."""
+    """The members, invitations, API keys, secrets, logins and allowed clients of a workspace."""
 
     members: MemberStore
     keys: ApiKeyStore
@@ -18,3 +26,4 @@ class Administration(NamedTuple):
     rates: RateLimiter
     """Of the workspace."""
     connections: ServerConnections
+    clients: ClientGrantStore

@@ -7,6 +7,7 @@ import pytest
 from onetool.bootstrap.hosted import open_hosted
 from onetool.bootstrap.hosted_admin import workspace_admin
 from support.hosted_server import RING, HostedServer
+from support.oauth_world import OAuthWorld
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +25,15 @@ async def server(hosted_url):
         server = HostedServer(parts, hosted_url)
         yield server
         await server.workspaces.aclose()
+
+
+@pytest.fixture
+async def oauth(hosted_url):
+    """Return a server that issues tokens to MCP clients, with a workspace."""
+    workspace_admin(hosted_url, RING).check_keys()
+    async with open_hosted(hosted_url, RING) as parts:
+        world = OAuthWorld(parts, hosted_url, "https://login.example")
+        with world.stub:
+            world.slug = await world.new_workspace()
+            yield world
+        await world.workspaces.aclose()

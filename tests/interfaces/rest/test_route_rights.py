@@ -162,6 +162,8 @@ ROUTES = {
     "POST /connections/callback": Route(OWN, 409, {"state": "x"}),
     "POST /connections/{server}/tools": Route(MAKE, 404),
     "DELETE /connections/{server}": Route(OWN, 404),
+    "GET /oauth/grants": Route(OWN),
+    "DELETE /oauth/grants/{id}": Route(OWN, 404),
     "GET /audit": Route(AUDIT),
     "GET /audit/export": Route(AUDIT),
 }

@@ -33,6 +33,9 @@ class AuditAction(StrEnum):
     INVITATION_ACCEPT = "invitation.accept"
     OWN_SECRET_PUT = "own_secret.put"  # noqa: S105 - no password
     OWN_SECRET_DELETE = "own_secret.delete"  # noqa: S105 - no password
+    CLIENT_ALLOW = "client.allow"
+    CLIENT_REVOKE = "client.revoke"
+    CLIENT_REPLAY = "client.replay"
     WORKSPACE_CREATE = "workspace.create"
     WORKSPACE_LIMITS = "workspace.limits"
     WORKSPACE_DELETE = "workspace.delete"

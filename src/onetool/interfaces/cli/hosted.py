@@ -19,7 +19,8 @@ from .reaper import reap
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted import HostedParts
     from onetool.bootstrap.hosted_admin import WorkspaceContents
-    from onetool.bootstrap.login_settings import LoginSettings
+    from onetool.bootstrap.login_settings import ClientSettings, LoginSettings
+    from onetool.bootstrap.people import PeopleParts
     from onetool.bootstrap.workspaces import OpenWorkspaces
     from onetool.interfaces.rest.current_workspace import MountedWorkspace
     from onetool.interfaces.rest.hosted_credentials import HostedPeople
@@ -100,14 +101,54 @@ def hosted_people(parts: "HostedParts", settings: "LoginSettings") -> "HostedPeo
 
     people = people_parts(parts, settings)
     cookies = LoginCookies(people.seal, is_https=settings.is_https)
-    return HostedPeople(
+    hosted = HostedPeople(
         login=PeopleLogin(people.provider, people.sessions, cookies),
         cookies=cookies,
         authenticate=people.authenticator.authenticate,
         end_session=people.sessions.end,
         invitation=PeopleInvitation(people.sessions.find, people.invitations, cookies),
         tokens=people.tokens.authenticate if people.tokens else None,
-        metadata=ResourceMetadata(settings.public_url, settings.token_issuers) if people.tokens else None,
+        metadata=ResourceMetadata(
+            settings.public_url, settings.token_issuers, is_issuer=settings.clients is not None
+        )
+        if people.tokens or settings.clients
+        else None,
+    )
+    if settings.clients is None:
+        return hosted
+    return _with_authorization(hosted, parts, settings.public_url, settings.clients, people)
+
+
+def _with_authorization(
+    hosted: "HostedPeople", parts: "HostedParts", url: str, clients: "ClientSettings", people: "PeopleParts"
+) -> "HostedPeople":
+    """Return how people log in, and let MCP clients act for them."""
+    from onetool.bootstrap.authorization import authorization_parts
+    from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
+    from onetool.interfaces.rest.oauth.authorize import Authorize
+    from onetool.interfaces.rest.oauth.consent import Consents
+    from onetool.interfaces.rest.oauth.server import AuthorizationServer
+    from onetool.interfaces.rest.oauth.tokens import TokenEndpoints
+
+    own, wrong_tokens = authorization_parts(parts, clients), WrongTokens()
+    authorize = Authorize(
+        public_url=url,
+        find_client=own.clients.find,
+        allow=own.grants.allow,
+        sessions=people.sessions,
+        cookies=hosted.cookies,
+        consents=Consents(own.seal),
+        wrong_tokens=wrong_tokens,
+    )
+    register = own.clients.register if clients.accepts_registration else None
+    return hosted._replace(
+        authorization=AuthorizationServer(
+            url,
+            authorize,
+            TokenEndpoints(url, own.grants, register, wrong_tokens),
+            accepts_registration=clients.accepts_registration,
+        ),
+        client_tokens=own.authenticator.authenticate,
     )
 
 

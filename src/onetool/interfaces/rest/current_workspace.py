@@ -20,6 +20,7 @@ from .active_chats import ActiveChats
 from .app import create_api
 from .auth.middleware import SAFE_METHODS
 from .problems import ProblemError
+from .routes.clients import client_routes
 from .routes.connections import connection_routes
 from .routes.invitations import invitation_routes
 from .routes.members import grant_routes, key_routes, member_routes
@@ -48,7 +49,14 @@ def create_hosted_api(threads: Threads) -> FastAPI:
     runtime = cast(Runtime, _CurrentRuntime(threads))
     api = create_api(runtime, chats=cast(ActiveChats, _CurrentChats()))
     limited = [Depends(_limit_changes)]
-    for routes in (member_routes, grant_routes, key_routes, invitation_routes, connection_routes):
+    for routes in (
+        member_routes,
+        grant_routes,
+        key_routes,
+        invitation_routes,
+        connection_routes,
+        client_routes,
+    ):
         api.include_router(routes(lambda: _workspace.get().administration), dependencies=limited)
     api.include_router(secret_routes(lambda: _workspace.get().administration))
     return api

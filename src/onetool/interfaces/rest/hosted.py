@@ -166,7 +166,7 @@ class HostedApp:
         """Return whether a request that was accepted would still be accepted."""
         slug, path = split_path(scope["path"])
         principal: Principal = scope["state"][PRINCIPAL]
-        if await self._credentials.find(slug, Headers(scope=scope)) != principal:
+        if await self._credentials.find(slug, path, Headers(scope=scope)) != principal:
             return False
         rights = await workspace.rights(principal.id)
         return check_rights(scope["method"], path, principal, rights) is None
@@ -198,6 +198,9 @@ class HostedApp:
         metadata = self._people.metadata if self._people else None
         if metadata is not None and metadata.slug_of(scope["path"]):
             return metadata
+        authorization = self._people.authorization if self._people else None
+        if authorization is not None and authorization.serves(scope["path"]):
+            return authorization
         if self._people is not None and path == INVITATION_PATH:
             return self._people.invitation
         if path in (LOGIN_PATH, LOGOUT_PATH):
@@ -241,13 +244,15 @@ class _HostedGuard(GuardMiddleware):
     def _challenge(self, scope: Scope) -> str:
         slug, path = split_path(scope["path"])
         is_described = self._metadata is not None and is_mcp(path) and SLUG.fullmatch(slug) is not None
-        return self._metadata.challenge(slug) if self._metadata and is_described else "Bearer"
+        if self._metadata is None or not is_described:
+            return "Bearer"
+        return self._metadata.challenge(slug, is_wrong=bool(bearer(Headers(scope=scope)).strip()))
 
     def _has_credentials(self, headers: Headers) -> bool:
         return self._hosted_credentials.are_given(headers)
 
     async def _authenticate(self, scope: Scope, headers: Headers) -> Rejection | None:
-        slug, _ = split_path(scope["path"])
+        slug, path = split_path(scope["path"])
         state = scope.setdefault("state", {})
         state[AUTHENTICATED], state[PROFILE] = False, ""
         if self._is_public(scope):
@@ -255,7 +260,7 @@ class _HostedGuard(GuardMiddleware):
         if not slug:
             return 404, "Not found. Workspaces are at /w/NAME/."
         try:
-            principal = await self._hosted_credentials.find(slug, headers)
+            principal = await self._hosted_credentials.find(slug, path, headers)
         except StoreUnavailable:
             return 503, "The key cannot be checked: the database is not available. Try again."
         if principal is None:

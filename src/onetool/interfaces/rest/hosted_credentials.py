@@ -11,7 +11,9 @@ from onetool.domain.identity.principal import Principal
 
 from .auth.credentials import bearer
 from .auth.login_cookies import LoginCookies
+from .oauth.server import AuthorizationServer
 from .resource_metadata import ResourceMetadata
+from .route_rights import is_mcp
 
 JWT_DOTS = 2
 COOKIE = "onetool-key"
@@ -35,7 +37,11 @@ class HostedPeople(NamedTuple):
     tokens: Authenticate | None = None
     """Returns the principal of an access token of another issuer. None: none is accepted."""
     metadata: ResourceMetadata | None = None
-    """Tells MCP clients where to get such a token."""
+    """Tells MCP clients where to get a token."""
+    authorization: AuthorizationServer | None = None
+    """Issues access tokens to MCP clients. None: this server issues none."""
+    client_tokens: Authenticate | None = None
+    """Returns the principal of such a token."""
 
 
 class HostedCredentials:
@@ -53,8 +59,8 @@ class HostedCredentials:
         """Return the secret of the session in a cookie; empty if there is none."""
         return "" if self._people is None else self._people.cookies.session(_cookies(headers))
 
-    async def find(self, slug: str, headers: Headers) -> Principal | None:
-        """Return who makes a request; None if the credentials are not valid in the workspace.
+    async def find(self, slug: str, path: str, headers: Headers) -> Principal | None:
+        """Return who makes a request; None if the credentials are not valid for a path of the workspace.
 
         A key in the header stands alone: what a program sends is never replaced by what its browser has. The
         session of a person comes before a key in a cookie, which another site of the domain may have set.
@@ -67,9 +73,13 @@ class HostedCredentials:
             person = await self._people.authenticate(slug, session)
             if person is not None:
                 return person
-        key = key_of(headers)
-        if self._people is not None and self._people.tokens is not None and _is_jwt(bearer(headers).strip()):
-            return await self._people.tokens(slug, key)
+        key, people = key_of(headers), self._people
+        if people is not None and people.tokens is not None and _is_jwt(bearer(headers).strip()):
+            return await people.tokens(slug, key)
+        if people is not None and people.client_tokens is not None and is_mcp(path):
+            person = await people.client_tokens(slug, bearer(headers).strip())
+            if person is not None:
+                return person
         return await self._authenticate(slug, key)
 
 

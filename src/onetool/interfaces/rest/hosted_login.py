@@ -45,7 +45,7 @@ class HostedLogin:
     async def _respond(self, request: Request, slug: str, path: str) -> Response:
         cookie_path = f"{PREFIX}{slug}"
         if path == LOGIN_PATH and request.method in SAFE_METHODS:
-            principal = await self._credentials.find(slug, request.headers)
+            principal = await self._credentials.find(slug, path, request.headers)
             if principal is None and self._credentials.are_given(request.headers):
                 await self._wrong_tokens.delay(request.scope, request.receive)
             status = {"loggedIn": principal is not None, "withAccount": self._people is not None}

@@ -5,7 +5,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from html import escape
 from typing import Protocol
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote
 from uuid import UUID
 
 from starlette.requests import Request
@@ -23,22 +23,17 @@ from onetool.domain.identity.person import Identity, LoginAttempt, LoginStart, P
 from .auth.login_cookies import SESSION_S, BegunLogin, LoginCookies
 from .auth.middleware import check_cross_origin
 from .auth.wrong_tokens import WrongTokens
+from .pages import HEADERS, page, unique_parameters
 from .problems import ProblemError, problem
 
 log = logging.getLogger(__name__)
 
 AUTH_PATH = "/auth/"
 CALLBACK_PATH = "/auth/callback"
-NEXT = re.compile(r"/w/[!-\[\]-~]{0,1000}")
+MAX_NEXT_CHARS = 2_000
+"""Characters of a path to go to after a login: a browser keeps it in a cookie."""
+NEXT = re.compile(rf"/w/[!-\[\]-~]{{0,{MAX_NEXT_CHARS}}}")
 """Paths to go to after a login: ASCII without spaces, control characters and backslashes."""
-MAX_QUERY_BYTES = 16 * 2**10
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
-"""The URL of the callback has a code, which must not be in the `Referer` of further requests."""
 
 
 class IdentityProvider(Protocol):
@@ -210,18 +205,7 @@ def _check_next(path: str) -> str:
 
 
 def _parameters(request: Request) -> dict[str, str]:
-    """Return the query of a request.
-
-    Raises:
-        ProblemError: It is too long, or has a parameter more than once.
-    """
-    query: bytes = request.scope.get("query_string", b"")
-    if len(query) > MAX_QUERY_BYTES:
-        raise ProblemError(414, f"The query is longer than {MAX_QUERY_BYTES} bytes.")
-    pairs = parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True)
-    if len(parameters := dict(pairs)) != len(pairs):
-        raise ProblemError(400, "A parameter of the query occurs more than once.")
-    return parameters
+    return unique_parameters(request.scope.get("query_string", b""))
 
 
 def _check_origin(request: Request) -> None:
@@ -247,7 +231,5 @@ def _failure(
 
 
 def _page(status: int, title: str, content: str) -> HTMLResponse:
-    """Return a page without styles and scripts. The content is HTML."""
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)} - OneTool</title>'
     again = '<p><a href="/auth/login">Log in again</a></p>' if status >= 400 else ""
-    return HTMLResponse(f"{head}<h1>{escape(title)}</h1>{content}{again}", status)
+    return page(status, title, content + again)

@@ -12,8 +12,9 @@ ME_PATH, MCP_PATH = "/me", "/mcp"
 CALLS = re.compile(
     r"/mcp(/.*)?|/tools/call|/run|/chat|/complete|/resources(/.*)?|/prompts(/.*)?"
     r"|/jobs(/.*)?|/results/.*|/sessions(/.*)?|/keys(/.*)?|/secrets(/.*)?|/connections(/.*)?|/activity(/.*)?"
+    r"|/oauth/grants(/.*)?"
 )
-"""Calls, what belongs to them, and a member's own API keys, secrets and logins."""
+"""Calls, what belongs to them, and a member's own API keys, secrets, logins and allowed clients."""
 INVOKE = re.compile(r"/tools/bundles/.*/invoke")
 """Calls, if they are posted. Otherwise, `invoke` is the name of a version."""
 CHANGES = re.compile(r"/tools/bundles/.*|/tools/import(/.*)?|/servers/.*|/registry/.*")

@@ -18,6 +18,7 @@ from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership, Rights
 from onetool.threads import Threads
 
 from .audit import record
+from .client_grants import revoke_grants
 from .database import Cursor, WorkspaceDatabase, on_thread
 from .people import MAX_GROUPS_AGE
 
@@ -133,7 +134,7 @@ class PostgresMembers:
 
     @on_thread
     def remove(self, kind: MemberKind, id: str) -> bool:
-        """Remove a member with its grants. Its API keys are revoked."""
+        """Remove a member with its grants. Its API keys, and the clients it has allowed, are revoked."""
         with self._workspace.writing("keys") as cursor:
             _check_other_owner(cursor, self._workspace.workspace, kind, id)
             cursor.execute(
@@ -142,10 +143,12 @@ class PostgresMembers:
             )
             if not cursor.rowcount:
                 return False
-            revoked = 0
+            keys = clients = 0
             if kind is not MemberKind.GROUP:
-                revoked = cursor.execute(REVOKE_KEYS, (self._workspace.workspace, id)).rowcount
-            detail = {"revokedKeys": revoked}
+                keys = cursor.execute(REVOKE_KEYS, (self._workspace.workspace, id)).rowcount
+            if kind is MemberKind.PERSON:
+                clients = revoke_grants(cursor, self._workspace.workspace, id)
+            detail = {"revokedKeys": keys, "revokedClients": clients}
             record(cursor, self._workspace.workspace, AuditAction.MEMBER_REMOVE, _target(kind, id), detail)
             return True
 

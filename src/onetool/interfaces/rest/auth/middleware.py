@@ -20,9 +20,10 @@ PUBLIC_PATHS = frozenset({"/healthz", "/readyz", "/login", "/logout"})
 """Paths that need no token: they reveal only the status, or check the token themselves."""
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-MAX_BYTES, MAX_LOGIN_BYTES = 64 * 2**20, 4 * 2**10
-"""Maximum size of a body. At `/login` and `/invitation`, clients without a token can send one."""
+MAX_BYTES, MAX_LOGIN_BYTES, MAX_OAUTH_BYTES = 64 * 2**20, 4 * 2**10, 16 * 2**10
+"""Maximum size of a body. At the last paths below, clients without a token can send one."""
 LOGIN_PATH, INVITATION_PATH = "/login", "/invitation"
+OAUTH_PATH = re.compile(r"/oauth/[a-z]+$")
 AUTHENTICATED = "authenticated"
 """Key in the state of a request that has the token or the cookie."""
 PROFILE = "profile"
@@ -200,7 +201,9 @@ def _netloc(origin: str) -> str:
 
 
 def _max_bytes(scope: Scope) -> int:
-    return MAX_LOGIN_BYTES if scope["path"].endswith((LOGIN_PATH, INVITATION_PATH)) else MAX_BYTES
+    if scope["path"].endswith((LOGIN_PATH, INVITATION_PATH)):
+        return MAX_LOGIN_BYTES
+    return MAX_OAUTH_BYTES if OAUTH_PATH.search(scope["path"]) else MAX_BYTES
 
 
 def _host_name(host: str) -> str:
