@@ -241,7 +241,13 @@ def fill_path(path: str, team: Team) -> str:
     kind = path.split("/")[1]
     ids |= {"id": {"jobs": team.job, "sessions": team.session, "activity": team.call}.get(kind, "x")}
     return path.format_map(
-        ids | {"question": "0", "kind": "service", "name": "probes.probe" if kind == "access" else "remote"}
+        ids
+        | {
+            "question": "0",
+            "kind": "service",
+            "server": "remote",
+            "name": "probes.probe" if kind == "access" else "remote",
+        }
     )
 
 

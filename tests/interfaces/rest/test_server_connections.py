@@ -26,7 +26,7 @@ class Team:
 
     async def create(self, stack, **settings):
         self.slug = await self.server.new_workspace()
-        entry = {"url": self.protected.url, "credentials": self.credentials, **settings}
+        entry = {"url": self.protected.url, "credentials": self.credentials} | settings
         async with self.server.contents(self.slug) as contents:
             document = {"servers": {"up": entry}, "allowedHosts": ["127.0.0.1"]}
             await contents.replace_settings(document, "operator")
@@ -300,6 +300,15 @@ async def test_secrets_in_headers_are_those_of_the_member(make_team):
     assert "UP_TOKEN" in refused.text
     assert (await connection(team.ben))["missingSecrets"] == ["UP_TOKEN"]
     assert (await connection(team.anna))["mine"]
+
+
+async def test_secrets_of_a_member_are_sent_only_with_encryption(make_team):
+    team = await make_team("person", url="http://192.0.2.1/mcp", headers={"X-Key": "${UP_TOKEN}"})
+    body = {"value": "v", "hosts": ["192.0.2.1"]}
+    assert (await team.maker.put("/secrets/UP_TOKEN", json=body)).status_code == 200
+    refused = await team.maker.post("/connections/up/tools")
+    assert refused.status_code == 409
+    assert "is not encrypted" in refused.text
 
 
 async def test_unknown_servers_are_refused(team):

@@ -27,7 +27,7 @@ from .routes.members import grant_routes, key_routes, member_routes
 from .routes.secrets import secret_routes
 
 PREFIX = "/w/"
-CHANGES, CHANGES_PER_MINUTE = "changes of members", 300
+CHANGES, CHANGES_PER_MINUTE = "changes of members", 1_200
 _workspace: ContextVar["MountedWorkspace"] = ContextVar("workspace of the request")
 
 
@@ -72,7 +72,7 @@ async def _limit_changes(request: Request) -> None:
         return
     wait_s = await _workspace.get().administration.rates.take(CHANGES, CHANGES_PER_MINUTE)
     if wait_s:
-        detail = f"More than {CHANGES_PER_MINUTE} changes of members, grants and keys in a minute."
+        detail = f"More than {CHANGES_PER_MINUTE:,} changes of members, keys and logins in a minute."
         raise ProblemError(429, detail, headers={"Retry-After": str(math.ceil(wait_s))})
 
 

@@ -32,9 +32,14 @@ class MemberLogins:
         tokens: MemberTokens | None,
         page: str,
     ) -> None:
-        """oauth: None if the server has no login. page: the URL on which members log in."""
-        self._server, self._settings, self._oauth, self._tokens = server, settings, oauth, tokens
-        self._page = page
+        """oauth: None if the server has no login. page: the URL on which members log in.
+
+        A server whose headers contain secrets of members has no login for them.
+        """
+        self._server, self._settings, self._tokens, self._page = server, settings, tokens, page
+        self.secret_names = _secret_names(settings) if oauth is None or self.are_personal else ()
+        """The secrets of a member that are used in place of a login."""
+        self._oauth = None if self.secret_names else oauth
         self._known = KnownLogins(tokens, self._read) if tokens is not None else None
 
     @property
@@ -56,16 +61,6 @@ class MemberLogins:
     def exist(self) -> bool:
         """Whether members can log in to the server."""
         return self.are_kept and self._oauth is not None
-
-    @property
-    def secret_names(self) -> tuple[str, ...]:
-        """The secrets of a member that are used in place of a login; none if the server has a login."""
-        if self._oauth is not None:
-            return ()
-        try:
-            return tuple(placeholder_names(list(self._settings.headers.values())))
-        except MalformedTemplate:  # reported when a session is opened
-            return ()
 
     async def access_of(self, caller: Caller) -> MemberAccess | None:
         """Return what the sessions of a caller are opened with; None if there is nothing.
@@ -173,3 +168,10 @@ class MemberLogins:
 
     def _failed(self, error: Exception) -> LoginFailed:
         return LoginFailed(f"Login to server {self._server!r} failed: {error}.")
+
+
+def _secret_names(settings: ServerSettings) -> tuple[str, ...]:
+    try:
+        return tuple(placeholder_names(list(settings.headers.values())))
+    except MalformedTemplate:  # reported when a session is opened
+        return ()

@@ -364,6 +364,7 @@ class McpServerSource:
 
     async def _open_for_member(self, access: MemberAccess, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect with the credentials of a member. What the server logs is not for others."""
+        await self._threads.run(_check_encrypted, self._settings.url or "")
         notices = list[Callable[[Any], None]]()
         _, session = await self._new_session(
             declared, lambda notice: [note(notice) for note in notices], access.secrets, access.oauth
@@ -430,6 +431,12 @@ def _import_relay() -> Any:
     from .session_factory import server_program
 
     return relay, server_program
+
+
+def _check_encrypted(url: str) -> None:
+    from .oauth.metadata_client import check_scheme
+
+    check_scheme(url)
 
 
 def _import_login() -> Any:

@@ -20,7 +20,7 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
-from .members import MEMBERSHIPS, put_member
+from .members import put_member, read_memberships
 from .texts import is_storable
 
 PREFIX = "oti_"
@@ -169,7 +169,7 @@ def _may_invite(cursor: Cursor, workspace: UUID, principal: str) -> bool:
     """Return whether someone is still an owner. Else they could come back by an invitation of their own."""
     if principal == OPERATOR.id:
         return True
-    rows = cursor.execute(MEMBERSHIPS, {"workspace": workspace}).fetchall()
+    rows = read_memberships(cursor, workspace)
     return any((member, role) == (principal, Role.OWNER) for member, _, role, _ in rows)
 
 

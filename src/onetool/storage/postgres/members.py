@@ -105,7 +105,7 @@ class PostgresMembers:
         values = {"workspace": self._workspace.workspace, "age": MAX_GROUPS_AGE}
         rights: dict[str, Rights] = {}
         with self._workspace.reading() as cursor:
-            memberships = cursor.execute(MEMBERSHIPS, values).fetchall()
+            memberships = read_memberships(cursor, self._workspace.workspace)
             grants = cursor.execute(GRANTS, values).fetchall()
             ((next_end,),) = cursor.execute(NEXT_END, values).fetchall()
         self._next_end = inf if next_end is None else float(next_end)
@@ -218,6 +218,11 @@ def put_member(cursor: Cursor, workspace: UUID, member: Member) -> None:
     cursor.execute(PUT, (workspace, member.kind, member.id, str(member.role), patterns, member.added_by))
     detail = {"role": str(member.role), "patterns": patterns}
     record(cursor, workspace, AuditAction.MEMBER_PUT, _target(member.kind, member.id), detail)
+
+
+def read_memberships(cursor: Cursor, workspace: UUID) -> list[tuple[str, str, str, list[str]]]:
+    """Return the principals that have a role now, with the group through which they do, and its patterns."""
+    return cursor.execute(MEMBERSHIPS, {"workspace": workspace, "age": MAX_GROUPS_AGE}).fetchall()
 
 
 def _check_other_owner(cursor: Cursor, workspace: UUID, kind: MemberKind, id: str) -> None:
