@@ -1,5 +1,6 @@
 """Fixtures for browser tests: each worker has one server and one browser."""
 
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
@@ -7,7 +8,8 @@ from playwright.async_api import Browser, Page
 from pytest_asyncio import fixture as async_fixture
 
 from support.hosted_pages import view_as
-from support.hosted_process import WorkspaceView
+from support.hosted_process import HostedProcess, Installation, WorkspaceView
+from support.oidc_provider import OidcServer, login_variables
 from support.rest_process import SETTINGS, shared_upstream
 from support.web_app import WebApp, chromium, open_page
 
@@ -84,3 +86,31 @@ async def owner_page(workspace: WorkspaceView, browser: Browser) -> AsyncIterato
     page = await open_page(browser, workspace)
     yield page
     assert not page.errors, page.errors  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory, installation: Installation) -> Iterator[HostedProcess]:
+    """Return a hosted server at which people log in. The provider sends browsers back to its address."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    url, root = f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("people")
+    with OidcServer(url) as oidc:
+        variables = login_variables(oidc.issuer, url)
+        options = ("--port", str(port))
+        with HostedProcess(root, *options, installation=installation, **variables) as server:
+            server.issuer = oidc.issuer  # type: ignore[attr-defined]
+            yield server
+
+
+@pytest.fixture
+def new_workspace(site: HostedProcess, installation: Installation) -> Iterator[Callable[..., WorkspaceView]]:
+    """Return a function that creates workspaces. Their owner is anna, with an API key."""
+    views: list[WorkspaceView] = []
+
+    def create(settings: str = SETTINGS) -> WorkspaceView:
+        views.append(WorkspaceView(site, installation.create_workspace(settings)).__enter__())
+        return views[-1]
+
+    yield create
+    for view in views:
+        view.client.close()

@@ -1,47 +1,14 @@
 """Browser tests of hosted mode with people: invitations, and switching between workspaces."""
 
-import json
-import socket
-from uuid import uuid4
-
 import pytest
 from playwright.async_api import expect
 
 from support.hosted_pages import card, check_page, select
-from support.hosted_process import HostedProcess, WorkspaceView
-from support.oidc_provider import OidcServer, login_variables
+from support.people_pages import add_person, errors_of, invite, log_in, member_id, open_as
 from support.rest_process import SETTINGS
 from support.web_app import browser_test, open_page
 
 pytestmark = browser_test
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory, installation):
-    """Return a hosted server at which people log in. The provider sends browsers back to its address."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    url, root = f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("people")
-    with OidcServer(url) as oidc:
-        variables = login_variables(oidc.issuer, url)
-        options = ("--port", str(port))
-        with HostedProcess(root, *options, installation=installation, **variables) as server:
-            server.issuer = oidc.issuer
-            yield server
-
-
-@pytest.fixture
-def new_workspace(site, installation):
-    """Return a function that creates workspaces. Their owner is anna, with an API key."""
-    views = []
-
-    def create():
-        views.append(WorkspaceView(site, installation.create_workspace(SETTINGS)).__enter__())
-        return views[-1]
-
-    yield create
-    for view in views:
-        view.client.close()
 
 
 @pytest.fixture
@@ -52,38 +19,6 @@ def workspace(new_workspace):
 @pytest.fixture
 def other(new_workspace):
     return new_workspace()
-
-
-async def open_as(browser, workspace, name, **options):
-    """Open a page for a new person, whom the provider recognizes."""
-    page = await open_page(browser, workspace, logged_in=False, **options)
-    person = {"sub": f"sub-{uuid4().hex}", "email": f"{name.lower()}@example.com", "name": name}
-    await page.context.set_extra_http_headers({"X-Person": json.dumps(person)})
-    return page
-
-
-def errors_of(page, site):
-    return [error for error in page.errors if f": {site.issuer}/" not in error]
-
-
-async def log_in(page):
-    await page.get_by_role("link", name="Log in with your account").click()
-
-
-async def member_id(page):
-    """Return the id of the person who has logged in."""
-    session = await page.evaluate("fetch('/auth/session').then(response => response.json())")
-    return session["person"]["id"]
-
-
-def invite(workspace, **fields):
-    """Return the id and the link of a new invitation."""
-    created = workspace.client.post("/invitations", json=fields).json()
-    return created["id"], f"{workspace.url}/join#{created['secret']}"
-
-
-def add_person(workspace, id, role="caller"):
-    assert workspace.client.put(f"/members/person/{id}", json={"role": role}).status_code == 200
 
 
 async def test_invited_person_logs_in_and_becomes_a_member(site, workspace, browser):
@@ -120,7 +55,7 @@ async def test_invited_person_logs_in_and_becomes_a_member(site, workspace, brow
         "Logged in as Bert maker", use_inner_text=True
     )
     assert not any(secret in url for url in sent)
-    assert errors_of(page, site) == []
+    assert errors_of(page, site.issuer) == []
     await owner.reload()
     await expect(card(owner, "Bert")).to_contain_text("bert@example.com")
     await expect(card(owner, "Bert of sales")).to_have_count(0)
@@ -154,7 +89,7 @@ async def test_invitation_that_cannot_be_accepted_says_why(site, workspace, brow
     await page.goto(link)
     await page.get_by_role("button", name="Accept invitation").click()
     await expect(alert).to_contain_text("You are a member of the workspace already.")
-    assert errors_of(page, site) == []
+    assert errors_of(page, site.issuer) == []
 
 
 async def test_incomplete_link_says_so(workspace, browser):

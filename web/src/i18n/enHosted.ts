@@ -53,6 +53,7 @@ export const enHosted = {
       workspace: 'Called with the login of the workspace',
       either: 'Called with your login, or else with that of the workspace',
     },
+    ownSecrets: 'Called with secrets of each member',
     mine: 'Your login',
     shared: 'Login of the workspace',
     connected: 'connected',

@@ -52,6 +52,7 @@ export const zhHosted: Pick<Messages, keyof typeof enHosted> = {
       workspace: '使用工作区的登录调用',
       either: '使用您的登录调用，否则使用工作区的登录',
     },
+    ownSecrets: '使用每位成员自己的机密调用',
     mine: '您的登录',
     shared: '工作区的登录',
     connected: '已连接',

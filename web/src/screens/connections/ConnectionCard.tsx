@@ -48,20 +48,22 @@ export function ConnectionCard({ connection, isMaker }: { connection: Connection
             ))}
           </div>
         </div>
-        <p className={cards.muted}>{texts.credentials[credentials]}</p>
+        <p className={css.text}>{canLogIn ? texts.credentials[credentials] : texts.ownSecrets}</p>
         {canLogIn ? (
           <Facts facts={facts} />
         ) : (
           <Facts facts={[[texts.secrets, <code key="secrets">{connection.secrets.join(', ')}</code>]]} />
         )}
         {missingSecrets.length > 0 && (
-          <Notice tone="warning" action={<Link href="/secrets">{texts.addSecrets}</Link>}>
-            {texts.missing(missingSecrets.join(', '))}
-          </Notice>
+          <div className={css.part}>
+            <Notice tone="warning" action={<Link href="/secrets">{texts.addSecrets}</Link>}>
+              {texts.missing(missingSecrets.join(', '))}
+            </Notice>
+          </div>
         )}
-        {!connection.toolsKnown && !mayList && <p className={cards.muted}>{texts.unlisted}</p>}
+        {!connection.toolsKnown && !mayList && credentials === 'person' && <p className={css.text}>{texts.unlisted}</p>}
         {mayList && (
-          <div className={css.listing}>
+          <div className={`${css.part} ${css.actions}`}>
             <Button size="compact-sm" variant="default" loading={listing.isPending} onClick={listTools}>
               {connection.toolsKnown ? texts.listToolsAgain : texts.listTools}
             </Button>

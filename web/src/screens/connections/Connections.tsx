@@ -8,6 +8,7 @@ import { QueryView } from '~/components/QueryView';
 import { useMessages } from '~/i18n';
 import cards from '~/screens/members/members.module.css';
 import { ConnectionCard } from './ConnectionCard';
+import css from './connections.module.css';
 
 /** The servers to which the user or the workspace can log in. The query names the one that a link is about. */
 export default function Connections() {
@@ -20,7 +21,11 @@ export default function Connections() {
   return (
     <>
       <PageHeader title={texts.title} lead={texts.lead} />
-      {connected && <Notice tone="success">{texts.finished(connected)}</Notice>}
+      {connected && (
+        <div className={css.finished}>
+          <Notice tone="success">{texts.finished(connected)}</Notice>
+        </div>
+      )}
       <QueryView query={connections}>
         {(all) =>
           all.length ? (
