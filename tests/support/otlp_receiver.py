@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
@@ -27,10 +28,11 @@ class ReceivedSpan:
 
 
 class OtlpReceiver(HttpStub):
-    """Receives spans and metrics."""
+    """Receives spans, metrics and logs."""
 
     def __init__(self) -> None:
-        super().__init__({"/v1/traces": StubResponse(), "/v1/metrics": StubResponse()})
+        paths = ("/v1/traces", "/v1/metrics", "/v1/logs")
+        super().__init__(dict.fromkeys(paths, StubResponse()))
 
     def spans(self) -> list[ReceivedSpan]:
         """Return all spans, in the order in which they ended."""
@@ -56,6 +58,16 @@ class OtlpReceiver(HttpStub):
                     points = item.histogram.data_points
                     found = [(_attributes(point.attributes), point.count, item.unit) for point in points]
         return found
+
+    def logs(self) -> list[tuple[int, dict[str, Any]]]:
+        """Return the time in nanoseconds and the attributes of each log record."""
+        return [
+            (record.time_unix_nano, _attributes(record.attributes))
+            for request in self._bodies("/v1/logs")
+            for resource in ExportLogsServiceRequest.FromString(request.body).resource_logs
+            for scope in resource.scope_logs
+            for record in scope.log_records
+        ]
 
     def received(self) -> str:
         """Return everything that was received, as text."""

@@ -15,6 +15,7 @@ import pytest
 from onetool.bootstrap.hosted_admin import open_people
 from onetool.domain.identity.person import Identity
 from support.cli_process import onetool
+from support.otlp_receiver import OtlpReceiver
 from support.postgres import empty_database
 from support.waiting import HANG_S
 
@@ -306,3 +307,30 @@ def test_audit_log_shows_what_the_operator_has_done(team):
     lines = team.ok("admin", "audit", "team-a", "--export", "--action", "key").splitlines()
     assert [json.loads(line) for line in lines] == found[:2]
     assert "no workspace 'team-b'" in team.fail("admin", "audit", "team-b")
+
+
+def test_audit_log_is_sent_as_logs(team):
+    team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-79\n")
+    assert "Set OTEL_EXPORTER_OTLP_ENDPOINT" in team.fail("admin", "audit", "team-a", "--otlp")
+    with OtlpReceiver() as receiver:
+        team.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = receiver.url
+        assert team.ok("admin", "audit", "team-a", "--otlp") == "Sent 2 changes."
+        stored = json.loads(team.ok("admin", "audit", "team-a", "--json"))
+        assert [(time // 1_000_000, record) for time, record in receiver.logs()] == [
+            (
+                round(entry["at"] * 1_000),
+                {
+                    "onetool.audit.id": entry["id"],
+                    "onetool.workspace": "team-a",
+                    "onetool.audit.actor": "operator",
+                    "onetool.audit.interface": "cli",
+                    "onetool.audit.action": entry["action"],
+                    "onetool.audit.target": entry["target"],
+                    "onetool.audit.detail": json.dumps(entry["detail"], separators=(",", ":")),
+                },
+            )
+            for entry in stored
+        ]
+        assert "canary-79" not in receiver.received()
+    team.env["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"
+    assert "does not accept logs. Sent so far: 0" in team.fail("admin", "audit", "team-a", "--otlp")

@@ -1,6 +1,7 @@
 """`onetool admin audit`: who has changed what in a workspace of a hosted OneTool."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -8,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from onetool.domain.audit.entry import AuditEntry, AuditFilter, entry_json
+from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.domain.text.json_text import encode
+from onetool.domain.text.strings import pluralize
 
 from .command import json_option, print_json, stdout, use_json
 from .hosted import DATABASE_URL, KEYS, exit_on_hosted_error, variable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from onetool.bootstrap.hosted_admin import WorkspaceContents
 
 PAGE_SIZE = 500
+OTLP_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")
 COLUMNS = ("TIME", "ACTOR", "THROUGH", "ACTION", "TARGET", "DETAIL")
 
 
@@ -29,14 +33,18 @@ COLUMNS = ("TIME", "ACTOR", "THROUGH", "ACTION", "TARGET", "DETAIL")
 @click.option("--since", type=Since(), metavar="WHEN", help="Only changes since `15m`, `2h`, `7d` or a time.")
 @click.option("-n", "--limit", default=50, show_default=True, type=click.IntRange(1, 10_000), help="Changes.")
 @click.option("--export", "is_export", is_flag=True, help="Print all of them, as lines of JSON.")
+@click.option(
+    "--otlp", "is_sent", is_flag=True, help="Send all of them as logs to `OTEL_EXPORTER_OTLP_ENDPOINT`."
+)
 @json_option
-def audit(slug: str, limit: int, is_export: bool, as_json: bool, **words: Any) -> None:
+def audit(slug: str, limit: int, is_export: bool, is_sent: bool, as_json: bool, **words: Any) -> None:
     """List who has changed what in workspace SLUG, newest first.
 
     \b
     Examples:
       onetool admin audit team-a --action key --since 30d
       onetool admin audit team-a --export > audit.jsonl
+      onetool admin audit team-a --since 1d --otlp
     """
     filter = AuditFilter(**words)
 
@@ -44,7 +52,9 @@ def audit(slug: str, limit: int, is_export: bool, as_json: bool, **words: Any) -
         from onetool.bootstrap.hosted_admin import open_contents
 
         async with open_contents(variable(DATABASE_URL), variable(KEYS), slug) as contents:
-            if is_export:
+            if is_sent:
+                await _send(contents, filter, slug)
+            elif is_export:
                 await _export(contents, filter)
             else:
                 _print(await _find(contents, filter, limit), as_json=as_json)
@@ -57,6 +67,26 @@ async def _export(contents: "WorkspaceContents", filter: AuditFilter) -> None:
     async for chunk in contents.audit.export(filter):
         for entry in chunk:
             click.echo(encode(entry_json(entry)), file=stdout())
+
+
+async def _send(contents: "WorkspaceContents", filter: AuditFilter, slug: str) -> None:
+    """Send entries to an OTLP endpoint. Those that arrive twice have the same id."""
+    if not any(os.environ.get(name) for name in OTLP_ENDPOINTS):
+        raise SettingsError(f"Set {OTLP_ENDPOINTS[0]}, such as http://collector:4318.")
+    try:
+        from onetool.telemetry.audit_logs import AuditLogExport
+    except ModuleNotFoundError:
+        raise SettingsError("Nothing was sent. Run: pip install 'onetool-gateway[otel]'") from None
+
+    export, sent = AuditLogExport(slug), 0
+    try:
+        async for chunk in contents.audit.export(filter):
+            if not await asyncio.to_thread(export.send, chunk):
+                raise StoreUnavailable(f"The OTLP endpoint does not accept logs. Sent so far: {sent:,}.")
+            sent += len(chunk)
+    finally:
+        export.close()
+    click.echo(f"Sent {pluralize(sent, 'change')}.", file=stdout())
 
 
 async def _find(contents: "WorkspaceContents", filter: AuditFilter, limit: int) -> list[AuditEntry]:
