@@ -332,5 +332,9 @@ def test_audit_log_is_sent_as_logs(team):
             for entry in stored
         ]
         assert "canary-79" not in receiver.received()
-    team.env["OTEL_EXPORTER_OTLP_TIMEOUT"] = "1"
-    assert "does not accept logs. Sent so far: 0" in team.fail("admin", "audit", "team-a", "--otlp")
+        team.env["OTEL_EXPORTER_OTLP_HEADERS"] = "X-Key=a%20b, X-Other = c"
+        team.env["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] = f"{receiver.url}/elsewhere"
+        assert "(HTTP status 404)" in team.fail("admin", "audit", "team-a", "--otlp")
+        sent = {name.lower(): value for name, value in receiver.requests[-1].headers.items()}
+        assert (sent["x-key"], sent["x-other"]) == ("a b", "c")
+    assert "(ConnectError). Sent so far: 0" in team.fail("admin", "audit", "team-a", "--otlp")

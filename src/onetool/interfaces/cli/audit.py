@@ -81,8 +81,9 @@ async def _send(contents: "WorkspaceContents", filter: AuditFilter, slug: str) -
     export, sent = AuditLogExport(slug), 0
     try:
         async for chunk in contents.audit.export(filter):
-            if not await asyncio.to_thread(export.send, chunk):
-                raise StoreUnavailable(f"The OTLP endpoint does not accept logs. Sent so far: {sent:,}.")
+            if problem := await asyncio.to_thread(export.send, chunk):
+                message = f"The OTLP endpoint does not accept logs ({problem}). Sent so far: {sent:,}."
+                raise StoreUnavailable(message)
             sent += len(chunk)
     finally:
         export.close()
