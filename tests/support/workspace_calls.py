@@ -675,6 +675,10 @@ class WorkspaceCalls:
         id = self._name()
         assert await self.members.remove(MemberKind.SERVICE, id) == (id in self.member_ids)
         self.changes += id in self.member_ids
+        if id in self.member_ids:
+            self.own_names = {key for key in self.own_names if key[0] != id}
+            self.begun = [key for key in self.begun if key[1] != id]
+            self.tokens -= {key for key in self.tokens if key[0] == f"of {id}"}
         self.member_ids.discard(id)
         self.valid_keys -= {key for key, owner in self.key_owners.items() if owner == id}
         self.grant_keys = {key: grant for key, grant in self.grant_keys.items() if key[0] != id}
@@ -872,7 +876,7 @@ class WorkspaceCalls:
 
     def _token_store(self, kind):
         if kind.startswith("of "):
-            return self.stores.member_tokens.of(kind)
+            return self.stores.member_tokens.of(kind.removeprefix("of "))
         return self.stores.tokens if kind == "server" else self.stores.http_tokens
 
     async def _read_token(self, kind):

@@ -10,8 +10,9 @@ import pytest
 
 from onetool.bootstrap.hosted import open_hosted
 from onetool.domain.identity.roles import Role
+from onetool.domain.policy.member import MemberKind
 from onetool.testing.http_stub import StubResponse
-from support.hosted_server import RING, HostedServer
+from support.hosted_server import RING, YEAR, HostedServer
 from support.oauth_server import OAuthMcpServer
 
 PUBLIC = "https://tools.example.com"
@@ -325,3 +326,26 @@ async def test_login_needs_the_public_url(server, protected):
         team = await Team(server, protected, "person").create(stack)
         refused = await team.anna.post("/connections/up/login", json={})
     assert (refused.status_code, "ONETOOL_PUBLIC_URL" in refused.text) == (409, True)
+
+
+async def test_login_that_the_issuer_has_revoked_must_be_repeated(team):
+    await team.log_in(team.anna, "anna@up")
+    assert (await call(team.anna)).json()["ok"]
+    team.protected.revoke_all_tokens()
+    first = await call(team.anna)
+    assert f"{PUBLIC}/w/{team.slug}/connections?server=up" in first.text
+    assert (await call(team.anna)).json()["meta"]["reason"] == "needs_login"
+    await team.log_in(team.anna, "anna@up")
+    assert (await call(team.anna)).json()["ok"]
+
+
+async def test_removed_member_leaves_no_credentials_to_one_of_the_same_name(team):
+    await team.log_in(team.anna, "anna@up")
+    await team.anna.put("/secrets/TOKEN", json={"value": "canary", "hosts": ["127.0.0.1"]})
+    async with team.server.contents(team.slug) as contents:
+        assert await contents.members.remove(MemberKind.SERVICE, "anna")
+        key = await contents.create_key("anna", "again", YEAR, (), role=Role.CALLER)
+    async with team.server.client(team.slug, key.text) as again:
+        assert not (await connection(again))["mine"]
+        assert (await call(again)).json()["meta"]["reason"] == "needs_login"
+        assert (await again.get("/secrets")).json()["secrets"] == []

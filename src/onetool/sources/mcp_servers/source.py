@@ -104,7 +104,7 @@ class McpServerSource:
         self._startup: Startup | None = None
         self._attach = partial(attach, name) if attach else None
         self._oauth = oauth_config_for(
-            name, settings, tokens, threads, allowed_hosts, credentials=self._credentials
+            name, settings, tokens, threads, allowed_hosts, credentials=self._credentials, page=login_page
         )
         self._log = logging.getLogger(f"onetool.servers.{name}")
         factory = ToolFactory(name, settings, scan, lambda tool: partial(self._calls.run, tool))

@@ -78,6 +78,11 @@ join members using (kind) where members.id = member and workspace_id = %(workspa
 REVOKE_KEYS = """
 update api_keys set revoked_at = now() where workspace_id = %s and owner = %s and revoked_at is null
 """
+DELETE_OWN = (
+    "delete from own_secrets where workspace_id = %s and owner = %s",
+    "delete from credentials where workspace_id = %s and owner = %s",
+    "delete from begun_logins where workspace_id = %s and principal = %s",
+)
 PUT_GRANT = """
 insert into grants (workspace_id, id, kind, member, effect, pattern, added_by)
 values (%s, %s, %s, %s, %s, %s, %s)
@@ -134,7 +139,10 @@ class PostgresMembers:
 
     @on_thread
     def remove(self, kind: MemberKind, id: str) -> bool:
-        """Remove a member with its grants. Its API keys, and the clients it has allowed, are revoked."""
+        """Remove a member with its grants, its secrets and its logins to servers.
+
+        Its API keys, and the clients it has allowed, are revoked.
+        """
         with self._workspace.writing("keys") as cursor:
             _check_other_owner(cursor, self._workspace.workspace, kind, id)
             cursor.execute(
@@ -146,6 +154,8 @@ class PostgresMembers:
             keys = clients = 0
             if kind is not MemberKind.GROUP:
                 keys = cursor.execute(REVOKE_KEYS, (self._workspace.workspace, id)).rowcount
+                for deletion in DELETE_OWN:  # a later service may have the same name
+                    cursor.execute(deletion, (self._workspace.workspace, id))
             if kind is MemberKind.PERSON:
                 clients = revoke_grants(cursor, self._workspace.workspace, id)
             detail = {"revokedKeys": keys, "revokedClients": clients}

@@ -134,7 +134,8 @@ class PostgresTokens:
         Raises:
             StoreUnavailable: The lease has expired, and another process may have replaced the text.
         """
-        with self._workspace.recording() if is_refresh else self._workspace.writing("keys") as cursor:
+        is_kept = is_refresh and text is not None
+        with self._workspace.recording() if is_kept else self._workspace.writing("keys") as cursor:
             cursor.execute(
                 f"select 1 from token_leases where {WHERE} and holder = %s for update",
                 (*self._place(server), holder),

@@ -15,7 +15,7 @@ class BearerTransport(httpx2.AsyncBaseTransport):
     """Adds the access token to requests and refreshes it when the server rejects it."""
 
     def __init__(self, transport: httpx2.AsyncBaseTransport, config: OAuthConfig) -> None:
-        self._transport, self._server = transport, config.server
+        self._transport, self._login_hint = transport, config.login_hint
         self._refresher = TokenRefresher(config)
         self._origin = _origin(httpx2.URL(config.url))
 
@@ -47,7 +47,7 @@ class BearerTransport(httpx2.AsyncBaseTransport):
                 response = await self._send_with(request, tokens)
         if response.status_code == UNAUTHORIZED:
             await response.aclose()
-            raise ServerUnavailable(f"login required: onetool servers login {self._server}")
+            raise ServerUnavailable(f"login required: {self._login_hint}")
         return response
 
     async def _send_with(self, request: httpx2.Request, tokens: StoredTokens | None) -> httpx2.Response:

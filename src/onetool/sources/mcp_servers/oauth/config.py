@@ -22,6 +22,13 @@ class OAuthConfig:
     """Private hosts that may be contacted."""
     credentials: CredentialSet = field(default_factory=CredentialSet, repr=False)
     """Where issued tokens are added, to be redacted."""
+    login_page: str = ""
+    """Where to log in; empty: with the command line."""
+
+    @property
+    def login_hint(self) -> str:
+        """How to log in."""
+        return self.login_page or f"onetool servers login {self.server}"
 
 
 def oauth_config_for(
@@ -32,8 +39,11 @@ def oauth_config_for(
     allowed_hosts: Sequence[str],
     *,
     credentials: CredentialSet | None = None,
+    page: str = "",
 ) -> OAuthConfig | None:
     """Return the OAuth configuration of a server.
+
+    page: where to log in; empty: with the command line.
 
     None if the server is a command, its URL is invalid, or the settings contain an Authorization header.
     """
@@ -51,4 +61,5 @@ def oauth_config_for(
         threads=threads,
         allowed_hosts=allowed_hosts,
         credentials=credentials or CredentialSet(),
+        login_page=page,
     )
