@@ -194,6 +194,7 @@ export const en = {
     recentCalls: 'Recent calls',
     noRecentCalls: 'Your calls are listed here until you reload the page.',
     reuseArgs: 'Use these arguments again',
+    logIn: 'Log in',
     errorCode: {
       tool_not_found: 'Tool not found',
       invalid_args: 'Invalid arguments',

@@ -174,6 +174,7 @@ export const zh: Messages = {
     recentCalls: '最近的调用',
     noRecentCalls: '您的调用会列在这里，重新加载页面后清空。',
     reuseArgs: '再次使用这些参数',
+    logIn: '登录',
     errorCode: { tool_not_found: '未找到工具', invalid_args: '参数无效', execution_error: '工具执行失败' },
     form: { addItem: '添加一项', select: '请选择…' },
   },

@@ -19,7 +19,7 @@ export function CallOutput({ result, ms }: { result: CallResult | null; ms: numb
         </Tag>
         <span className={css.muted}>{messages.tester.duration(messages.common.duration(ms))}</span>
       </div>
-      {result.ok ? <ValueView value={result.value} /> : <CallError error={result.error} />}
+      {result.ok ? <ValueView value={result.value} /> : <CallError result={result} />}
       <MediaParts parts={result.content ?? []} />
     </div>
   );
