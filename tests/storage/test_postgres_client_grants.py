@@ -143,6 +143,15 @@ async def test_refresh_whose_response_was_lost_is_answered_again_with_the_same_n
     assert await world.grants.refresh(again.refresh, CLIENT) is not None
 
 
+async def test_refresh_token_whose_successor_was_used_is_a_replay(world):
+    """The response has arrived, so that someone else sends the token again."""
+    first = await world.tokens()
+    second = await world.grants.refresh(first.refresh, CLIENT)
+    third = await world.grants.refresh(second.refresh, CLIENT)
+    assert await world.grants.refresh(first.refresh, CLIENT) is None
+    assert await world.grants.find(third.access) is None
+
+
 async def test_concurrent_refreshes_agree_on_the_next_token(world):
     first = await world.tokens()
     results = await asyncio.gather(*(world.grants.refresh(first.refresh, CLIENT) for _ in range(8)))

@@ -58,9 +58,9 @@ async def roles(members):
 async def test_person_becomes_a_member_with_the_role_and_patterns_of_the_invitation(
     invitations, members, new_person
 ):
-    person, created = await new_person(), await invite(invitations, Role.MAKER, ["github.*"])
+    person, created = await new_person(), await invite(invitations, Role.CALLER, ["github.*"])
     before = members.generation()
-    assert await invitations.accept(created.secret, person) is Role.MAKER
+    assert await invitations.accept(created.secret, person) is Role.CALLER
     assert members.generation() != before, "all servers read the rights again"
     (member,) = await members.list()
     assert (member.kind, member.id, member.patterns) == (MemberKind.PERSON, person, ("github.*",))
@@ -153,6 +153,8 @@ async def test_only_the_hash_of_the_secret_is_stored(invitations, workspace, pos
 async def test_invalid_invitation_is_refused(invitations):
     with pytest.raises(MemberError, match="pattern"):
         await invite(invitations, patterns=[""])
+    with pytest.raises(MemberError, match="do not limit the role maker"):
+        await invite(invitations, role=Role.MAKER, patterns=["github.*"])
     for note in ("x" * 201, "a\0b"):
         with pytest.raises(MemberError, match="note"):
             await invitations.create(Role.CALLER, (), note, DAY, OPERATOR.id)

@@ -13,6 +13,7 @@ from onetool.domain.identity.roles import Right, Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership
 from onetool.sources.members import Members
+from onetool.storage.postgres import members as members_store
 from onetool.storage.postgres.api_keys import OWNER, PostgresApiKeys
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.threads import Threads
@@ -221,6 +222,24 @@ async def test_rights_end_without_a_change_when_groups_become_too_old(members, p
     seen = members.generation()
     await known.current(anna)
     assert members.generation() == seen
+
+
+async def test_each_group_that_becomes_too_old_is_noticed(members, people, monkeypatch):
+    """Also one that ends after another has ended, without any other change."""
+    now = 0.0
+    monkeypatch.setattr(members_store.time, "monotonic", lambda: now)
+    groups = [people.add_group(f"g{number}") for number in range(2)]
+    persons = [people.add(f"P{number}", group) for number, group in enumerate(groups)]
+    for number, group in enumerate(groups):
+        await members.put(Member(GROUP, group, Role.OWNER))
+        ages = "update home.group_people set seen_at = now() - interval '30 days' + %s * interval '1 s'"
+        people.execute(f"{ages} where group_id = %s", 1_000 * (number + 1), group)
+    known = Members(members)
+    assert all([(await known.current(person)).may(Right.MANAGE) for person in persons])
+    for number, group in enumerate(groups):
+        people.execute(f"{ages} where group_id = %s", -1, group)
+        now += 1_001 * (number + 1)
+        assert not (await known.current(persons[number])).may(Right.MANAGE)
 
 
 async def test_removed_member_loses_grants_and_keys(members, workspace, threads):

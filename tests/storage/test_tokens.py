@@ -193,3 +193,15 @@ async def test_tokens_of_members_are_apart(workspace, sealer):
         await replace(tokens.of("ben"), '{"n": 2}')
     await replace(tokens.of("anna"), None)
     assert [await tokens.of(owner).read("s") for owner in ("anna", "ben")] == [None, '{"n": 2}']
+
+
+async def test_text_that_cannot_be_opened_is_replaced_by_a_new_login(workspace, sealer, caplog):
+    tokens = PostgresTokens(workspace, Threads(), sealer, "server")
+    await replace(tokens, TEXT)
+    with workspace.recording() as cursor:
+        change = "update credentials set sealed = sealed || 'x'::bytea where workspace_id = %s"
+        cursor.execute(change, (workspace.workspace,))
+    assert await tokens.read("s") is None
+    assert "cannot be opened" in caplog.text
+    await replace(tokens, '{"n": 1}')
+    assert await tokens.read("s") == '{"n": 1}'

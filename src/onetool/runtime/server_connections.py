@@ -76,14 +76,16 @@ class ServerConnections:
         await self._begun.put(page.state, principal.id, BegunServerLogin(server, owner, page.begun))
         return page.url
 
-    async def finish(self, principal: Principal, response: Mapping[str, str]) -> str:
+    async def finish(self, principal: Principal, response: Mapping[str, str], *, may_share: bool) -> str:
         """Complete the login with which a browser came back, and return the name of the server.
+
+        may_share: whether the principal may still log in for the workspace.
 
         Raises:
             LoginFailed: The principal has begun no such login, or it was denied.
         """
         begun = await self._begun.take(response.get("state", ""), principal.id)
-        if begun is None:
+        if begun is None or (begun.owner == WORKSPACE and not may_share):
             raise LoginFailed("You have begun no such login, or it took too long. Begin again.")
         try:
             _, logins = await self._find(begun.server)

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from secrets import token_hex
 from typing import Any
 
@@ -17,6 +18,7 @@ from onetool.domain.identity.principal import Principal, acting_as, current_prin
 from onetool.domain.jobs.job import KEY_RETENTION_S, Job
 from onetool.domain.jobs.job_errors import KeyReused
 from onetool.domain.jobs.queued_call import QueuedCall
+from onetool.pipeline.code_runner import CodeResult
 from onetool.ports import JobQueue
 from onetool.settings.configuration import Configuration
 
@@ -98,8 +100,7 @@ class SubmittedCalls:
         job, call = claimed
         principal = Principal.of_scope(job.principal, call.patterns, call.key)
         with acting_as(principal), acting_through("job"):
-            why = await refusal(principal)
-            work = _refuse(job, why) if why else self._work(call)
+            work = _unless_refused(job, partial(refusal, principal), self._work(call))
             await self._jobs.run_claimed(work, self._caller(call), job)
 
     async def _find(self, key: str, principal: Principal) -> Job | None:
@@ -126,11 +127,16 @@ class SubmittedCalls:
         )
 
 
-def _refuse(job: Job, why: str) -> Work:
-    """Return work that makes no call."""
+def _unless_refused(job: Job, refusal: Callable[[], Awaitable[str]], work: Work) -> Work:
+    """Return work that makes its call only if nothing is said against it.
 
-    async def fail(caller: Caller) -> ToolResult:
-        meta = CallMeta(job.tool, job.id, 0.0, reason=Reason.NOT_ALLOWED)
-        return ToolResult.failure(meta, Reason.NOT_ALLOWED, why)
+    What goes wrong when that is asked ends the job like a failure of its call.
+    """
 
-    return fail
+    async def run(caller: Caller) -> ToolResult | CodeResult:
+        if why := await refusal():
+            meta = CallMeta(job.tool, job.id, 0.0, reason=Reason.NOT_ALLOWED)
+            return ToolResult.failure(meta, Reason.NOT_ALLOWED, why)
+        return await work(caller)
+
+    return run

@@ -21,6 +21,17 @@ from support.openid_stub import OTHER_KEY, RSA_KEY, OpenIdStub
 from support.waiting import HANG_S
 
 PUBLIC = "http://localhost"
+MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
 
 
 class TokenServer(HostedServer):
@@ -78,14 +89,25 @@ async def test_member_calls_with_a_token_of_a_listed_issuer(server):
     slug = await server.new_workspace()
     person = await server.new_member(slug)
     async with server.client(slug, server.token(slug)) as client:
-        assert (await client.get("/me")).json()["principal"] == str(person)
-        body = {"name": "tools.echo", "args": {"message": "x"}}
-        assert (await client.post("/tools/call", json=body)).json()["ok"] is True
-        assert (await client.get("/members")).status_code == 403
+        assert '"serverInfo"' in (await ask(client)).text
         await server.people.disable(person)
         async with asyncio.timeout(HANG_S):  # until the announcement arrives
-            while (await client.get("/me")).status_code not in (401, 403):
+            while (await ask(client)).status_code not in (401, 403):
                 await asyncio.sleep(0.01)
+
+
+async def test_token_for_mcp_is_not_accepted_by_other_routes(server):
+    """Its audience is the MCP endpoint: a client must not create keys or change members with it."""
+    slug = await server.new_workspace()
+    await server.new_member(slug, role=Role.OWNER)
+    async with server.client(slug, server.token(slug)) as client:
+        assert (await ask(client)).status_code == 200
+        for method, path in (("GET", "/me"), ("POST", "/keys"), ("GET", "/members"), ("POST", "/tools/call")):
+            assert (await client.request(method, path, json={})).status_code == 401, path
+
+
+async def ask(client, **options):
+    return await client.post("/mcp", json=INITIALIZE, headers=MCP_HEADERS | options.get("headers", {}))
 
 
 def wrong_tokens(server, slug, other):
@@ -124,7 +146,7 @@ async def test_wrong_tokens_are_refused(server):
         address = f"10.0.0.{number}", 1  # wrong tokens of one address are delayed
         transport = httpx2.ASGITransport(app=server.app, client=address)
         async with httpx2.AsyncClient(transport=transport, base_url=f"{PUBLIC}/w/{slug}") as client:
-            response = await client.get("/me", headers={"Authorization": f"Bearer {token}"})
+            response = await ask(client, headers={"Authorization": f"Bearer {token}"})
             if response.status_code != 401:
                 accepted.append((what, response.status_code, response.text))
     assert accepted == []
@@ -134,7 +156,7 @@ async def test_person_who_is_no_member_is_refused(server):
     slug, other = await server.new_workspace(), await server.new_workspace()
     await server.new_member(other)
     async with server.client(slug, server.token(slug)) as client:
-        assert (await client.get("/me")).status_code == 401
+        assert (await ask(client)).status_code == 401
 
 
 async def test_clients_are_told_where_to_get_a_token(server):

@@ -268,3 +268,21 @@ async def test_secrets_of_a_member_are_not_mixed_with_those_of_the_workspace(tea
     assert (await call(team.anna, tool)).json()["ok"]
     request = team.stub.requests[-1]
     assert (request.headers["X-Token"], request.headers["X-Account"]) == (ANNA, "chosen")
+
+
+async def test_token_for_a_secret_is_sent_only_to_hosts_of_the_secret(team):
+    """A maker of tools cannot collect tokens that were issued for secrets of other members."""
+    url = team.stub.url.replace("127.0.0.1", "localhost")
+    auth = {
+        "type": "oauth2",
+        "tokenUrl": f"{team.stub.url}/token",
+        "clientId": "me",
+        "clientSecret": "${TOKEN}",
+    }
+    body = http_tool(f"{url}/echo", request={"auth": auth})
+    stored = await team.maker.put(f"{team.bundle}/tools/stolen/version/v1", json=body)
+    assert stored.status_code == 201, stored.text
+    await put(team.anna, ANNA)
+    refused = await call(team.anna, "up.stolen")
+    assert "may not be sent to 'localhost'" in refused.text
+    assert team.sent() == []

@@ -1,6 +1,8 @@
 """Logins of members to MCP servers: whose login a call uses, and that no one uses that of another."""
 
+import asyncio
 import json
+import threading
 from contextlib import AsyncExitStack
 from urllib.parse import parse_qsl, urlsplit
 
@@ -10,10 +12,11 @@ import pytest
 
 from onetool.bootstrap.hosted import open_hosted
 from onetool.domain.identity.roles import Role
-from onetool.domain.policy.member import MemberKind
+from onetool.domain.policy.member import Member, MemberKind
 from onetool.testing.http_stub import StubResponse
 from support.hosted_server import RING, YEAR, HostedServer
 from support.oauth_server import OAuthMcpServer
+from support.waiting import HANG_S
 
 PUBLIC = "https://tools.example.com"
 ECHO = {"name": "echo", "inputSchema": {"type": "object"}}
@@ -220,8 +223,8 @@ async def test_what_a_server_lists_for_one_member_is_not_shown_to_others(team):
     assert (await call(team.ben)).json()["ok"]
     for client in (team.anna, team.ben, team.maker):
         assert "payroll_of_anna" not in (await client.get("/servers/up/tools")).text
-    code = await team.ben.post("/run", json={"command": "ot.tools('up')"})
-    assert "payroll" not in code.text
+    code = await team.ben.post("/run", json={"command": "ot.tools(pattern='up')"})
+    assert ("up.echo" in code.text, "payroll" in code.text) == (True, False)
 
 
 async def test_tool_that_the_account_does_not_have(team):
@@ -349,3 +352,99 @@ async def test_removed_member_leaves_no_credentials_to_one_of_the_same_name(team
         assert not (await connection(again))["mine"]
         assert (await call(again)).json()["meta"]["reason"] == "needs_login"
         assert (await again.get("/secrets")).json()["secrets"] == []
+
+
+async def test_workspace_login_is_completed_only_by_who_may_still_make(make_team):
+    team = await make_team("workspace")
+    response = await team.begin(team.maker, of="workspace")
+    async with team.server.contents(team.slug) as contents:
+        await contents.members.put(Member(MemberKind.SERVICE, "maker", Role.CALLER))
+    refused = await team.maker.post("/connections/callback", json=response)
+    assert (refused.status_code, "begun no such login" in refused.text) == (409, True)
+    assert not (await connection(team.anna))["workspace"]
+
+
+async def test_session_that_was_opened_before_a_logout_is_not_used_after_it(make_team):
+    """It was opened by a listing, not by a call."""
+    team = await make_team("workspace")
+    await team.log_in(team.maker, "team@up", of="workspace")
+    assert "up.echo" in (await team.anna.post("/run", json={"command": "ot.tools(pattern='up')"})).text
+    assert (await team.maker.delete("/connections/up", params={"of": "workspace"})).status_code == 204
+    assert not (await call(team.anna)).json()["ok"]
+    assert team.protected.called_by == []
+
+
+async def test_provider_cannot_choose_what_is_redacted_for_others(team):
+    """The token of one member is a word that others use."""
+
+    def issue(request):
+        tokens = {"access_token": "hello", "token_type": "bearer", "expires_in": 3600}
+        team.protected._access.add("hello")
+        team.protected._accounts["hello"] = "anna@up"
+        return StubResponse(tokens)
+
+    await team.log_in(team.ben, "ben@up")
+    team.protected.responses["/token"] = issue
+    await team.log_in(team.anna, "anna@up")
+    assert "[secret]" in (await call(team.anna, "hello")).text
+    assert "hello" in (await call(team.ben, "hello")).text
+
+
+async def test_login_that_cannot_be_renewed_ends_with_its_token(team):
+    def issue(request):
+        token = team.protected._new_secret("access")
+        team.protected._access.add(token)
+        team.protected._accounts[token] = "anna@up"
+        return StubResponse({"access_token": token, "token_type": "bearer", "expires_in": -1})
+
+    team.protected.responses["/token"] = issue
+    await team.log_in(team.anna, "anna@up")
+    assert not (await connection(team.anna))["mine"]
+    assert (await call(team.anna)).json()["meta"]["reason"] == "needs_login"
+
+
+async def test_instructions_of_a_makers_own_session_are_not_those_of_all(make_team, protected):
+    def with_instructions(request):
+        response = protected._mcp(request)
+        if response.status == 200 and "protocolVersion" in (response.body.get("result") or {}):
+            response.body["result"]["instructions"] = "You are talking to maker@example.com."
+        return response
+
+    protected.responses["/mcp"] = with_instructions
+    team = await make_team("person")
+    await team.log_in(team.maker, "maker")
+    assert (await team.maker.post("/connections/up/tools")).status_code == 204
+    assert "maker@example.com" not in (await team.maker.get("/servers/up")).text
+
+
+async def test_calls_in_progress_keep_their_session_when_a_secret_is_replaced(make_team):
+    team = await make_team("person", headers={"Authorization": "Bearer ${UP_TOKEN}"})
+    for token in ("first", "second"):
+        team.protected._access.add(token)
+        team.protected._accounts[token] = token
+
+    async def put(value):
+        body = {"value": value, "hosts": ["127.0.0.1"]}
+        assert (await team.maker.put("/secrets/UP_TOKEN", json=body)).status_code == 200
+
+    await put("first")
+    assert (await team.maker.post("/connections/up/tools")).status_code == 204
+    waiting, may_respond = asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def wait(request):
+        if b"tools/call" in request.body and b"slow" in request.body:
+            loop.call_soon_threadsafe(waiting.set)
+            may_respond.wait(HANG_S)
+        return team.protected._mcp(request)
+
+    team.protected.responses["/mcp"] = wait
+    slow = asyncio.create_task(call(team.maker, "slow"))
+    try:
+        await asyncio.wait_for(waiting.wait(), HANG_S)
+        await put("second")
+        assert (await call(team.maker)).json()["ok"]
+    finally:
+        may_respond.set()
+    assert (await slow).json()["ok"]
+    assert sorted(team.protected.called_by) == ["first", "second"]

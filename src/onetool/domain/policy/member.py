@@ -54,18 +54,27 @@ class StoredGrant(NamedTuple):
     added_at: datetime | None = None
 
 
+def check_role(role: Role, patterns: Sequence[str]) -> None:
+    """Check a role with patterns.
+
+    Raises:
+        MemberError: The patterns are invalid, or do not limit the role.
+    """
+    check_patterns(patterns)
+    if patterns and role is not Role.CALLER:
+        raise MemberError(
+            f"Patterns do not limit the role {role}: who makes tools can give any function a name."
+            " Use the role caller."
+        )
+
+
 def check_member(member: Member) -> None:
     """Check a member that is to be stored.
 
     Raises:
         MemberError: Its id or its patterns are invalid.
     """
-    check_patterns(member.patterns)
-    if member.patterns and member.role is not Role.CALLER:
-        raise MemberError(
-            f"Patterns do not limit the role {member.role}: who makes tools can give any function a name."
-            " Use the role caller."
-        )
+    check_role(member.role, member.patterns)
     if member.kind is MemberKind.SERVICE:
         if SERVICE_NAME.fullmatch(member.id) is None or is_id(member.id) or member.id in RESERVED:
             raise MemberError(

@@ -41,6 +41,12 @@ class CredentialSet:
                 del self._recent[next(iter(self._recent))]
             self._redactors.pop("recent", None)
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """All values so far, without those of its process."""
+        with self._lock:
+            return (*self._kept, *self._recent)
+
     def redact(self, text: str) -> str:
         """Return the text with all values so far masked."""
         return self.redactor.redact(text)

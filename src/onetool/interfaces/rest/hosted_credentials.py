@@ -75,7 +75,7 @@ class HostedCredentials:
                 return person
         key, people = key_of(headers), self._people
         if people is not None and people.tokens is not None and _is_jwt(bearer(headers).strip()):
-            return await people.tokens(slug, key)
+            return await people.tokens(slug, key) if is_mcp(path) else None
         if people is not None and people.client_tokens is not None and is_mcp(path):
             person = await people.client_tokens(slug, bearer(headers).strip())
             if person is not None:

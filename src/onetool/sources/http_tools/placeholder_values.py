@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.http.placeholders import InvalidValue, Lookup
+from onetool.domain.http.placeholders import InvalidValue, Lookup, placeholder_names
 from onetool.domain.http.templates import is_argument, is_step
 from onetool.domain.http.urls import Url, is_listed, is_loopback
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -50,6 +50,16 @@ class PlaceholderValues:
             return self._lookup_plain(name) if self._is_plain(name) else self._lookup_secret(name, host)
 
         return lookup
+
+    def check_own(self, templates: Sequence[str], host: str) -> None:
+        """Check that what is made from templates may be sent to a host, as far as the caller's secrets go.
+
+        Raises:
+            ExecutionError: A secret of the caller is not for this host.
+        """
+        for name in placeholder_names(list(templates)):
+            if name in self._own_secrets and self.is_secret(name):
+                self._lookup_secret(name, host)
 
     def lookup_masked(self, name: str) -> Any:
         """Look up a name for a message: secrets are masked."""

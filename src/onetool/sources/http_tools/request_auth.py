@@ -33,6 +33,7 @@ DEFAULT_LIFETIME_S = 300.0
 """Lifetime of a token whose endpoint returns no `expires_in`, in seconds."""
 MAX_ERROR_BODY_LENGTH = 500
 CREDENTIAL_FIELDS = frozenset({"token", "password", "value", "secret", "clientSecret", "refreshToken"})
+TOKEN_FIELDS = ("clientId", "clientSecret", "refreshToken", "scope")
 REFRESH_GRANT = "refresh_token"
 DEFAULT_PAYLOAD = "${method}\n${path}\n${query}\n${timestamp}\n${body}"
 
@@ -70,6 +71,8 @@ class RequestAuth:
         if kind == "hmac":
             return self._sign_hmac(outgoing)
         if kind == "oauth2":
+            # The token stands for the secrets with which it is fetched.
+            self._values.check_own([self._auth.get(field, "") for field in TOKEN_FIELDS], host)
             return outgoing.with_headers({"Authorization": f"Bearer {await self._get_access_token()}"})
         return outgoing
 
@@ -140,8 +143,7 @@ class RequestAuth:
 
     async def _get_access_token(self) -> str:
         request = build({"method": "POST", "urlTemplate": self._auth["tokenUrl"]}, self._values)
-        fields = ("clientId", "clientSecret", "refreshToken", "scope")
-        credentials = {field: self._fill(field, request.url.host) for field in fields}
+        credentials = {field: self._fill(field, request.url.host) for field in TOKEN_FIELDS}
         grant = self._auth.get("grant", "client_credentials")
         key = _token_key(str(request.url), grant, credentials)
 

@@ -45,8 +45,14 @@ class ServerContents:
         listing: ServerListing,
         calls: ServerCalls,
         find: Callable[[str], list[str]],
+        *,
+        is_personal: bool = False,
     ) -> None:
-        """find: returns the signs of prompt injection in a text."""
+        """find: returns the signs of prompt injection in a text.
+
+        is_personal: whether members may get texts with logins of their own, which are not shown to others.
+        """
+        self._is_personal = is_personal
         self._server, self._manifests, self._listing = server, manifests, listing
         self._calls, self._find = calls, find
         self.subscriptions = ServerSubscriptions(calls)
@@ -136,6 +142,9 @@ class ServerContents:
         manifest = self._manifests.manifest
         if manifest is not None and text_pin(text) in manifest.prompt_texts.approved:
             return
+        if self._is_personal:
+            message = f"The text of prompt {prompt!r} of server {self._server!r} is refused: {SUSPICIOUS}"
+            raise ExecutionError(Reason.UPSTREAM, f"{message}: {'; '.join(findings)}")
         reason = f"{SUSPICIOUS}: {'; '.join(findings)}: onetool servers approve {self._server}"
         await self._manifests.change(lambda before: refuse_prompt_text(before, prompt, text, reason))
         name = f"prompt {prompt!r} of server {self._server!r}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.redaction import Redactor
@@ -38,6 +38,13 @@ RELIST_PAUSE_S = 0.5
 MAX_AGE_S = 5.0
 """Seconds for which a list of resources is used without asking a running server again."""
 MAX_LOGGED_LENGTH = 500
+
+
+class Handshake(NamedTuple):
+    """What a server said when a session began."""
+
+    instructions: str
+    capabilities: Mapping[str, Any]
 
 
 class ServerListing:
@@ -96,20 +103,24 @@ class ServerListing:
         self._note_problems("tool", listing.problems)
         tools = [redacted_tool(ServerTool(definition=item), redactor) for item in listing.items]
         instructions = redactor.redact(session.instructions)
-        await self.store(tools, instructions, redactor.mask(dict(session.capabilities)))
+        await self.store(tools, Handshake(instructions, redactor.mask(dict(session.capabilities))))
         self._start_reading_items(session, tuple(LISTS))
 
-    async def store(
-        self, tools: Sequence[ServerTool], instructions: str, capabilities: Mapping[str, Any]
-    ) -> None:
-        """Scan and store a listing, without secrets, as that of the server."""
+    async def store(self, tools: Sequence[ServerTool], handshake: "Handshake | None" = None) -> None:
+        """Scan and store a listing, without secrets, as that of the server.
+
+        handshake: None if what the server said is not for all.
+        """
         await self._manifests.scan(tools)
         await self._manifests.ensure_fresh()
         old = self._manifests.manifest
 
         def update(before: ServerManifest | None) -> ServerManifest:
             merged = merge(before, tools, time.time(), allow_new=self._allow_new)
-            return replace(receive_instructions(merged, instructions), capabilities=capabilities)
+            if handshake is None:
+                return replace(merged, capabilities=merged.capabilities or {"tools": {}})
+            received = receive_instructions(merged, handshake.instructions)
+            return replace(received, capabilities=handshake.capabilities)
 
         new = await self._manifests.change(update)
         if added := new_tool_names(old, new):

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf
 from typing import Literal
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import LoginFailed, LoginRequired
 from onetool.domain.http.placeholders import MalformedTemplate, placeholder_names
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.ports import MemberTokens, ServerLoginPage, TokenStore
 from onetool.settings.server_schema import ServerSettings
 
 from .errors import ServerUnavailable
-from .member_sessions import KnownLogins, MemberAccess, secrets_access
+from .member_sessions import NO_LOGIN, KnownLogins, MemberAccess, StoredLogin, secrets_access
 from .oauth.config import OAuthConfig
 
 WORKSPACE = ""
@@ -71,8 +73,8 @@ class MemberLogins:
         if self._oauth is None:
             return secrets_access(self.secret_names, caller)
         owner = caller.principal.id
-        login = await self.login_of(owner)
-        return MemberAccess(login, oauth=self._config(owner)) if login else None
+        login, config = await self.login_of(owner), self._config(owner)
+        return MemberAccess(login, config.credentials, oauth=config) if login and config else None
 
     async def login_of(self, owner: str) -> str:
         """Return what identifies the login of a member, or of the workspace; empty if there is none.
@@ -125,7 +127,6 @@ class MemberLogins:
             tokens = await finish_login(config, StartedLogin.model_validate_json(begun), response)
         except ServerUnavailable as error:
             raise self._failed(error) from None
-        config.credentials.add(*tokens.values)
         await self._replace(config, tokens.text)
 
     async def delete(self, owner: str) -> bool:
@@ -140,14 +141,17 @@ class MemberLogins:
         async with config.store.exclusive(self._server) as stored:
             await stored.replace(text)
 
-    async def _read(self, owner: str) -> str:
-        """Return what identifies a stored login; empty if there is none for this server."""
+    async def _read(self, owner: str) -> StoredLogin:
+        """Return the stored login of a member, if it is for this server."""
         from .oauth.tokens import StoredTokens
 
         if self._oauth is None:
-            return ""
+            return NO_LOGIN
         tokens = StoredTokens.read(await self._store(owner).read(self._server), self._oauth.url)
-        return (tokens.login or UNNAMED) if tokens is not None else ""
+        if tokens is None:
+            return NO_LOGIN
+        is_final = tokens.expires_at is not None and not tokens.can_refresh
+        return StoredLogin(tokens.login or UNNAMED, (tokens.expires_at or inf) if is_final else inf)
 
     def _config_or_fail(self, owner: str) -> OAuthConfig:
         config = self._config(owner)
@@ -159,7 +163,10 @@ class MemberLogins:
     def _config(self, owner: str) -> OAuthConfig | None:
         if self._oauth is None or self._tokens is None:
             return None
-        return replace(self._oauth, store=self._store(owner))
+        if owner == WORKSPACE:
+            return replace(self._oauth, store=self._store(owner))
+        # A provider chooses the tokens: in calls of others, it must not choose what is redacted.
+        return replace(self._oauth, store=self._store(owner), credentials=CredentialSet())
 
     def _store(self, owner: str) -> TokenStore:
         if self._tokens is None:

@@ -24,11 +24,6 @@ class SessionTools:
         self._server, self._session, self._credentials = server, session, credentials
         self._tools: Mapping[str, ServerTool] | None = None
 
-    @property
-    def instructions(self) -> str:
-        """The instructions of the server, without secrets."""
-        return self._credentials.redactor.redact(self._session.instructions)
-
     def on_notice(self, notice: Any) -> None:
         """Read the tools again before the next call, if the server reports that they have changed."""
         if notice.method == LIST_CHANGED:

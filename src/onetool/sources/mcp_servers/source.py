@@ -113,8 +113,8 @@ class McpServerSource:
         self._connection = ServerSessions(self._open, self._declared_first)
         self.logins = MemberLogins(name, settings, self._oauth, member_tokens, login_page)
         """The logins of members, and whose are used for a call."""
-        self._shared_login: str | None = None
-        """What identifies the login of the workspace; None before the first call."""
+        self._shared_login = ""
+        """What identifies the login with which the session of the workspace was opened; empty: none."""
         self._members = MemberSessions(self.logins.access_of, self._member_sessions)
         self._calls = ServerCalls(name, self._sessions_of, self._manifests, self._questions, factory.endpoint)
         self._listing = ServerListing(
@@ -125,7 +125,14 @@ class McpServerSource:
             allow_new=settings.new_tools == "allow",
             timeout_s=None if is_patient else LISTING_TIMEOUT_S,
         )
-        self.contents = ServerContents(name, self._manifests, self._listing, self._calls, factory.find)
+        self.contents = ServerContents(
+            name,
+            self._manifests,
+            self._listing,
+            self._calls,
+            factory.find,
+            is_personal=self.logins.are_personal,
+        )
         """Its resources, templates and prompts."""
 
     @property
@@ -266,7 +273,7 @@ class McpServerSource:
                     secrets = [secret.value for secret in caller.own_secrets.values()]
                     listed = SessionTools(self.name, session, self._with_credentials(secrets))
                     tools = list((await listed.read()).values())
-                    await self._listing.store(tools, listed.instructions, {"tools": {}})
+                    await self._listing.store(tools)
             except ServerUnavailable as error:
                 message = f"Server {self.name!r} is unavailable: {error}."
                 raise ExecutionError(Reason.UPSTREAM, message) from error
@@ -337,11 +344,8 @@ class McpServerSource:
         """Return the sessions of the workspace. They end when its login changes."""
         if self.logins.are_personal:
             self.logins.check_shared()
-        if self.logins.are_kept and self._oauth is not None:
-            login = await self.logins.login_of(WORKSPACE)
-            if self._shared_login not in (None, login):
-                self._connection.end("the login of the workspace has changed")
-            self._shared_login = login
+        if await self.logins.login_of(WORKSPACE) != self._shared_login:
+            self._connection.end("the login of the workspace has changed")
         return self._connection
 
     def _member_sessions(self, access: MemberAccess) -> ServerSessions:
@@ -349,11 +353,15 @@ class McpServerSource:
 
     async def _open(self, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect and read the current listing: nothing is called before that."""
-        oauth = None if self._settings.credentials == "person" and self.logins.are_personal else self._oauth
-        startup, session = await self._new_session(declared, self._on_notice, self._secrets, oauth)
+        if self.logins.are_personal and self.logins.credentials == "person":
+            raise ServerUnavailable("its tools are listed by a maker, with a login of their own")
+        self._shared_login = login = await self.logins.login_of(WORKSPACE)
+        startup, session = await self._new_session(declared, self._on_notice, self._secrets, self._oauth)
         self._startup = startup
         try:
             await session.start()
+            if await self.logins.login_of(WORKSPACE) != login:
+                raise ServerUnavailable("the login of the workspace has changed")
             await self._listing.read(session)
             await self.contents.subscriptions.repeat_after_start(session)
             startup.add_step("tools", str(len(self.known.access)))

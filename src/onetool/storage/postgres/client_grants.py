@@ -126,13 +126,14 @@ class PostgresClientGrants:
         """Return new tokens; None if the refresh token is not valid, or not of this client.
 
         A token that was used more than GRACE_S ago may be stolen: the grant is revoked. Before, its response
-        may be lost: there is a new access token, and the same next refresh token.
+        may be lost: there is a new access token, and the same next refresh token. If that one was used, the
+        response has arrived.
         """
         with self._workspace.recording() as cursor:
             found = self._find(cursor, token, "refresh")
             if found is None or found.proof.client_id != client_id:
                 return None
-            if not found.is_replaced or found.is_recent:
+            if not found.is_replaced or (found.is_recent and not self._is_next_used(cursor, token)):
                 is_valid = found.is_current and found.is_member
                 return self._issue(cursor, found, token) if is_valid else None
         self._note_replay(found, "refresh token")
@@ -202,10 +203,7 @@ class PostgresClientGrants:
 
     def _issue(self, cursor: Cursor, found: "_FoundToken", used: str) -> ClientTokens:
         """Return new tokens in place of a code or a refresh token, which is then used."""
-        workspace = self._workspace.workspace
-        key = self._sealer.derived_key(cursor, SUCCESSORS)
-        digest = hmac.digest(key, used.encode(), "sha256")
-        refresh = REFRESH_PREFIX + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        workspace, refresh = self._workspace.workspace, self._next(cursor, used)
         access = ACCESS_PREFIX + secrets.token_urlsafe(32)
         for text, kind, lifetime_s, keep in (
             (access, "access", ACCESS_S, MAX_ACCESS_TOKENS),
@@ -224,6 +222,17 @@ class PostgresClientGrants:
             (REFRESH_S, workspace, found.grant),
         )
         return ClientTokens(access, refresh, ACCESS_S)
+
+    def _next(self, cursor: Cursor, used: str) -> str:
+        """Return the refresh token that follows a code or a refresh token."""
+        key = self._sealer.derived_key(cursor, SUCCESSORS)
+        digest = hmac.digest(key, used.encode(), "sha256")
+        return REFRESH_PREFIX + base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+    def _is_next_used(self, cursor: Cursor, used: str) -> bool:
+        place = self._workspace.workspace, _hash(self._next(cursor, used))
+        query = "select from oauth_tokens where workspace_id = %s and hash = %s and replaced_at is not null"
+        return cursor.execute(query, place).rowcount > 0
 
     def _note_replay(self, found: "_FoundToken", what: str) -> None:
         detail = {"replayed": what, "person": str(found.person)}

@@ -15,7 +15,7 @@ from onetool.domain.errors import MemberError
 from onetool.domain.identity.principal import OPERATOR
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.invitation import Invitation, NewInvitation
-from onetool.domain.policy.member import Member, MemberKind, check_patterns
+from onetool.domain.policy.member import Member, MemberKind, check_role
 from onetool.threads import Threads
 
 from .audit import record
@@ -48,7 +48,7 @@ class PostgresInvitations:
         self, role: Role, patterns: Sequence[str], note: str, lifetime: timedelta, created_by: str
     ) -> NewInvitation:
         """Create an invitation. Those that have expired are deleted."""
-        check_patterns(patterns)
+        check_role(role, patterns)
         if len(note) > MAX_NOTE_CHARS or not is_storable(note):
             raise MemberError(f"The note is not a text of up to {MAX_NOTE_CHARS} characters.")
         secret = PREFIX + secrets.token_urlsafe(32)

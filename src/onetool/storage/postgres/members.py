@@ -50,7 +50,7 @@ order by principal, group_name, pattern
 """
 """What a group is denied stays denied, also after its role has ended."""
 NEXT_END = f"""
-select extract(epoch from min(until)) from ({PRINCIPALS}) principals
+select extract(epoch from min(until) - now()) from ({PRINCIPALS}) principals
 where until > now() and until < 'infinity'
 """
 LIST = """
@@ -97,12 +97,14 @@ class PostgresMembers:
 
     def __init__(self, workspace: WorkspaceDatabase, threads: Threads) -> None:
         self._workspace, self._threads = workspace, threads
-        self._next_end = inf
-        """When the next role of those that were read ends, in seconds since the epoch."""
+        self._next_end, self._ends = inf, 0
+        """When the next role that was read ends, on the monotonic clock, and how many times one has ended."""
 
     def generation(self) -> Hashable:
-        """Return the number of changes that are known, and whether a role has ended since."""
-        return self._workspace.keys_changes, time.time() >= self._next_end
+        """Return the numbers of changes that are known, and of times at which a role has ended."""
+        if time.monotonic() >= self._next_end:
+            self._next_end, self._ends = inf, self._ends + 1
+        return self._workspace.keys_changes, self._ends
 
     @on_thread
     def rights(self) -> Mapping[str, Rights]:
@@ -112,8 +114,8 @@ class PostgresMembers:
         with self._workspace.reading() as cursor:
             memberships = read_memberships(cursor, self._workspace.workspace)
             grants = cursor.execute(GRANTS, values).fetchall()
-            ((next_end,),) = cursor.execute(NEXT_END, values).fetchall()
-        self._next_end = inf if next_end is None else float(next_end)
+            ((left_s,),) = cursor.execute(NEXT_END, values).fetchall()
+        self._next_end = inf if left_s is None else time.monotonic() + float(left_s)
         for principal, group, role, patterns in memberships:
             known = rights.get(principal, NO_RIGHTS)
             membership = Membership(Role(role), tuple(patterns), group)

@@ -1,6 +1,7 @@
 """OAuth tokens in PostgreSQL, sealed."""
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -9,13 +10,14 @@ from typing import Literal
 from uuid import UUID, uuid4
 
 from onetool.domain.audit.entry import AuditAction
-from onetool.domain.errors import StoreUnavailable
+from onetool.domain.errors import StoreUnavailable, WorkspaceUnavailable
 from onetool.threads import Threads
 
 from .audit import record
 from .database import WAIT_S, Cursor, WorkspaceDatabase, on_thread
 from .sealer import Sealer, reads_sealed
 
+log = logging.getLogger(__name__)
 TokenKind = Literal["server", "http"]
 LEASE_S = 10.0
 """Seconds after which the lock of a process expires that does not renew it."""
@@ -155,8 +157,18 @@ class PostgresTokens:
         else:
             cursor.execute(PUT, (*place, self._sealer.seal(cursor, text, *self._sealed_place(server))))
 
-    @reads_sealed
     def _read(self, cursor: Cursor, server: str) -> str | None:
+        """Return a text. One that cannot be opened counts as missing: a new login replaces it."""
+        try:
+            return self._open(cursor, server)
+        except WorkspaceUnavailable:
+            raise
+        except StoreUnavailable as error:
+            log.error("the tokens of %r cannot be opened: %s", server, error)
+            return None
+
+    @reads_sealed
+    def _open(self, cursor: Cursor, server: str) -> str | None:
         cursor.execute(f"select sealed from credentials where {WHERE}", self._place(server))
         row = cursor.fetchone()
         return None if row is None else self._sealer.open(cursor, row[0], *self._sealed_place(server))

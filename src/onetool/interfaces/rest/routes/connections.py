@@ -63,7 +63,9 @@ def _add_logins(routes: APIRouter, current: Callable[[], Administration]) -> Non
         """Complete a login with what the provider added to the URL of this path in your browser."""
         with _problems():
             response = body.model_dump(exclude_none=True)
-            server = await current().connections.finish(current_principal(), response)
+            server = await current().connections.finish(
+                current_principal(), response, may_share=request_may(Right.MAKE)
+            )
         return json_response({"server": server})
 
     @routes.post(

@@ -10,3 +10,6 @@ alter function onetool.candidate_tools set search_path = onetool, public, pg_tem
 
 -- When the issuer has last said that a person is in a group. `-infinity`: at the last login, it said nothing.
 alter table home.group_people add column seen_at timestamptz not null default now();
+
+-- The workspaces of a person are looked up without a workspace.
+create index on onetool.members (kind, id);
