@@ -118,7 +118,8 @@ class Servers:
         assert (set(calls.statuses), set(changes.statuses)) == ({200}, {200})
         assert set(submissions.statuses) == {202}
         for job in self.jobs:
-            assert self._finished(job)["status"] == "succeeded"
+            finished = self._finished(job)
+            assert finished["status"] == "succeeded", finished
         assert self.wrong == []
         opened = self.sealed()
         stored = {name: secret.value for name, secret in opened.secrets.read().items()}

@@ -512,6 +512,13 @@ def server_request(header: str) -> Observe:
     return observe
 
 
+async def credentials_of(world: World) -> str:
+    """Return whose credentials the server is called with. With one user, it makes no other difference."""
+    logins = world.ot.runtime.state.servers["s"].logins
+    assert logins is not None
+    return logins.credentials
+
+
 async def server_log_exists(world: World) -> bool:
     await world.ot.call("s.echo", text="x")
     return (world.home.cwd / "server.log").exists()
@@ -670,6 +677,9 @@ CASES: dict[str, Case] = {
         contains(restrictions, "container"),
     ),
     "servers.*.url": Case(stub_server("/a"), stub_server("/b"), server_request("path"), ("/a", "/b")),
+    "servers.*.credentials": Case(
+        stub_server("/a"), stub_server("/a", credentials="person"), credentials_of, ("workspace", "person")
+    ),
     "servers.*.headers": Case(
         stub_server("/a", headers={"X-Mark": "1"}),
         stub_server("/a", headers={"X-Mark": "2"}),

@@ -268,6 +268,11 @@ async def test_secrets_of_a_member_are_not_mixed_with_those_of_the_workspace(tea
     assert (await call(team.anna, tool)).json()["ok"]
     request = team.stub.requests[-1]
     assert (request.headers["X-Token"], request.headers["X-Account"]) == (ANNA, "chosen")
+    assert (await team.maker.delete("/secrets/ACCOUNT", params={"of": "workspace"})).status_code == 204
+    assert (await team.anna.delete("/secrets/TOKEN")).status_code == 204
+    assert (await call(team.anna, tool)).json()["ok"], "the workspace leaves the account to its members"
+    request = team.stub.requests[-1]
+    assert (request.headers["X-Token"], request.headers["X-Account"]) == ("shared-TOKEN", "chosen")
 
 
 async def test_token_for_a_secret_is_sent_only_to_hosts_of_the_secret(team):

@@ -125,8 +125,8 @@ class HttpImpl(StrictModel):
     credentials: Literal["workspace", "person", "either"] = Field(
         "either",
         description="Whose secrets calls of a hosted OneTool use: those of the `workspace`, of the calling "
-        "`person`, or `either`: those of the person, if they have all that the tool needs, or else those of "
-        "the workspace.",
+        "`person`, or `either`: those of the person, in place of all that the workspace has for the tool or "
+        "of none of them.",
     )
 
     @model_validator(mode="after")

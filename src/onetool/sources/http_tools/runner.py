@@ -75,21 +75,27 @@ class HttpToolRunner:
         return value
 
     def _own_secrets(self, caller: Caller) -> Mapping[str, Secret]:
-        """Return the secrets of the caller if they are used: all or none, and never with those of others.
+        """Return the secrets of the caller that are used.
+
+        They replace all secrets of the workspace that the tool needs, or none: a caller must not choose, say,
+        the account for which a token of the workspace is used.
 
         Raises:
             LoginRequired: The tool needs secrets of the caller, and one is missing.
         """
+        own = caller.own_secrets
         if self._credentials == "workspace":
             return {}
-        missing = [name for name in self._secret_names if name not in caller.own_secrets]
-        if not missing:
-            return caller.own_secrets
-        if self._credentials == "person" and caller.principal != LOCAL:
-            names = ", ".join(missing)
-            message = f"The tool is called with secrets of each member. Yours are missing: {names}."
+        missing = [name for name in self._secret_names if name not in own]
+        if missing and self._credentials == "person" and caller.principal != LOCAL:
+            message = (
+                f"The tool is called with secrets of each member. Yours are missing: {', '.join(missing)}."
+            )
             raise LoginRequired(message, self._secrets_page)
-        return {}
+        shared = self._secrets.names
+        if self._credentials == "person" or not shared.intersection(missing):
+            return own
+        return {name: secret for name, secret in own.items() if name not in shared}
 
     def _make_sender(self, values: PlaceholderValues, on_request: RequestHandler | None) -> RequestSender:
         retries, max_response = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")
