@@ -194,7 +194,7 @@ class ServerCalls:
         if session.check_tool is not None:
             manifest = self._manifests.manifest
             try:
-                await session.check_tool(tool, manifest.pins[tool] if manifest else "")
+                await session.check_tool(tool, manifest.pins.get(tool, "") if manifest else "")
             except ServerUnavailable as error:
                 raise self._unavailable(error) from error
 

@@ -33,12 +33,17 @@ class MemberLogins:
         oauth: OAuthConfig | None,
         tokens: MemberTokens | None,
         page: str,
+        *,
+        credentials: CredentialSet,
     ) -> None:
-        """oauth: None if the server has no login. page: the URL on which members log in.
+        """Find credentials. A server whose headers contain secrets of members has no login for them.
 
-        A server whose headers contain secrets of members has no login for them.
+        oauth: None if the server has no login.
+        page: the URL on which members log in.
+        credentials: what is redacted for all.
         """
         self._server, self._settings, self._tokens, self._page = server, settings, tokens, page
+        self._credentials = credentials
         self.secret_names = _secret_names(settings) if oauth is None or self.are_personal else ()
         """The secrets of a member that are used in place of a login."""
         self._oauth = None if self.secret_names else oauth
@@ -71,7 +76,7 @@ class MemberLogins:
             ExecutionError: The login of the caller cannot be read.
         """
         if self._oauth is None:
-            return secrets_access(self.secret_names, caller)
+            return secrets_access(self.secret_names, caller, CredentialSet(self._credentials))
         owner = caller.principal.id
         login, config = await self.login_of(owner), self._config(owner)
         return MemberAccess(login, config.credentials, oauth=config) if login and config else None
@@ -166,7 +171,8 @@ class MemberLogins:
         if owner == WORKSPACE:
             return replace(self._oauth, store=self._store(owner))
         # A provider chooses the tokens: in calls of others, it must not choose what is redacted.
-        return replace(self._oauth, store=self._store(owner), credentials=CredentialSet())
+        own = CredentialSet(self._credentials)
+        return replace(self._oauth, store=self._store(owner), credentials=own)
 
     def _store(self, owner: str) -> TokenStore:
         if self._tokens is None:

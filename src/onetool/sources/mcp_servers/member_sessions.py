@@ -31,7 +31,7 @@ class MemberAccess(NamedTuple):
     id: str
     """Changes when the member logs in again, or replaces a secret."""
     credentials: CredentialSet
-    """What is redacted in the member's calls: tokens of others are not."""
+    """What is redacted in the member's calls and lists: what is redacted for all, and their own tokens."""
     oauth: OAuthConfig | None = None
     secrets: Secrets = Secrets()
 
@@ -168,12 +168,14 @@ class KnownLogins:
         return login.id if time.time() < login.until else ""
 
 
-def secrets_access(names: Sequence[str], caller: Caller) -> MemberAccess | None:
-    """Return the caller's own secrets with these names; None if one is missing."""
+def secrets_access(names: Sequence[str], caller: Caller, credentials: CredentialSet) -> MemberAccess | None:
+    """Return the caller's own secrets with these names; None if one is missing.
+
+    credentials: where they are added, to be redacted.
+    """
     if not names or any(name not in caller.own_secrets for name in names):
         return None
     own = {name: caller.own_secrets[name] for name in names}
     texts = [text for secret in own.values() for text in (secret.name, secret.value, *(secret.hosts or ()))]
-    credentials = CredentialSet()
     credentials.add(*(secret.value for secret in own.values()))
     return MemberAccess(sha256("\0".join(texts).encode()).hexdigest(), credentials, secrets=Secrets(own))

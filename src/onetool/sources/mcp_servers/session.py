@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from onetool.domain.content.content import MAX_ERROR_LENGTH
 from onetool.domain.errors import ExecutionError, Reason, RequestRefused
+from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.servers.instructions import MAX_STORED_LENGTH
 from onetool.domain.text.strings import truncate_middle
 from onetool.threads import Threads
@@ -90,6 +91,8 @@ class ServerSession:
         """Lets the server report updates of resources."""
         self.check_tool: CheckTool | None = None
         """Checks tools before they are called; None for a session of the workspace."""
+        self.own_credentials: CredentialSet | None = None
+        """What is redacted in what a session of a single member lists; None for one of the workspace."""
         self.reason = ""
         """Why the session ended; empty while it is alive."""
         self.instructions = ""

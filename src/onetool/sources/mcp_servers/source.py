@@ -9,7 +9,6 @@ from collections.abc import (
     Callable,
     Collection,
     Hashable,
-    Iterable,
     Mapping,
     Sequence,
 )
@@ -91,7 +90,6 @@ class McpServerSource:
 
         member_tokens: the logins of single members; None if OneTool has one user, whose are all credentials.
         login_page: the URL of the page on which members log in.
-
         home: the server's own directory, if it has a command.
         protected: directories of OneTool that the program of the server must not see.
         attach: connects to a server that another process of the user runs, by its name and digest.
@@ -111,7 +109,9 @@ class McpServerSource:
         self._manifests = ManifestCache(name, manifest, factory, threads)
         self._declared_first = declared_first(settings) if asks_users else {}
         self._connection = ServerSessions(self._open, self._declared_first)
-        self.logins = MemberLogins(name, settings, self._oauth, member_tokens, login_page)
+        self.logins = MemberLogins(
+            name, settings, self._oauth, member_tokens, login_page, credentials=self._credentials
+        )
         """The logins of members, and whose are used for a call."""
         self._shared_login = ""
         """What identifies the login with which the session of the workspace was opened; empty: none."""
@@ -246,7 +246,7 @@ class McpServerSource:
             LoginFailed: The server has no login, or the login did not complete.
         """
         if self.logins.are_kept:
-            raise LoginFailed(f"Log in to server {self.name!r} under Connections: its browser is not here.")
+            raise LoginFailed(f"Log in to server {self.name!r} on the page Connections of the web UI.")
         if self._oauth is None:
             valid = "Logins need a url and no Authorization header."
             raise LoginFailed(f"Server {self.name!r} has no login. {valid}")
@@ -267,13 +267,11 @@ class McpServerSource:
         async with self._sessions_of(caller) as sessions:
             try:
                 session = await sessions.session()
-                if session.check_tool is None:
+                if session.own_credentials is None:
                     await self._listing.read(session)
                 else:
-                    secrets = [secret.value for secret in caller.own_secrets.values()]
-                    listed = SessionTools(self.name, session, self._with_credentials(secrets))
-                    tools = list((await listed.read()).values())
-                    await self._listing.store(tools)
+                    listed = await SessionTools(self.name, session, session.own_credentials).read()
+                    await self._listing.store(list(listed.values()))
             except ServerUnavailable as error:
                 message = f"Server {self.name!r} is unavailable: {error}."
                 raise ExecutionError(Reason.UPSTREAM, message) from error
@@ -377,8 +375,8 @@ class McpServerSource:
         _, session = await self._new_session(
             declared, lambda notice: [note(notice) for note in notices], access.secrets, access.oauth
         )
-        tools = SessionTools(self.name, session, self._with_credentials(access.secrets.redacted))
-        session.check_tool = tools.check
+        tools = SessionTools(self.name, session, access.credentials)
+        session.check_tool, session.own_credentials = tools.check, access.credentials
         notices.append(tools.on_notice)
         try:
             await session.start()
@@ -386,11 +384,6 @@ class McpServerSource:
             await session.close()
             raise
         return session
-
-    def _with_credentials(self, values: Iterable[str]) -> CredentialSet:
-        credentials = CredentialSet(self._credentials)
-        credentials.add(*values)
-        return credentials
 
     async def _new_session(
         self,
