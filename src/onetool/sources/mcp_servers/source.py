@@ -40,8 +40,9 @@ from .listing import LISTING_TIMEOUT_S, ServerListing
 from .manifest_cache import ManifestCache
 from .member_logins import WORKSPACE, MemberLogins
 from .member_sessions import MemberAccess, MemberSessions
-from .oauth.config import OAuthConfig, oauth_config_for
+from .oauth.config import oauth_config_for
 from .questions import CallQuestions, declared_first
+from .session_opener import SessionOpener
 from .session_tools import SessionTools
 from .sessions import ServerSessions
 from .tool_factory import Scan, ServerTools, ToolFactory, no_findings
@@ -100,11 +101,19 @@ class McpServerSource:
         self._credentials = credentials or CredentialSet()
         self._settings, self._secrets, self._threads = settings, secrets, threads
         self._startup: Startup | None = None
-        self._attach = partial(attach, name) if attach else None
         self._oauth = oauth_config_for(
             name, settings, tokens, threads, allowed_hosts, credentials=self._credentials, page=login_page
         )
         self._log = logging.getLogger(f"onetool.servers.{name}")
+        self._opener = SessionOpener(
+            name,
+            settings,
+            self._log,
+            threads=threads,
+            home=home,
+            protected=protected,
+            attach=partial(attach, name) if attach else None,
+        )
         factory = ToolFactory(name, settings, scan, lambda tool: partial(self._calls.run, tool))
         self._manifests = ManifestCache(name, manifest, factory, threads)
         self._declared_first = declared_first(settings) if asks_users else {}
@@ -347,14 +356,14 @@ class McpServerSource:
         return self._connection
 
     def _member_sessions(self, access: MemberAccess) -> ServerSessions:
-        return ServerSessions(partial(self._open_for_member, access), self._declared_first)
+        return ServerSessions(partial(self._opener.open_for_member, access), self._declared_first)
 
     async def _open(self, declared: Mapping[str, Any]) -> "ServerSession":
         """Connect and read the current listing: nothing is called before that."""
         if self.logins.are_personal and self.logins.credentials == "person":
             raise ServerUnavailable("its tools are listed by a maker, with a login of their own")
         self._shared_login = login = await self.logins.login_of(WORKSPACE)
-        startup, session = await self._new_session(declared, self._on_notice, self._secrets, self._oauth)
+        startup, session = await self._opener.open(declared, self._on_notice, self._secrets, self._oauth)
         self._startup = startup
         try:
             await session.start()
@@ -367,55 +376,6 @@ class McpServerSource:
             await session.close()
             raise
         return session
-
-    async def _open_for_member(self, access: MemberAccess, declared: Mapping[str, Any]) -> "ServerSession":
-        """Connect with the credentials of a member. What the server logs is not for others."""
-        await self._threads.run(_check_encrypted, self._settings.url or "")
-        notices = list[Callable[[Any], None]]()
-        _, session = await self._new_session(
-            declared, lambda notice: [note(notice) for note in notices], access.secrets, access.oauth
-        )
-        tools = SessionTools(self.name, session, access.credentials)
-        session.check_tool, session.own_credentials = tools.check, access.credentials
-        notices.append(tools.on_notice)
-        try:
-            await session.start()
-        except BaseException:
-            await session.close()
-            raise
-        return session
-
-    async def _new_session(
-        self,
-        declared: Mapping[str, Any],
-        on_notice: Callable[[Any], object],
-        secrets: Secrets,
-        oauth: OAuthConfig | None,
-    ) -> "tuple[Startup, ServerSession]":
-        create_startup, open_session = await self._threads.run(_import_session_factory)
-        startup = create_startup()
-        session = open_session(
-            self._settings,
-            secrets,
-            self._log,
-            on_notice,
-            startup=startup,
-            home=self.home,
-            protected=self._protected,
-            threads=self._threads,
-            oauth=oauth,
-            attach=self._attach,
-            declared=declared,
-        )
-        return startup, session
-
-
-def _import_session_factory() -> Any:
-    """Import the MCP SDK on a thread: it takes a while to load."""
-    from .session_factory import open_session
-    from .transport.startup import Startup
-
-    return Startup, open_session
 
 
 def _describe_restrictions(settings: ServerSettings, home: Path) -> str:
@@ -432,12 +392,6 @@ def _import_relay() -> Any:
     from .session_factory import server_program
 
     return relay, server_program
-
-
-def _check_encrypted(url: str) -> None:
-    from .oauth.metadata_client import check_scheme
-
-    check_scheme(url)
 
 
 def _import_login() -> Any:
