@@ -13,7 +13,6 @@ from .runtime import Runtime
 
 WORKSPACE = ""
 """The owner of the login of the workspace."""
-INTERFACE = "rest"
 
 
 class ServerConnection(NamedTuple):

@@ -17,13 +17,15 @@ export default function Connections() {
   const isMaker = mayMake(useMe().data);
   const search = new URLSearchParams(useSearch());
   const named = search.get('server');
-  const connected = search.get('connected');
+  const connected = connections.data?.find(
+    ({ server, mine, workspace }) => server === search.get('connected') && (mine || workspace),
+  );
   return (
     <>
       <PageHeader title={texts.title} lead={texts.lead} />
       {connected && (
         <div className={css.finished}>
-          <Notice tone="success">{texts.finished(connected)}</Notice>
+          <Notice tone="success">{texts.finished(connected.server)}</Notice>
         </div>
       )}
       <QueryView query={connections}>
