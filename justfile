@@ -66,6 +66,10 @@ check-tests:
 stress:
     {{run}} pytest -q --stress
 
+# Run the load and chaos suite of hosted mode: `just stress-hosted --seeds 1-30 --results FILE`, or `--help`.
+stress-hosted *args:
+    {{run}} python tests/chaos {{args}}
+
 # Change the code at random and count how often a test notices: `just mutants --count 100 --seed 1`.
 mutants *args:
     {{run}} python tests/support/mutants.py {{args}}

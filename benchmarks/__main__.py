@@ -9,7 +9,19 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from benchmarks import calls, context, discovery, growth, hosted, peers, report, smoke, startup, store
+from benchmarks import (
+    calls,
+    capacity,
+    context,
+    discovery,
+    growth,
+    hosted,
+    peers,
+    report,
+    smoke,
+    startup,
+    store,
+)
 from benchmarks.figures import Table
 from benchmarks.options import Options
 
@@ -18,6 +30,7 @@ SECTIONS: dict[str, Callable[[Options], Awaitable[list[Table]]]] = {
     "discovery": discovery.measure,
     "calls": calls.measure,
     "hosted": hosted.measure,
+    "capacity": capacity.measure,
     "startup": startup.measure,
     "store": store.measure,
     "growth": growth.measure,

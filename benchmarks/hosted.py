@@ -50,11 +50,11 @@ async def _contest(options: Options, directory: Path, count: int) -> AsyncIterat
     up = free_port()
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(running(bare("http_server", up), port=up))
-        forwarders = await _start(stack, count, lambda port: bare("http_server", port, up))
+        forwarders = await start(stack, count, lambda port: bare("http_server", port, up))
         env = {**home(directory), "ONETOOL_REDIS_URL": REDIS}
-        env["ONETOOL_DATABASE_URL"] = stack.enter_context(_database())
-        key = await _set_up(env, directory)
-        servers = await _start(
+        env["ONETOOL_DATABASE_URL"] = stack.enter_context(database())
+        key = await set_up(env, directory)
+        servers = await start(
             stack, count, lambda port: onetool("serve", "--hosted", "--port", str(port)), env
         )
         store_tool(f"http://127.0.0.1:{next(iter(servers))}{WORKSPACE}", key, up)
@@ -64,7 +64,7 @@ async def _contest(options: Options, directory: Path, count: int) -> AsyncIterat
             "OneTool": http_driver(servers, invoke, b'"rain"', options.seconds),
         }
         if options.peers:
-            url = urlsplit(stack.enter_context(_database()))._replace(scheme="postgresql+psycopg").geturl()
+            url = urlsplit(stack.enter_context(database()))._replace(scheme="postgresql+psycopg").geturl()
             settings = {"DATABASE_URL": url, "CACHE_TYPE": "redis", "REDIS_URL": f"{REDIS}/9"}
             drivers["ContextForge"] = await stack.enter_async_context(
                 peers.contextforge(options, directory, up, count, **settings)
@@ -72,7 +72,7 @@ async def _contest(options: Options, directory: Path, count: int) -> AsyncIterat
         yield drivers
 
 
-async def _start(
+async def start(
     stack: AsyncExitStack,
     count: int,
     command: Callable[[int], list[str]],
@@ -87,7 +87,7 @@ async def _start(
     return started
 
 
-async def _set_up(env: dict[str, str], directory: Path) -> str:
+async def set_up(env: dict[str, str], directory: Path) -> str:
     """Create tables, a workspace and its settings. Return an API key."""
     settings = directory / "settings.yaml"
     settings.write_text(SETTINGS, encoding="utf-8")
@@ -100,7 +100,7 @@ async def _set_up(env: dict[str, str], directory: Path) -> str:
 
 
 @contextmanager
-def _database() -> Iterator[str]:
+def database() -> Iterator[str]:
     """Create a database, and delete it at the end."""
     name = f"onetool_bench_{uuid4().hex}"
     with psycopg.connect(DATABASE, autocommit=True) as connection:

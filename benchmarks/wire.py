@@ -3,7 +3,7 @@
 import asyncio
 import json
 from asyncio.subprocess import Process
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count, cycle, islice
 from typing import Any
@@ -49,15 +49,20 @@ class Connection:
         return body
 
 
-def http_driver(servers: Mapping[int, int], request: bytes, expected: bytes, seconds: float) -> Driver:
+def http_driver(
+    servers: Mapping[int, int], request: bytes | Sequence[bytes], expected: bytes, seconds: float
+) -> Driver:
     """Return a driver that repeats one HTTP request, with one connection per concurrent request.
 
     servers: the ids of the processes by their ports, which get the connections in turn.
+    request: several are repeated each on connections of its own.
     """
+    requests_in_turn = [request] if isinstance(request, bytes) else request
 
     async def run(concurrency: int) -> Load:
         async with _connections(servers, concurrency) as connections:
-            requests = [_repeatable(connection, request, expected) for connection in connections]
+            turns = zip(connections, cycle(requests_in_turn), strict=False)
+            requests = [_repeatable(connection, content, expected) for connection, content in turns]
             return await drive(requests, seconds, *servers.values())
 
     return run

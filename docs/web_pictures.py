@@ -43,6 +43,22 @@ TOOLS: dict[str, list[tuple[str, str, list[str]]]] = {
         ("create", "Create an issue with a title and a description.", ["work"]),
     ],
 }
+UMBRELLA: dict[str, Any] = {
+    "type": "code",
+    "description": "Write a note if it rains in a city.",
+    "argSchema": ARG_SCHEMA,
+    "codeImpl": {
+        "steps": [
+            {"name": "days", "tool": "weather.rain", "args": {"city": {"from": "args.city"}}},
+            {
+                "name": "note",
+                "tool": "notes.add",
+                "args": {"text": {"value": "Take an umbrella"}},
+                "when": {"from": "days[0].mm", "is": "not_equals", "value": 0},
+            },
+        ]
+    },
+}
 RESPONSE = """It stays dry on **Tuesday**. It rains on two days:
 
 - Monday: 3 mm
@@ -69,6 +85,7 @@ def add_sample_data(web_app: WebApp, url: str) -> dict[str, Any]:
             tools[slug] = web_app.create_tool(bundle, slug, **body)
             if slug == "rain":
                 web_app.create_tool(bundle, slug, "v2", **body)
+    tools["umbrella"] = web_app.create_tool(tools["rain"]["bundleID"], "umbrella", **UMBRELLA)
     for index in range(40):
         web_app.invoke(tools["rain" if index % 3 else "wind"], city="Oslo")
         web_app.client.post("/tools/call", json={"name": "time.now", "args": {}})
@@ -121,6 +138,7 @@ async def take_screenshots(
         "tools": ("/tools", None),
         "tester": (f"/tools/{tools['rain']['bundleID']}/rain", show_tester),
         "recipe": (f"/tools/{tools['wind']['bundleID']}/wind/new", None),
+        "steps": (f"/tools/{tools['umbrella']['bundleID']}/umbrella/new", None),
         "import": ("/tools/import", None),
         "chat": ("/chat", show_chat),
         "palette": ("/chat", show_palette),

@@ -20,6 +20,7 @@ from support.spec_rows import SpecRows
 from support.user_home import Home
 
 pytest_plugins = [
+    "support.pgbouncer",
     "support.postgres",
     "support.hosted_process",
     "support.redis_server",

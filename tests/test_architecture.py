@@ -34,7 +34,7 @@ def test_untrusted_yaml_has_one_reader():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "yaml"
         if node.attr in loaders or node.attr.endswith("Loader")
     }
-    assert users == {"files/safe_yaml.py", "settings/yaml_editor.py"}
+    assert users == {"files/safe_yaml.py", "settings/yaml_text.py"}
 
 
 def test_importing_onetool_loads_no_third_party_package():

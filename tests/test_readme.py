@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 
+from onetool.sources.python_packs.script_metadata import ScriptMetadata, read_metadata
 from support.cli_process import onetool
 from support.doc_blocks import execute_page
 from support.paths import PROJECT as ROOT
@@ -31,7 +32,7 @@ def test_readme_examples_work_as_written(home):
 def test_first_pack_page_works_as_written(home):
     """The page scaffolds, edits and runs a pack; its tests pass."""
     languages = execute_page(ROOT / "docs" / "first-pack.md", home)
-    assert languages == ["console", "python", "console", "console", "python"]
+    assert languages == ["console", "python", "console", "console", "python", "python"]
     check_scaffolded_tests(home)
 
 
@@ -49,3 +50,14 @@ def test_scaffolded_pack_passes_its_own_test(home):
     invalid = onetool("scaffold", "pack", "my-pack")
     assert invalid.returncode == 2
     assert "is not a valid pack name" in invalid.stderr
+
+
+def test_scaffolded_pack_declares_its_libraries(home):
+    """Its first lines list them. A text that is not a library is rejected."""
+    done = onetool("scaffold", "pack", "sizes", "--library", "humanize>=4", "--library", "rich")
+    assert done.returncode == 0
+    script = read_metadata((home.config / "tools" / "sizes.py").read_bytes())
+    assert script == ScriptMetadata(("humanize>=4", "rich"))
+    wrong = onetool("scaffold", "pack", "other", "--library", "--upgrade now")
+    assert "'--upgrade now' is not a library" in wrong.stderr
+    assert not (home.config / "tools" / "other.py").exists()

@@ -60,6 +60,23 @@ async def test_reload_does_not_restart_an_unchanged_server(home):
         assert await pid_of(ot, "p") == before
 
 
+async def test_secret_restarts_only_servers_that_use_it(home):
+    """Otherwise, to change any secret would end the sessions of all servers, also those of code that runs."""
+    configure(home)
+    with (home.config / "onetool.yaml").open("a") as file:
+        file.write('    env: {NAME: "${USED}"}\n')
+    async with onetool_runtime() as ot:
+        home.write("secrets.yaml", "USED: first-value")
+        await ot.call("ot.reload")
+        before = await pid_of(ot)
+        home.write("secrets.yaml", "USED: first-value\nOTHER: another-value")
+        await ot.call("ot.reload")
+        assert await pid_of(ot) == before
+        home.write("secrets.yaml", "USED: second-value\nOTHER: another-value")
+        await ot.call("ot.reload")
+        assert await pid_of(ot) != before
+
+
 async def test_changed_server_is_restarted_and_the_old_process_ends_after_its_calls(home):
     """Pending calls continue on the old process."""
     configure(home)

@@ -81,8 +81,8 @@ class Team:
     @asynccontextmanager
     async def working(self, **options):
         stop = asyncio.Event()
-        worker = Worker(self.parts, self.url, self.workspaces.use, **options)
-        running = asyncio.create_task(worker.run(stop))
+        self.worker = Worker(self.parts, self.url, self.workspaces.use, **options)
+        running = asyncio.create_task(self.worker.run(stop))
         try:
             yield running
         finally:
@@ -157,6 +157,24 @@ async def test_worker_claims_no_more_jobs_than_it_runs_at_a_time(team):
         gate.touch()
         await team.until_status(workspace, waiting, "succeeded")
         assert await team.status(workspace, running) == "succeeded"
+
+
+async def test_worker_counts_the_calls_that_wait(team):
+    workspace = await team.new_workspace()
+    first, gate = team.gated()
+    running = await team.submit(workspace, first)
+    async with team.working(concurrency=1) as task:
+        await team.until_status(workspace, running, "running")
+        jobs = [await team.submit(workspace) for _ in range(2)]
+        counting = asyncio.create_task(team.worker.count_queued())
+        await until(lambda: "home" in team.worker.queued)
+        counting.cancel()
+        waiting, retrying, oldest_s = team.worker.queued["home"]
+        assert (waiting, retrying, team.worker.running) == (2, 0, 1)
+        assert 0 < oldest_s < HANG_S
+        assert not task.done()
+        gate.touch()
+        await team.until_status(workspace, jobs[1], "succeeded")
 
 
 async def test_full_worker_ends_at_once_when_it_is_told_to(team):

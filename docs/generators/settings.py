@@ -14,9 +14,23 @@ ABOUT = f"""Settings are in `onetool.yaml` in the config directory (see `onetool
 All settings are optional. An unknown key or an invalid value is an error with the file, the line and a
 suggestion.
 
-Changes to tools apply to the next call, changes to other settings after a reload, which applies to all your
-running processes: `onetool run 'ot.reload()'`. A few settings, marked below, require a restart; `ot.reload()`
-and the log of each process name those that changed. {GENERATED}"""
+Edit the file, use the page Settings of the [web UI](web.md), or a command. `onetool config get KEY` shows a
+value and the file that sets it, `onetool config set KEY VALUE` changes it in your file, `onetool config unset
+KEY` removes it; `--project` changes the settings of the project instead. They keep comments, and write
+nothing that OneTool would not start with:
+
+```console
+$ onetool config set activity.retention_days 90
+Set activity.retention_days to 90.
+$ onetool config set allowedHosts 'api.github.com,*.example.com'
+Set allowedHosts to ["api.github.com","*.example.com"].
+$ onetool config unset activity.retention_days
+Removed activity.retention_days. It is now 35.
+```
+
+These changes apply at once in all your running processes. After you edit the file, changes to tools apply to
+the next call, changes to other settings after a reload: `onetool run 'ot.reload()'`. A few settings, marked
+below, require a restart; `ot.reload()` and the log of each process name those that changed. {GENERATED}"""
 
 PROMPTS = """## prompts.yaml
 

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from onetool.bundles import archive
 from onetool.bundles.archive import read_archive, write_archive
 from onetool.domain.bundles.bundle import Bundle, InvalidBundle, ToolVersion, rfc3339
 from onetool.domain.text.json_text import is_json
+from onetool.files import zip_files
 from support.hypothesis_schemas import json_values
 
 TIMESTAMP = rfc3339(1_794_700_000.25)
@@ -73,6 +73,41 @@ def test_round_trip():
     imported = read_archive(write_archive(BUNDLE, tools))
     assert imported.bundle == replace(BUNDLE, is_enabled=False)
     assert imported.tools == tools
+
+
+STEPS = [{"name": "a", "tool": "tools.echo", "args": {"message": {"value": "x\n'\""}}}]
+CODE = {"type": "code", "http_impl": None}
+
+
+def test_programs_and_steps_survive_a_round_trip():
+    program = "a = tools.echo(message='x\\n\\'\"')\na\n"
+    tools = [
+        tool(1, **CODE, code_impl={"program": "'ä'"}),
+        tool(2, slug="b", **CODE, code_impl={"steps": STEPS, "program": program}),
+    ]
+    assert read_archive(write_archive(BUNDLE, tools)).tools == tools
+
+
+@pytest.mark.parametrize(
+    ("impl", "message"),
+    [
+        ({"program": "1 +"}, "codeImpl.program: line 1: "),
+        ({"program": "tools.echo()", "steps": STEPS}, "codeImpl.program: is not the program of the steps"),
+        ({"program": 5}, "codeImpl.program: should be a string"),
+        ({"steps": [{"name": "a", "tool": "x.y); import os; f("}]}, "codeImpl.steps.0.tool: "),
+        ({"steps": [{"name": "a = 1; b", "tool": "x.y"}]}, "codeImpl.steps.0.name: "),
+        (
+            {"steps": [{"name": "a", "tool": "x.y", "args": {"b": {"from": "args.x); f("}}}]},
+            "codeImpl.steps.0.args.b.from: ",
+        ),
+    ],
+)
+def test_invalid_program_of_an_archive_is_rejected_with_its_place(impl, message):
+    content = with_tool(content=record(tool(**CODE, code_impl=impl)))
+    with pytest.raises(InvalidBundle) as caught:
+        read_archive(content)
+    assert str(caught.value).startswith(f"{FILE}: ")
+    assert message in str(caught.value)
 
 
 def test_archive_contains_readable_json():
@@ -160,7 +195,7 @@ def test_links_and_devices_are_rejected(kind):
 @pytest.mark.parametrize("flag", [0x1, 0x40, 0x2000])
 def test_encrypted_entries_are_rejected(flag):
     content = bytearray(with_tool())
-    at = content.index(archive.CENTRAL_HEADER) + 8
+    at = content.index(zip_files.CENTRAL_HEADER) + 8
     content[at : at + 2] = struct.pack("<H", flag)
     with pytest.raises(InvalidBundle, match="encrypted"):
         read_archive(bytes(content))
@@ -200,18 +235,18 @@ def test_damaged_archive_is_read_or_rejected(data):
 
 def test_too_many_entries_are_rejected_before_opening():
     with pytest.raises(InvalidBundle, match="10000 entries"):
-        read_archive(zip_of([("bundle.json", record(BUNDLE))]) + archive.CENTRAL_HEADER * 10_001)
+        read_archive(zip_of([("bundle.json", record(BUNDLE))]) + zip_files.CENTRAL_HEADER * 10_001)
 
 
 def test_archive_with_the_maximum_number_of_entries_is_read(monkeypatch):
     content = write_archive(BUNDLE, [tool(1)])
-    monkeypatch.setattr(archive, "MAX_ENTRIES", content.count(archive.CENTRAL_HEADER))
+    monkeypatch.setattr(zip_files, "MAX_ENTRIES", content.count(zip_files.CENTRAL_HEADER))
     assert read_archive(content).tools == [tool(1)]
 
 
 def test_too_large_archive_is_rejected_before_opening():
     with pytest.raises(InvalidBundle, match="larger than 67108864 bytes"):
-        read_archive(bytes(archive.MAX_TOTAL + 1))
+        read_archive(bytes(zip_files.MAX_TOTAL + 1))
 
 
 def noise(size):
@@ -222,19 +257,19 @@ def noise(size):
 
 def test_too_large_entry_is_rejected():
     with pytest.raises(InvalidBundle, match="more than 4194304 bytes"):
-        read_archive(with_tool(content=noise(archive.MAX_ENTRY + 100)))
+        read_archive(with_tool(content=noise(zip_files.MAX_ENTRY + 100)))
 
 
 def test_entry_with_a_wrong_size_in_its_header_is_rejected():
-    content = bytearray(with_tool(content=noise(archive.MAX_ENTRY + 100)))
-    at = content.rindex(archive.CENTRAL_HEADER) + 24
+    content = bytearray(with_tool(content=noise(zip_files.MAX_ENTRY + 100)))
+    at = content.rindex(zip_files.CENTRAL_HEADER) + 24
     content[at : at + 4] = struct.pack("<I", 10)
     with pytest.raises(InvalidBundle, match="damaged"):
         read_archive(bytes(content))
 
 
 def test_total_size_is_limited():
-    part = noise(archive.MAX_ENTRY - 1000)
+    part = noise(zip_files.MAX_ENTRY - 1000)
     files = [(FILE.replace("1.json", f"{number:x}.json"), part) for number in range(1, 16)]
     other_files = [(FILE.replace("01.json", f"{number:x}.json"), part) for number in range(16, 19)]
     with pytest.raises(InvalidBundle, match="unpacks to more than 67108864 bytes"):
@@ -243,7 +278,7 @@ def test_total_size_is_limited():
 
 def test_zip_bomb_is_rejected():
     with pytest.raises(InvalidBundle, match="200 times its size"):
-        read_archive(with_tool(content=b" " * (archive.MAX_ENTRY - 1)))
+        read_archive(with_tool(content=b" " * (zip_files.MAX_ENTRY - 1)))
 
 
 @pytest.mark.parametrize(
@@ -260,7 +295,7 @@ def test_zip_bomb_is_rejected():
         (record(tool(), schemaVersion=True), "unknown schemaVersion True"),
         (record(tool(), schemaVersion="1"), "unknown schemaVersion '1'"),
         (record(tool(), extra=1), "extra: unknown field"),
-        (record(tool(), type="ftp"), "type: should be 'python' or 'http'"),
+        (record(tool(), type="ftp"), "type: should be 'python', 'http' or 'code'"),
         (record(tool(), type="python"), "requires pythonImpl and not httpImpl"),
         (record(tool(), isEnabled="yes"), "isEnabled: should be true or false"),
         (record(tool(), argSchema={"type": "object", "minimum": "x"}), "argSchema: not valid JSON Schema"),
@@ -330,11 +365,11 @@ def test_error_does_not_quote_the_content():
 
 def test_bundle_that_could_not_be_imported_is_not_exported(monkeypatch):
     with pytest.raises(InvalidBundle, match="the maximum is 4194304"):
-        write_archive(BUNDLE, [tool(arg_schema={"x": "y" * archive.MAX_ENTRY})])
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 2)
-    with pytest.raises(InvalidBundle, match="2 tools; the maximum is 1"):
+        write_archive(BUNDLE, [tool(arg_schema={"x": "y" * zip_files.MAX_ENTRY})])
+    monkeypatch.setattr(zip_files, "MAX_ENTRIES", 2)
+    with pytest.raises(InvalidBundle, match="3 files; the maximum is 2"):
         write_archive(BUNDLE, [tool(1), tool(2)])
-    monkeypatch.setattr(archive, "MAX_TOTAL", 1000)
+    monkeypatch.setattr(zip_files, "MAX_TOTAL", 1000)
     with pytest.raises(InvalidBundle, match="larger than 1000 bytes"):
         write_archive(BUNDLE, [tool(arg_schema={"x": "y" * 1000})])
 

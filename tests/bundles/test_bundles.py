@@ -1,5 +1,6 @@
 """Operations on bundles, as every interface uses them."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -106,6 +107,26 @@ async def test_limits_and_invalid_numbers():
         with pytest.raises(BundleNotFound):
             await bundles.tool((mine.id, "a", "v1"))
         assert await bundles.reap() == []
+
+
+async def test_event_loop_continues_while_a_program_is_parsed():
+    turns = 0
+
+    async def count_turns():
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with memory_runtime() as ot:
+        bundles = ot.runtime.state.bundles
+        bundle = await new_bundle(bundles)
+        body = {"type": "code", "codeImpl": {"program": "f(1)\n" * 9_000}, "argSchema": {"type": "object"}}
+        await bundles.put_tool((bundle.id, "first", "v1"), PYTHON)  # loads modules
+        counter = asyncio.create_task(count_turns())
+        await bundles.put_tool((bundle.id, "long", "v1"), body)
+        counter.cancel()
+    assert turns > 50
 
 
 async def test_cached_tool_name_is_invalidated_by_a_change():

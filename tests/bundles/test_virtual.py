@@ -17,6 +17,9 @@ class Packs:
         self.listings += 1
         return self.specs
 
+    async def names(self):
+        return set(self.specs)
+
     async def generation(self):
         return self.number
 
@@ -24,7 +27,7 @@ class Packs:
 async def test_packs_are_listed_once_per_change():
     """Searches, pages and look-ups in between use the same list."""
     packs, toggles = Packs(), MemoryToggles()
-    virtual = VirtualBundles(packs.list, packs.generation, toggles)
+    virtual = VirtualBundles(packs.list, packs.names, packs.generation, toggles)
     assert [bundle.slug for bundle in (await virtual.bundles()).values()] == ["demo"]
     assert [stored.is_enabled for stored in await virtual.tools()] == [True]
     assert packs.listings == 1
@@ -36,3 +39,18 @@ async def test_packs_are_listed_once_per_change():
     packs.specs, packs.number = {}, 1
     assert await virtual.bundles() == {}
     assert packs.listings == 3
+
+
+async def test_only_the_name_of_a_pack_lists_packs():
+    """A listing may start servers, and takes as long as they do."""
+    packs = Packs()
+    virtual = VirtualBundles(packs.list, packs.names, packs.generation, MemoryToggles())
+    stored = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
+    assert await virtual.named("weather") == []
+    assert await virtual.find(stored) is None
+    assert await virtual.tool((stored, "now", "v1")) is None
+    assert packs.listings == 0
+    (demo,) = await virtual.named("demo")
+    assert await virtual.find(demo.id) == demo
+    assert await virtual.named(demo.id) == [demo]
+    assert packs.listings == 1

@@ -339,3 +339,19 @@ async def test_database_that_is_away_hides_nothing_that_is_known():
     assert (await catalog.resolve("a.x", CALLER)).tool.spec.name == "a.x"
     source.fault = None
     assert (await catalog.resolve("a.y", CALLER)).tool.spec.name == "a.y"
+
+
+async def test_tool_that_appears_while_its_error_is_written_is_found():
+    """The error must not say that it is unknown, because the suggestions already see it."""
+    reader = FakeReader("late")
+
+    class LateSource(SnapshotSource):
+        async def find(self, name: str, version: str | None = None) -> Tool | None:
+            found = await super().find(name, version)
+            if not reader.tools:
+                reader.tools.append(make_tool("late.f"))
+                reader.changes += 1
+            return found
+
+    resolved = await Catalog([LateSource(reader)]).resolve("late.f", CALLER)
+    assert resolved.tool.spec.name == "late.f"

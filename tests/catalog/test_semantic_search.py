@@ -13,6 +13,7 @@ from onetool.domain.bundles.bundle import BundleFilter
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.embeddings.bert_embedder import BertEmbedder
+from onetool.files.installation import extra_command
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
 from support.tiny_model import write_model
@@ -183,4 +184,4 @@ def test_tools_are_found_by_words_without_numpy():
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert process.stdout.startswith("fs.read_file "), process.stderr
-    assert "pip install 'onetool-gateway[semantic]'" in process.stdout
+    assert extra_command("semantic") in process.stdout

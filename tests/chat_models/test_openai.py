@@ -10,6 +10,7 @@ from onetool.chat_models.endpoint import Endpoint
 from onetool.chat_models.openai import PUBLIC_URL, OpenAIChat
 from onetool.domain.chat.messages import ChatModelError, ModelResponse, TokenCount, ToolDefinition
 from onetool.domain.errors import SettingsError
+from onetool.files.installation import extra_command
 from onetool.testing import HttpStub, ScriptedLLM, StubResponse, calls, text
 from onetool.threads import Threads
 from support.chat_models.harness import ADAPTERS, QUESTION, TOOLS, make_harness
@@ -181,9 +182,7 @@ async def test_missing_package_error_names_the_install_command(kind, package, mo
     chat = ADAPTERS[kind](Endpoint(name=kind, model="m", base_url=PUBLIC_URL, key="k"), Threads(), str)
     with pytest.raises(SettingsError) as caught:
         await chat.reply(QUESTION, (), on_text=print, deadline=asyncio.get_running_loop().time() + 20)
-    assert str(caught.value) == (
-        f"The package {package!r} is not installed. Run: pip install 'onetool-gateway[{kind}]'"
-    )
+    assert str(caught.value) == (f"The package {package!r} is not installed. Run: {extra_command(kind)}")
 
 
 async def test_request_body(harness):

@@ -10,7 +10,8 @@ from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.providers import PROVIDERS, ChatProtocol, provider_defaults
 from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.secret import Secret
-from onetool.settings.configuration import Configuration, parse_settings
+from onetool.settings.configuration import Configuration
+from onetool.settings.documents import parse_settings
 from onetool.settings.paths import find_paths
 from onetool.settings.provider_status import provider_statuses
 from onetool.settings.schema import ProviderSettings, Settings

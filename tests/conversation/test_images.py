@@ -6,8 +6,9 @@ import random
 import pytest
 
 from onetool.conversation.conversation import AskRequest, Conversation
-from onetool.conversation.images import MAX_IMAGE_BYTES, MAX_IMAGES, MAX_TOTAL_BYTES
+from onetool.conversation.images import MAX_IMAGES, MAX_LINES
 from onetool.domain.calls.effect import Effect
+from onetool.domain.chat.attachments import MAX_IMAGE_BYTES, MAX_TOTAL_IMAGE_BYTES
 from onetool.domain.chat.messages import Message
 from onetool.domain.chat.transcript import message_record, replay, to_line
 from onetool.sdk import Media, tool
@@ -151,14 +152,22 @@ async def test_only_the_newest_images_are_sent_if_there_are_too_many():
     async with memory_runtime(sources=sources) as ot:
         server = await converse(ot.runtime, calls=["s__tool", "t__tool"])
     assert (sent(server, first), sent(server, second)) == (2, MAX_IMAGES - 2)
-    assert json.dumps(server.bodies[-1]).count("handle='") == MAX_IMAGES + 1
+    assert json.dumps(server.bodies[-1]).count(" was left out: ") == 1
 
 
 async def test_images_that_are_too_large_together_are_not_all_sent():
     large = PNG + bytes(MAX_IMAGE_BYTES - len(PNG))
     async with memory_runtime(sources=[content_source(*[image_block(large)] * 4)]) as ot:
         server = await converse(ot.runtime)
-    assert sent(server, large) == MAX_TOTAL_BYTES // MAX_IMAGE_BYTES == 3
+    assert sent(server, large) == MAX_TOTAL_IMAGE_BYTES // MAX_IMAGE_BYTES == 3
+    assert json.dumps(server.bodies[-1]).count(" was left out: ") == 1
+
+
+async def test_not_every_image_that_is_left_out_has_a_line():
+    blocks = [image_block()] * (MAX_IMAGES + MAX_LINES + 3)
+    async with memory_runtime(sources=[content_source(*blocks)]) as ot:
+        request = json.dumps((await converse(ot.runtime)).bodies[-1])
+    assert (request.count(" was left out: "), "And 3 more." in request) == (MAX_LINES, True)
 
 
 async def test_all_media_of_a_result_are_counted_but_not_all_are_named():

@@ -39,5 +39,5 @@ def test_every_problem_has_a_fix():
         "Project file tools/a.py is not trusted.",
         "2 abandoned tools still running after a timeout.",
     ]
-    assert problems[3].fix == "Find the cause with: onetool servers test gone"
+    assert problems[3].fix == "Fix the cause, then test it: onetool servers test gone"
     assert all(problem.fix for problem in problems)

@@ -20,6 +20,7 @@ from support.redis_server import RedisServer
 from support.request_load import RequestLoad
 from support.rest_process import RestReply, http_tool, new_id, new_slug
 from support.rest_process import shared_upstream as shared_upstream
+from support.scraped_metrics import LISTEN, ScrapedMetrics
 from support.waiting import HANG_S
 
 CALLERS = 4
@@ -58,7 +59,10 @@ def redis_server():
 def team(installation, redis_server, tmp_path_factory):
     """Two workspaces, and a server for both."""
     root = tmp_path_factory.mktemp("faults")
-    with HostedProcess(root, installation=installation, ONETOOL_REDIS_URL=redis_server.url) as process:
+    with HostedProcess(
+        root, *LISTEN, installation=installation, ONETOOL_REDIS_URL=redis_server.url
+    ) as process:
+        process.metrics = ScrapedMetrics(process)
         process.other = WorkspaceView(process, installation.create_workspace())
         with process.other:
             yield process
@@ -118,6 +122,8 @@ def test_database_that_is_killed_and_comes_back(server, cluster, size):
         changes.wait_for(5)
         cluster.kill()
         assert wait_until(lambda: changes.statuses[503] > 0)
+        assert wait_until(lambda: server.metrics.value("onetool_database_away", cluster="home") == 1)
+        assert server.metrics.value("onetool_changes_listening", cluster="home") == 0
         calls.wait_for(size(100, 8_000))
         assert wait_until(lambda: size(True, status(server) == "degraded"))
         cluster.start()
@@ -129,6 +135,8 @@ def test_database_that_is_killed_and_comes_back(server, cluster, size):
     assert set(acknowledged) <= {bundle["slug"] for bundle in bundles}
     assert recorded(cluster, server) == recorded_before + calls.statuses.total()
     assert wait_until(lambda: status(server) == "ok")
+    assert server.metrics.value("onetool_database_away", cluster="home") == 0
+    assert server.metrics.value("onetool_records_dropped_total") == 0
 
 
 def test_lost_connections_to_listen_on_lose_no_change(server, cluster, size):
@@ -173,6 +181,7 @@ def test_redis_that_is_killed_fails_no_call(server, installation, redis_server, 
         assert wait_until(lambda: uses(redis_server))
         for _ in range(size(2, 20)):
             redis_server.kill()
+            assert wait_until(lambda: server.metrics.value("onetool_redis_away") == 1)
             calls.wait_for(size(100, 1_000))
             redis_server.start()
             assert wait_until(lambda: uses(redis_server))

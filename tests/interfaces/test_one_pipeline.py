@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from onetool.domain import Caller, Reason
 from onetool.domain.activity.record import ActivityFilter, CallRecord
 from onetool.domain.text.model_text import to_readable_text
 from onetool.domain.tools.wire_names import wire_names
-from onetool.interfaces.cli.tools import EXIT_CODES
+from onetool.interfaces.cli.call import EXIT_CODES
 from onetool.interfaces.rest.problems import STATUS_BY_REASON
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
@@ -134,6 +135,15 @@ def offered_name(case: CallCase) -> str:
 
 
 UNRESTRICTED = {name: case for name, case in ALL_CASES.items() if case.allowed is None}
+HOST_REFUSED = "host that is no longer allowed"
+HOSTED = UNRESTRICTED | {
+    HOST_REFUSED: replace(
+        UNRESTRICTED[HOST_REFUSED],
+        message="Host 'elsewhere.test' is not in allowedHosts. The operator adds it to the settings of the "
+        "workspace with: onetool admin settings set",
+    )
+}
+"""In a workspace, other commands change the settings."""
 """Cases for interfaces without a list of allowed tools."""
 INTERFACES = {
     through_python: ALL_CASES,
@@ -172,11 +182,11 @@ def interface(request):
     async def records() -> Sequence[CallRecord]:
         """Wait for all records: they are written soon after the call."""
         async with asyncio.timeout(HANG_S):
-            while len(found := await workspace.records(ALL)) < len(UNRESTRICTED):
+            while len(found := await workspace.records(ALL)) < len(HOSTED):
                 await asyncio.sleep(0.01)
         return found
 
-    return Interface("rest", through_hosted_rest, UNRESTRICTED, records)
+    return Interface("rest", through_hosted_rest, HOSTED, records)
 
 
 async def test_every_interface_returns_the_same_results(interface):
@@ -232,7 +242,9 @@ def seen_by_code(case: CallCase) -> Any:
     if not case.code or case.reason == "returned_error":
         return ["returned", case.data]
     kinds = {"raised": case.exception, "timeout": "TimeoutError", "needs_approval": "PermissionError"}
-    return [kinds.get(case.reason, "ValueError"), case.message.removeprefix("KeyError: ")]
+    if case.exception == "KeyError":  # its text is the repr of its message
+        return ["KeyError", repr(case.message.removeprefix("KeyError: "))]
+    return [kinds.get(case.reason, "ValueError"), case.message]
 
 
 async def test_code_sees_values_and_exceptions_of_tools(furnished):
@@ -249,9 +261,9 @@ async def test_code_sees_values_and_exceptions_of_tools(furnished):
 class Mcp:
     """The MCP interface over one transport with one exposure."""
 
-    def __init__(self, session, expose, read):
+    def __init__(self, session, expose, read, cases=UNRESTRICTED):
         """read: returns the records that a filter selects."""
-        self.session, self.expose, self._read = session, expose, read
+        self.session, self.expose, self._read, self.cases = session, expose, read, cases
         self._call_count = len(self.records())
 
     def all_records(self):
@@ -301,7 +313,7 @@ def mcp(request, template, tmp_path_factory):
         table = request.getfixturevalue("hosted_table")
         workspace = table.workspaces[expose]
         with open_session(http_mcp_client(table.url(workspace), workspace.key)) as session:
-            yield Mcp(session, expose, workspace.records)
+            yield Mcp(session, expose, workspace.records, HOSTED)
         return
     home = create_home(tmp_path_factory.mktemp("mcp"))
     shutil.copytree(template.root, home.root, dirs_exist_ok=True)
@@ -312,7 +324,7 @@ def mcp(request, template, tmp_path_factory):
 @pytest.mark.parametrize("name", UNRESTRICTED)
 def test_mcp_clients_get_the_same_results(mcp, name):
     """The same table through the official client, by name and in code."""
-    case = UNRESTRICTED[name]
+    case = mcp.cases[name]
     if mcp.expose == "search":
         failed = f"Error: {case.message.removeprefix('Error: ')}"
         expected = (bool(case.code), failed if case.code else to_readable_text(case.data))

@@ -252,7 +252,7 @@ def test_allowed_addresses_of_a_host(address, host, allowed, expected):
 
 def test_error_says_what_to_list(lookups):
     """The host, or the address if listing the host is not enough."""
-    with pytest.raises(HostNotAllowed, match=r"add 'loop\.wild\.test' itself to allowedHosts"):
+    with pytest.raises(HostNotAllowed, match=r"add 'loop\.wild\.test' itself to the setting allowedHosts"):
         resolve("loop.wild.test", 80, LISTED)
     with pytest.raises(HostNotAllowed, match=r"add '169\.254\.169\.254' itself"):
         resolve("169.254.169.254", 80, [])

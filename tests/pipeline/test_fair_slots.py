@@ -54,6 +54,19 @@ async def cancel(*workspaces: Workspace) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def test_calls_that_wait_are_counted(served):
+    slots = FairSlots(2)
+    first, second = Workspace("first", slots, served), Workspace("second", slots, served)
+    await first.begin(4)
+    await second.begin(MIN_SHARE + 3)
+    waiting = slots.waiting
+    assert waiting == 4 + MIN_SHARE + 3 - len(served)
+    await second.end()
+    assert slots.waiting == 4 + MIN_SHARE + 3 - len(served) < waiting
+    await cancel(first, second)
+    assert slots.waiting == 0
+
+
 async def test_single_workspace_may_use_all_slots(served):
     flood = Workspace("flood", FairSlots(8), served)
     await flood.begin(20)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from onetool.domain import Caller, Reason
+from onetool.domain.bundles.bundle import InvalidBundle
 from onetool.sdk import call_tool, get_secret
 from onetool.testing import memory_runtime
 from support.breakout_programs import (
@@ -25,6 +26,8 @@ from support.breakout_programs import (
     UNCHECKED,
     UNCHECKED_KINDS,
 )
+from support.rest_process import code_tool
+from support.stored_tools import store_tools
 from support.waiting import HANG_S, until
 
 CANARY = "canary-value-123"
@@ -144,11 +147,25 @@ def host(tmp_path, monkeypatch, capfd):
     return SecretHost(tmp_path, monkeypatch.setenv, capfd)
 
 
-async def attempt(ot, host, variants):
+async def run_directly(ot, code):
+    return await ot.run(code)
+
+
+async def run_stored(ot, code):
+    """Store the code as a tool and call it. Code that cannot be stored does not run."""
+    slug = f"p{ot.runtime.new_id()[-12:]}"
+    try:
+        [stored] = await store_tools(ot.runtime, slug, {"program": code_tool(code)})
+    except InvalidBundle as error:
+        return error
+    return await ot.call(stored.name)
+
+
+async def attempt(ot, host, variants, run):
     """Run variants of a program and yield what went wrong during the runs and after them."""
     for code in variants:
         try:
-            output = str(await asyncio.wait_for(ot.run(host.fill_in(code)), HANG_S))
+            output = str(await asyncio.wait_for(run(ot, host.fill_in(code)), HANG_S))
         except (Exception, asyncio.CancelledError) as error:
             output = ""
             yield f"ended with {type(error).__name__} instead of a result"
@@ -180,11 +197,14 @@ def variants(kind, code):
     return [code, UNCHECKED.format(code)] if can_exec else [code]
 
 
+@pytest.mark.parametrize("run", [run_directly, run_stored])
 @pytest.mark.parametrize("batch", list(batches()))
-async def test_corpus_cannot_break_out(host, batch):
+async def test_corpus_cannot_break_out(host, batch, run):
     """No program reads or changes the host, each ends with a result, and the next run works."""
     async with runtime(host.cwd, **SHORT) as ot:
-        violations = [f"{name}: {found}" for name, codes in batch async for found in attempt(ot, host, codes)]
+        violations = [
+            f"{name}: {found}" for name, codes in batch async for found in attempt(ot, host, codes, run)
+        ]
     assert not violations, "\n".join(violations)
 
 

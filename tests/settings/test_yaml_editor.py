@@ -3,12 +3,20 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from onetool.domain.errors import SettingsError
 from onetool.files.safe_yaml import parse_yaml
-from onetool.settings.yaml_editor import add_entries, remove_entry, remove_secret, set_secret
+from onetool.settings.yaml_editor import (
+    add_entries,
+    remove_entry,
+    remove_secret,
+    set_secret,
+    set_value,
+    unset_value,
+)
 
 FILE = Path("onetool.yaml")
 NEW = {"github": {"command": "npx", "args": ["-y", "a: b"], "env": {"TOKEN": "${TOKEN}"}}}
@@ -74,9 +82,8 @@ def test_removing_the_last_entry_leaves_an_empty_map():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("servers: {one: {command: a}}\n", "cannot be edited"),
-        ("{log: {level: info}}\n", "cannot be edited"),
-        ("log: {}\n...\n", "cannot be edited"),
+        ("a: &a {one: {command: a}}\nservers: *a\n", "cannot be edited"),
+        ("servers: &a\n  one: {command: a}\nb: *a\n", "cannot be edited"),
         ("servers:\n  github: {command: x}\n", "already exists"),
         ("servers: [one]\n", "servers: not a map"),
         ("servers: one\n", "servers: not a map"),
@@ -93,8 +100,8 @@ def test_unsupported_style_is_rejected_when_adding(text, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("servers: {one: {command: a}}\n", "cannot be edited"),
-        ("servers: {one: {command: a}, two: {command: b}}\nlog: {}\n", "cannot be edited"),
+        ("a: &a {one: {command: a}, two: {command: b}}\nservers: *a\n", "cannot be edited"),
+        ("a: &a {one: {command: a}}\nservers:\n  <<: *a\n  two: {}\n", "cannot be edited"),
         ("servers: [one]\n", "servers: not a map"),
         ("servers: one\n", "servers: not a map"),
         ("servers:\n", "there is no 'one'"),
@@ -122,6 +129,76 @@ def test_line_endings_are_preserved(text):
 def test_removing_a_missing_entry_is_an_error():
     with pytest.raises(SettingsError, match="no 'three'"):
         remove_entry(FILE, COMMENTED, "servers", "three")
+
+
+FLOW = "# mine\nlog: {level: info, file: false}  # quiet\nservers: {one: {command: a}, two: {command: b}}\n"
+
+
+def test_maps_on_one_line_can_be_edited():
+    assert add_entries(FILE, "{log: {}}\n", "servers", {"one": {"command": "a"}}) == (
+        "{log: {}, servers: {one: {command: a}}}\n"
+    )
+    assert set_value(FILE, FLOW, ("log", "level"), "debug") == FLOW.replace("info", "debug")
+    assert set_value(FILE, FLOW, ("log", "max_bytes"), 1) == FLOW.replace("false", "false, max_bytes: 1")
+    assert set_value(FILE, FLOW, ("servers", "two", "args"), ["x"]) == FLOW.replace("b}", "b, args: [x]}")
+    assert unset_value(FILE, FLOW, ("log", "level")) == FLOW.replace("level: info, ", "")
+    assert remove_entry(FILE, FLOW, "servers", "two") == FLOW.replace(", two: {command: b}", "")
+    one = "servers: {one: {command: a}}\n"
+    assert remove_entry(FILE, one, "servers", "one") == "servers: {}\n"
+    assert unset_value(FILE, one, ("servers", "one")) == ""
+
+
+def test_setting_a_value_changes_only_its_line():
+    """The comment beside a value stays, and a new key comes after the others of its map."""
+    changed = set_value(FILE, COMMENTED, ("servers", "one", "command"), "z")
+    assert changed == COMMENTED.replace("command: a ", "command: z ")
+    added = set_value(FILE, COMMENTED, ("servers", "two", "timeout_s"), 3)
+    assert added == COMMENTED.replace("      - x\n", "      - x\n    timeout_s: 3\n")
+    assert set_value(FILE, added, ("servers", "two", "args"), ["y"]) == added.replace(
+        "    args:\n      - x\n", "    args: [y]\n"
+    )
+    assert unset_value(FILE, added, ("servers", "two", "timeout_s")) == COMMENTED
+    assert set_value(FILE, "log:\n", ("log", "level"), "info") == "log:\n  level: info\n"
+    assert set_value(FILE, "expose:  # all\n", ("expose",), "run") == "expose: run  # all\n"
+    assert set_value(FILE, "a: 1", ("log", "level"), "info") == "a: 1\nlog:\n  level: info\n"
+
+
+def test_unsetting_the_last_key_of_a_group_removes_the_group():
+    """But not a map below the top, which may have a meaning of its own, such as a profile."""
+    assert unset_value(FILE, "a: 1\nlog:\n  level: info\n", ("log", "level")) == "a: 1\n"
+    profile = "profiles:\n  p:  # mine\n    expose: all\n"
+    assert unset_value(FILE, profile, ("profiles", "p", "expose")) == "profiles:\n  p: {}  # mine\n"
+    for path in (("log",), ("log", "level"), ("a", "b")):
+        with pytest.raises(SettingsError, match="there is no"):
+            unset_value(FILE, "a: 1\n", path)
+
+
+keys = st.sampled_from(["a", "b", "c.d", "__proto__", "on", "12", "{", "# x"])
+scalars = st.one_of(
+    st.booleans(), st.integers(), st.text(max_size=6), st.sampled_from(["a: b", "[x", "*.y", "- z", "|\n q"])
+)
+trees = st.dictionaries(
+    keys,
+    st.recursive(
+        scalars | st.lists(scalars, max_size=2), lambda inner: st.dictionaries(keys, inner, max_size=3)
+    ),
+    max_size=3,
+)
+
+
+@given(trees, st.lists(keys, min_size=1, max_size=3), scalars | st.lists(scalars, max_size=2), st.data())
+def test_every_edit_gives_the_expected_value_or_is_rejected(tree, path, new, data):
+    """In every style, with keys and values that look like syntax."""
+    text = yaml.safe_dump(tree, default_flow_style=data.draw(st.sampled_from([True, False, None])))
+    before, parent = value(text), value(text)
+    try:
+        after = value(set_value(FILE, text, path, new))
+    except SettingsError:
+        return
+    for name in path:
+        parent = after = after[name] if isinstance(after, dict) else None
+    assert parent == new
+    assert value(text) == before
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=8)
@@ -176,6 +253,8 @@ def test_secret_without_a_value_keeps_its_hosts_or_gets_new_ones():
         "hosts": ["c.example"],
     }
     assert value(set_secret(FILE, SECRETS, "A", "x", hosts))["A"] == {"value": "x", "hosts": hosts}
+    assert value(set_secret(FILE, SECRETS, "KEY", "x", []))["KEY"] == {"value": "x", "hosts": []}
+    assert value(set_secret(FILE, SECRETS, "KEY", "x", None))["KEY"] == {"value": "x"}
 
 
 def test_error_for_an_unsupported_secret_does_not_quote_it():

@@ -210,7 +210,7 @@ async def test_request_with_invalid_placeholders_or_host_is_not_sent(make_tool):
             (
                 make_tool(get(upstream.url + "/${KEY}")),
                 Reason.RAISED,
-                "Add it to secrets.yaml as KEY: <value>",
+                "Add it with: onetool secrets set KEY",
             ),
             (
                 make_tool(get(upstream.url, auth={"type": "bearer", "token": "${id}"}), args=["id"]),

@@ -233,7 +233,10 @@ INVALID = {
     "type": ({"fixed": {"limit": "many"}}, 'limit: "many" is not of type "integer"'),
     "referenced": ({"fixed": {"key": "short"}}, 'key: "short" is shorter than 8 characters'),
     "default": ({"defaults": {"limit": 51}}, "limit: 51 is greater than the maximum of 50"),
-    "secret": ({"fixed": {"key": "${NONE}"}}, "secret 'NONE' is missing; add it to secrets.yaml"),
+    "secret": (
+        {"fixed": {"key": "${NONE}"}},
+        "'NONE' is missing; add it with: onetool secrets set NONE",
+    ),
     "placeholder": ({"fixed": {"key": "${NONE"}}, "is not closed"),
 }
 

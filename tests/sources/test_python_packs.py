@@ -11,7 +11,8 @@ from onetool.runtime.health import check_health
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.sources.python_packs.directory import PackDirectoryReader
-from onetool.sources.python_packs.index import RETRY_AFTER_S, PackIndex
+from onetool.sources.python_packs.environments import NO_UV
+from onetool.sources.python_packs.index import MISSING_LIBRARY_RETRY_S, RETRY_AFTER_S, PackIndex
 from onetool.sources.python_packs.inspector import PackInspector
 from onetool.threads import Threads
 from support.cli_process import onetool
@@ -247,6 +248,66 @@ def test_failed_import_is_retried_later():
     assert index.get("b.py", "1") == result
 
 
+def test_missing_library_is_looked_for_again_soon():
+    """The user installs it at once, in seconds. Other failed imports may take long."""
+    now = [100.0]
+    index = PackIndex(None, now=lambda: now[0])
+    index.put("a.py", "1", {"error": "ModuleNotFoundError: No module named 'humanize'"})
+    index.put("b.py", "1", {"error": "Importing took longer than 10 s"})
+    now[0] += 5
+    assert index.get("a.py", "1") is None
+    assert index.get("b.py", "1") is not None
+
+
+MISTAKES = '''
+def key() -> str:
+    """Fail."""
+    return {}["WEATHER_KEY"]
+
+
+def library() -> str:
+    """Fail."""
+    import humanize_gone
+
+    return ""
+
+
+def message() -> str:
+    """Fail."""
+    raise ValueError("city must not be empty")
+'''
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("key", "'WEATHER_KEY' (in wx.py, line 4)"),
+        ("library", "No module named 'humanize_gone' (in wx.py, line 9). If it is a library, add"),
+        ("message", "ValueError: city must not be empty"),
+    ],
+)
+async def test_mistakes_in_a_pack_are_shown_with_its_line(home, function, expected):
+    """In a call and in code, where the line of the code is another one. A message of the author stays."""
+    home.write("tools/wx.py", MISTAKES)
+    paths = find_paths(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        caller = Caller(interface="python")
+        called = (await runtime.call_tool(f"wx.{function}", {}, caller, "python")).error.message
+        code = (await runtime.run(f"wx.{function}()", caller)).error.message
+    assert expected in called
+    assert expected in code
+    assert "wx.py" not in called or function != "message"
+    assert "Not available:" not in code
+
+
+async def test_check_of_a_skipped_pack_says_why(home):
+    home.write("tools/bad.py", "def f(:\n")
+    paths = find_paths(home.env, home.cwd)
+    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
+        result = await runtime.call_tool("ot.check", {"tool": "bad.f"}, Caller(interface="python"), "python")
+    assert "Tool not found: 'bad.f'. bad.py was skipped: SyntaxError" in result.error.message
+
+
 async def test_missing_directory_has_no_tools(tmp_path):
     """Creating it changes the generation."""
     reader = directory(tmp_path / "tools")
@@ -284,3 +345,13 @@ def test_import_that_hangs_after_inspection_times_out(home):
     with onetool_runtime() as ot:
         assert ot.call("hangs.f").meta.reason == "timeout"
         assert ot.call("tools.echo", message=1).ok
+
+
+def test_missing_uv_is_looked_for_again_soon(tmp_path):
+    """A user installs it and calls the tool again."""
+    now = [0.0]
+    index = PackIndex(tmp_path / "index.json", lambda: now[0])
+    index.put("a.py", "digest", {"error": NO_UV})
+    assert index.get("a.py", "digest") == {"error": NO_UV}
+    now[0] += MISSING_LIBRARY_RETRY_S
+    assert index.get("a.py", "digest") is None

@@ -1,4 +1,4 @@
-"""Calls of stored tools over REST: arguments, HTTP, limits, streams and archives; rows BND-01 to BND-69."""
+"""Calls of stored tools over REST: arguments, HTTP, limits, streams and archives; rows BND-01 to BND-71."""
 
 import base64
 import hashlib
@@ -31,6 +31,7 @@ from support.rest_process import (
     RestProcess,
     RestReply,
     Upstream,
+    code_tool,
     http_tool,
     new_id,
     python_tool,
@@ -956,3 +957,34 @@ def test_export_of_an_unknown_or_deleted_bundle_returns_404(server: RestProcess)
     for missing in (bundle, new_id()):
         assert server.client.get(f"/tools/bundles/{missing}/export").status_code == 404
     assert server.put_tool(new_id(), "x", **python_tool()).status_code == 404
+
+
+@pytest.mark.spec("BND-71")
+def test_two_steps_equal_the_manual_composition(
+    server: RestProcess, upstream: Upstream, remote_tool: Any
+) -> None:
+    """The output of the first tool feeds the second one: with steps, with code, and with calls by hand."""
+    first = remote_tool(upstream.script(RestReply(body={"items": [{"city": "Paris"}]})))
+    echo = upstream.script(lambda request: RestReply(body={"path": request.path}))
+    second = remote_tool(echo + "/${city}", "city")
+    city = server.invoke_value(first)["items"][0]["city"]
+    manual = server.invoke_value(second, city=city)
+    steps = [
+        {"name": "found", "tool": first["name"]},
+        {
+            "name": "page",
+            "tool": second["name"],
+            "args": {"city": {"from": "found.items[0].city"}},
+            "when": {"from": "found.items[0].city", "is": "present"},
+        },
+    ]
+    program = f"found = {first['name']}()\n{second['name']}(city=found['items'][0]['city'])"
+    bundle = server.create_bundle()
+    for version, body in (("v1", code_tool(steps=steps)), ("v2", code_tool(program))):
+        composed = server.create_tool(bundle, "composed", version, **body)
+        assert server.invoke_value(composed) == manual
+        assert server.get_tool(composed)["codeImpl"]["program"]
+    versions = [
+        server.invoke_value({"bundleID": bundle, "slug": "composed", "version": v}) for v in ("v1", "v2")
+    ]
+    assert versions == [manual, manual]

@@ -77,7 +77,7 @@ async def test_redirects_are_not_followed():
 
 async def test_missing_key_is_an_error_without_a_request():
     result, requests = await call("search", StubResponse({}), secrets={}, query="x")
-    assert "BRAVE_API_KEY is missing. Add it to secrets.yaml" in result.error.message
+    assert "BRAVE_API_KEY is missing. Add it with: onetool secrets set BRAVE_API_KEY" in result.error.message
     assert requests == []
     async with memory_runtime() as ot:
         lines = (await ot.call("ot.check", tool="brave")).data

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from onetool.files.installation import extra_command
 from onetool.starter_packs import db
 from onetool.testing import memory_runtime
 from support.waiting import HANG_S
@@ -187,8 +188,9 @@ async def test_missing_psycopg_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     async with memory_runtime(secrets={"SHOP": "postgresql://u@127.0.0.1:1/x"}) as ot:
         result = await query(ot, "SELECT 1", "SHOP")
-        assert 'pip install "onetool-gateway[postgres]"' in result.error.message
-        assert "onetool-gateway[postgres]" in str((await ot.call("ot.check", tool="db")).data)
+        assert f"Install it with: {extra_command('postgres')}" in result.error.message
+        (need, *_) = (await ot.call("ot.check", tool="db")).data
+        assert need["install"].startswith(extra_command("postgres"))
 
 
 def _program(name):

@@ -57,6 +57,14 @@ async def add(store, bundle, *args, **fields):
     return await store.add_tool(new_tool(bundle, *args, **fields), lambda _: None)
 
 
+async def test_program_and_steps_are_stored_as_they_are(store):
+    bundle = await new_bundle(store)
+    impl = {"program": "a = x.y(z='\\u0000 ä')\na\n", "steps": [{"name": "a", "tool": "x.y", "args": {}}]}
+    stored = await add(store, bundle, type="code", http_impl=None, python_impl=None, code_impl=impl)
+    assert (await store.tool(stored.tool.key)).tool.code_impl == impl
+    assert (await store.find(stored.name))[0].tool == stored.tool
+
+
 def reject(*args):
     raise PermissionError("no")
 

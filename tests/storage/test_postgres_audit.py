@@ -24,10 +24,12 @@ from onetool.domain.servers.manifest import approve, merge, receive_instructions
 from onetool.domain.servers.server_tool import ServerTool
 from onetool.storage import postgres as postgres_stores
 from onetool.storage.postgres.audit import CHUNK, MAX_LENGTH, PostgresAudit, record
+from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.key_rotation import rotate_keys
+from onetool.storage.postgres.moves import WorkspaceMoves
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
 from onetool.threads import Threads
@@ -328,6 +330,13 @@ class World:
         assert self.admin.delete(self.slug)
         return self.slug
 
+    async def complete_move(self):
+        with psycopg.connect(self.url) as connection:
+            fence = "update onetool.workspace_state set fenced = true where workspace_id = %s"
+            connection.execute(fence, (self.workspace.workspace,))
+        WorkspaceMoves({HOME: self.url}).move(self.slug, HOME)
+        return self.slug
+
     async def rewrap(self):
         assert rewrap_keys(self.url, KeyRing(NEW_KEY | OLD_KEY))
         ((id,),) = self.rows("select id::text from onetool.data_keys where workspace_id = %s")
@@ -393,6 +402,7 @@ CHANGES = {
     World.create_workspace: (AuditAction.WORKSPACE_CREATE, {"name": "Team"}),
     World.change_limits: (AuditAction.WORKSPACE_LIMITS, {"secrets": 3}),
     World.delete_workspace: (AuditAction.WORKSPACE_DELETE, {}),
+    World.complete_move: (AuditAction.WORKSPACE_MOVE, {"from": HOME, "to": HOME}),
     World.rewrap: (AuditAction.KEYS_REWRAP, {"from": "test", "to": "next"}),
     World.rotate: (AuditAction.KEYS_ROTATE, None),
 }

@@ -17,16 +17,6 @@ def test_second_migration_applies_nothing(postgres_url):
     assert migrate(postgres_url) == []
 
 
-def test_database_of_a_newer_version_is_refused(postgres_url):
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute("insert into public.onetool_migrations values (9999, '9999_later.sql', '')")
-        try:
-            with pytest.raises(StoreUnavailable, match=r"9999_later\.sql.*newer"):
-                migrate(postgres_url)
-        finally:
-            connection.execute("delete from public.onetool_migrations where number = 9999")
-
-
 def test_functions_with_the_rights_of_their_owner_look_for_temporary_tables_last(postgres_url):
     """Otherwise a temporary table, which anyone may create, takes the place of one of ours."""
     with psycopg.connect(postgres_url) as connection:

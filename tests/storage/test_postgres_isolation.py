@@ -7,7 +7,7 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from onetool.storage.postgres.database import SETTINGS
+from onetool.storage.postgres.database import SETTINGS, Database
 from onetool.threads import Threads
 from support.postgres import new_workspace
 from support.workspace_calls import WORD, AnyIds, WorkspaceCalls, canary_of, texts
@@ -45,7 +45,7 @@ WITHOUT_ROWS = frozenset({"jobs", "queue", "packs", "has_files"})
 DENIED = {
     "settings": {"update", "delete"},
     "data_keys": {"insert", "update", "delete"},
-    "workspace_state": {"insert", "delete"},
+    "workspace_state": {"insert", "update", "delete"},
     "result_totals": {"delete"},
     "audit": {"update", "delete"},
 }
@@ -270,15 +270,26 @@ def test_application_owns_nothing_and_cannot_become_another_role(tables):
         assert connection.execute(special).fetchall() == [(False,)]
 
 
+@pytest.fixture(params=["direct", "pgbouncer"])
+def database(request, postgres):
+    """Return connections to the database, also those that share two connections of a PgBouncer."""
+    if request.param == "direct":
+        yield postgres
+        return
+    pooled = Database(request.getfixturevalue("pgbouncer").url)
+    yield pooled
+    pooled.close()
+
+
 @pytest.mark.stress
 async def test_no_method_of_any_store_returns_or_changes_what_another_workspace_stores(
-    postgres, postgres_url, size
+    database, postgres_url, size
 ):
     """Workspaces call at the same time, on the same connections, with ids and names of each other."""
     threads, number = Threads(), size(6, 50)
     ids = AnyIds.create(number)
     workspaces = [
-        WorkspaceCalls(new_workspace(postgres, postgres_url), threads, ids, f"{SEED} {n}")
+        WorkspaceCalls(new_workspace(database, postgres_url), threads, ids, f"{SEED} {n}")
         for n in range(number)
     ]
     ids.canaries += [own.canary for own in workspaces]

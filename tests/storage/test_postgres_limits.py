@@ -180,7 +180,10 @@ def test_limits_are_changed_by_name_and_announced(workspace, postgres_url):
         workspace.note(Revisions(*map(int, revisions)))
     assert (workspace.settings_changes, workspace.keys_changes) == (1, 0)
     with workspace.reading() as cursor:
-        cursor.execute("select slug, limits from home.workspaces where id = %s", (workspace.workspace,))
+        cursor.execute(
+            "select slug, workspace_state.limits from home.workspaces, workspace_state where id = %s",
+            (workspace.workspace,),
+        )
         ((slug, stored),) = cursor.fetchall()
     assert json.loads(stored) == {"calls_per_minute": 5}
     admin = WorkspaceAdmin(postgres_url, RING)
@@ -193,4 +196,4 @@ def test_limits_are_changed_by_name_and_announced(workspace, postgres_url):
 
 def test_workspace_cannot_change_its_limits(workspace):
     with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.writing() as cursor:
-        cursor.execute("update home.workspaces set limits = '{}' where id = %s", (workspace.workspace,))
+        cursor.execute("update workspace_state set limits = '{}'")

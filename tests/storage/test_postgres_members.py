@@ -14,8 +14,9 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership
 from onetool.sources.members import Members
 from onetool.storage.postgres import members as members_store
-from onetool.storage.postgres.api_keys import OWNER, PostgresApiKeys
+from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.members import PostgresMembers
+from onetool.storage.postgres.principals import is_member
 from onetool.threads import Threads
 from support.postgres import new_workspace
 from support.waiting import HANG_S, until
@@ -141,7 +142,7 @@ async def test_key_that_was_just_created_is_revoked_with_its_owner(members, peop
     keys = PostgresApiKeys(workspace, threads)
     await members.put(Member(SERVICE, "a", Role.CALLER))
     with workspace.recording() as cursor:
-        cursor.execute(OWNER, {"workspace": workspace.workspace, "owner": "a"})
+        assert is_member(workspace, cursor, "a", lock=True)
         removing = asyncio.create_task(members.remove(SERVICE, "a"))
         await until(people.is_waiting)
         cursor.execute(

@@ -5,7 +5,7 @@ import pytest
 
 from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres.database import SETTINGS
-from onetool.storage.postgres.migrate import check_migrated, migrate
+from onetool.storage.postgres.migrate import check_migrated, migrate, pending_migrations
 from onetool.storage.postgres.queue_schema import migration_files
 from support.postgres import empty_database, new_database
 
@@ -62,7 +62,10 @@ def test_migrations_that_a_newer_package_adds_are_applied_in_order():
             connection.execute("delete from public.onetool_queue_migrations where name = any(%s)", (last,))
         with pytest.raises(StoreUnavailable, match=f"lacks {last[0]}. Run: onetool migrate"):
             check_migrated(url)
-        assert migrate(url, reported.append) == last
+        assert [item.name for item in pending_migrations(url)] == last[:1]
+        assert migrate(url, reported.append) == last[:1]
+        check_migrated(url)
+        assert migrate(url, reported.append, is_last_step=True) == last[1:]
         assert reported == [f"Applying {name} of the queue" for name in last]
         check_migrated(url)
         with psycopg.connect(url) as migrated, psycopg.connect(fresh) as created:
@@ -70,12 +73,17 @@ def test_migrations_that_a_newer_package_adds_are_applied_in_order():
             assert migrated.execute(COLUMNS).fetchall() == created.execute(COLUMNS).fetchall()
 
 
-def test_queue_of_a_newer_package_is_refused():
+def test_queue_of_a_newer_package_is_refused_unless_the_one_before_can_work_with_it():
+    add = "insert into public.onetool_queue_migrations values (%s)"
     with new_database() as url:
         with psycopg.connect(url) as connection:
-            connection.execute("insert into public.onetool_queue_migrations values ('99.00.00_01_new')")
+            connection.execute(add, ("99.00.00_01_pre_new",))
+        check_migrated(url)
+        assert migrate(url) == []
+        with psycopg.connect(url) as connection:
+            connection.execute(add, ("99.00.00_50_post_new",))
         for check in (check_migrated, migrate):
-            with pytest.raises(StoreUnavailable, match="which the installed procrastinate does not know"):
+            with pytest.raises(StoreUnavailable, match=r"99.00.00_50_post_new, with which the installed pro"):
                 check(url)
 
 

@@ -129,7 +129,7 @@ SIMPLE_CASES = {
         "probe.fail",
         {"text": "no"},
         code="execution_error",
-        message="KeyError: 'no'",
+        message="KeyError: 'no' (in probe.py, line 13)",
         reason="raised",
         exception="KeyError",
     ),
@@ -176,7 +176,8 @@ STORED_CASES = {
     "host that is no longer allowed": CallCase(
         "saved.elsewhere",
         code="execution_error",
-        message="Host 'elsewhere.test' is not in allowedHosts. Add it there to reach it.",
+        message="Host 'elsewhere.test' is not in allowedHosts. "
+        "Add it with: onetool config set allowedHosts elsewhere.test",
         reason="host_not_allowed",
         version="v1",
     ),

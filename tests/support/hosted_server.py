@@ -14,6 +14,7 @@ from onetool.interfaces.mcp.transports import NamedApps
 from onetool.interfaces.rest.current_workspace import MountedWorkspace
 from onetool.interfaces.rest.hosted import HostedApp
 from onetool.interfaces.web.static import StaticApp
+from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.key_ring import new_key
 
 RING = new_key("hosted")
@@ -45,13 +46,18 @@ class HostedServer:
             finally:
                 await mcp.close()
 
-    async def new_workspace(self):
+    @property
+    def others(self):
+        return {name: url for name, url in self.parts.urls.items() if name != HOME}
+
+    async def new_workspace(self, cluster=None):
         slug = f"w{uuid4().hex}"
-        await self.parts.threads.run(workspace_admin(self.url, RING).create, slug)
+        admin = workspace_admin(self.url, RING, self.others)
+        await self.parts.threads.run(admin.create, slug, "", cluster)
         return slug
 
     def contents(self, slug):
-        return open_contents(self.url, RING, slug)
+        return open_contents(self.url, RING, slug, self.others)
 
     async def new_key(self, slug, owner="anna", patterns=(), lifetime=YEAR, role=Role.OWNER):
         async with self.contents(slug) as contents:

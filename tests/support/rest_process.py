@@ -111,6 +111,15 @@ def http_tool(url: str, *args: str, request: dict[str, Any] | None = None, **fie
     return body | fields
 
 
+def code_tool(program: str | None = None, *args: str, steps: Any = None, **fields: Any) -> dict[str, Any]:
+    """Return the body of a tool made of code or of steps; `args` are its optional arguments."""
+    schema = {"type": "object", "properties": {name: {} for name in args}, "additionalProperties": False}
+    impl = {"program": program, "steps": steps}
+    body = python_tool(type="code", argSchema=schema)
+    del body["pythonImpl"]
+    return body | {"codeImpl": {key: value for key, value in impl.items() if value is not None}} | fields
+
+
 def write_private(file: Path, text: str) -> None:
     """Write a file that only its owner can read."""
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support import cli_process
 from support.hosted_process import Installation
 from support.rest_process import PROBES, new_id, write_private
 from support.waiting import HANG_S
@@ -29,6 +30,8 @@ class WorkerProcess:
         names = ("config", "data", "state")
         env = {f"ONETOOL_{name.upper()}_DIR": str(self.root / name) for name in names}
         env |= {"ONETOOL_DATABASE_URL": self.installation.url, "ONETOOL_KEYS": self.installation.keys}
+        if cli_process.coverage_config:
+            env["COVERAGE_PROCESS_CONFIG"] = cli_process.coverage_config
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "onetool", "worker", *self.options],

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from onetool.bootstrap import open_runtime
+from onetool.files.installation import extra_command
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.telemetry import names
@@ -247,5 +248,5 @@ def test_missing_extra_is_reported_once(world, receiver, tmp_path):
     words = [sys.executable, "-m", "onetool", "tools", "invoke", "time.now"]
     done = subprocess.run(words, env=env, capture_output=True, text=True)
     assert done.returncode == 0
-    assert done.stderr.count("pip install 'onetool-gateway[otel]'") == 1
+    assert done.stderr.count(extra_command("otel")) == 1
     assert receiver.requests == []

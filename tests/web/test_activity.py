@@ -254,7 +254,7 @@ async def test_pause_stops_requests_for_new_calls(web_app, page):
     await page.get_by_role("button", name="Pause").click()
     await page.wait_for_load_state("networkidle")
     requests = []
-    page.on("request", lambda request: requests.append(request.url))
+    page.on("request", lambda request: requests.append(request.url) if request.resource_type == "fetch" else None)
     last = call(web_app, "branches.echo", text="later")
     row = page.locator(f'a[href="/activity/{last}"]')
     await page.clock.run_for(60_000)

@@ -31,7 +31,7 @@ async def test_many_tools_can_be_scrolled_and_searched(size, tmp_path, browser):
     with WebApp(root) as web_app:
         page = await open_page(browser, web_app)
         await page.goto("/tools")
-        await page.get_by_role("link", name="tool-0").wait_for()
+        await page.get_by_role("link", name=".tool_0").wait_for()
         for _ in range(12):
             await page.mouse.wheel(0, 4_000)
             await page.wait_for_function("() => !document.body.innerText.includes('Loading more tools')")
@@ -40,6 +40,6 @@ async def test_many_tools_can_be_scrolled_and_searched(size, tmp_path, browser):
         page.on("request", lambda request: requests.append(request.url))
         await page.evaluate("scrollTo(0, 0)")
         await page.get_by_label("Search tools").fill(f"tool-{number - 1}")
-        await page.get_by_role("link", name=f"tool-{number - 1}").wait_for()
+        await page.get_by_role("link", name=f".tool_{number - 1}").wait_for()
     assert rows < 80
     assert len([url for url in requests if "/search?" in url]) == 1, requests

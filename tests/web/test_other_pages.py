@@ -117,9 +117,10 @@ async def test_statistics_update_without_a_reload(web_app, page):
 
 
 async def test_settings_show_chat_models_and_change_the_theme(web_app, page):
-    await page.goto("/settings")
+    await page.goto("/settings?section=models")
     await expect(page.get_by_text("scripted", exact=True)).to_be_visible()
     await expect(page.get_by_text("API key missing").first).to_be_visible()
+    await page.get_by_role("tab", name="Appearance").click()
     await page.get_by_text("Dark", exact=True).click()
     await expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
 

@@ -49,7 +49,7 @@ async def page(server, browser):
 
 async def search(page, words):
     """Open the registry and search it. Return the dialog."""
-    await page.get_by_role("button", name="Add server").click()
+    await page.locator("header").get_by_role("button", name="Add server").click()
     dialog = page.get_by_role("dialog")
     await dialog.get_by_role("tab", name="From the registry").click()
     await dialog.get_by_label("Search the registry").fill(words)

@@ -57,7 +57,7 @@ async def test_pasted_json_becomes_a_server_whose_tool_is_called(web_app, page):
     await expect(card.get_by_text("Connected: ")).to_be_visible()
     await expect(card).to_contain_text("handshake")
     assert secret in (web_app.config / "secrets.yaml").read_text()
-    await card.get_by_role("list", name="Tools").get_by_role("link", name="add", exact=True).click()
+    await card.get_by_role("list", name="Tools").get_by_role("link", name=f"{name}.add").click()
     for label, number in (("A", "20"), ("B", "22")):
         await page.get_by_label(re.compile(rf"^{label}\b")).fill(number)
     await page.get_by_role("button", name="Run", exact=True).click()
@@ -164,7 +164,7 @@ async def test_a_tool_is_overridden_and_disabled(web_app, page):
     await dialog.get_by_role("button", name="Save").click()
     await expect(dialog).to_have_count(0)
     assert stored_servers(web_app)[name]["tools"] == {"add": {"name": "increase", "fixed": {"b": 1}}}
-    await expect(card.get_by_role("link", name="increase (add)")).to_be_visible()
+    await expect(card.get_by_role("link", name=f"{name}.increase")).to_be_visible()
     body = {"name": f"{name}.increase", "args": {"a": 41}}
     assert "42" in web_app.client.post("/tools/call", json=body).text
     switch = card.get_by_role("switch", name=f"Enable tool {name}.increase")

@@ -4,6 +4,7 @@ import { AuthGate } from './AuthGate';
 import { WORKSPACE } from './api/workspace';
 import { Loading } from './components/Loading';
 import { ErrorBoundary } from './layout/ErrorBoundary';
+import { ServerBanner } from './layout/ServerBanner';
 import { JOIN_PATH } from './screens/join/secret';
 
 const Join = lazy(() => import('./screens/join/Join'));
@@ -11,6 +12,7 @@ const Join = lazy(() => import('./screens/join/Join'));
 export function App() {
   return (
     <Router base={WORKSPACE}>
+      <ServerBanner />
       <ErrorBoundary>
         <Suspense fallback={<Loading />}>
           <Switch>

@@ -11,6 +11,7 @@ import { NotFound } from './layout/NotFound';
 const Tools = lazy(() => import('./screens/tools/Tools'));
 const ToolPage = lazy(() => import('./screens/tools/ToolPage'));
 const ToolEditor = lazy(() => import('./screens/tool-editor/ToolEditor'));
+const SaveCode = lazy(() => import('./screens/save-code/SaveCode'));
 const Importer = lazy(() => import('./screens/importer/Importer'));
 const Chat = lazy(() => import('./screens/chat/Chat'));
 const Playground = lazy(() => import('./screens/playground/Playground'));
@@ -43,6 +44,7 @@ export function AppRoutes() {
             <Route path="/tools" component={Tools} />
             <Route path="/tools/new" component={ToolEditor} />
             <Route path="/tools/import" component={Importer} />
+            <Route path="/tools/save" component={SaveCode} />
             <Route path="/tools/:bundle/:tool" component={ToolPage} />
             <Route path="/tools/:bundle/:tool/new" component={ToolEditor} />
             <Route path="/chat" component={Chat} />

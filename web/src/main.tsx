@@ -11,7 +11,11 @@ import { LanguageProvider } from './i18n';
 import { theme } from './theme';
 
 const queryClient = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    // The server may be on this machine, so requests are sent without a network, too.
+    queries: { retry: false, staleTime: 5_000, refetchOnWindowFocus: true, networkMode: 'always' },
+    mutations: { networkMode: 'always' },
+  },
 });
 
 const root = document.getElementById('root');

@@ -100,8 +100,8 @@ class ConfiguredChatModels:
                 raise SettingsError(f"Secret {name!r} is unavailable: {reason}.")
         if settings.key_secret:
             if settings.key_secret not in self._secrets:
-                place = self._secrets.place
-                raise SettingsError(f"There is no secret {settings.key_secret!r}. Add it to {place}.")
+                hint = f"Add it {self._secrets.how_to_add(settings.key_secret)}"
+                raise SettingsError(f"There is no secret {settings.key_secret!r}. {hint}")
             return _value_for(self._secrets[settings.key_secret], url)
         for name in defaults.keys:
             if name in self._secrets:

@@ -5,15 +5,17 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
 
+from onetool.domain.http.placeholders import MalformedTemplate, placeholder_names
 from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.client import HttpClients
 from onetool.settings.configuration import Configuration
+from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers import AttachServer, McpServerSource
 from onetool.threads import Threads
 
-from .shared_servers import ServerKey, SharedServers
+from .shared_servers import ServerKey, SharedServers, UsedSecrets
 from .stores import Stores
 
 MAX_CLIENTS = 4
@@ -132,7 +134,17 @@ class Connections:
 
 def _key(name: str, configuration: Configuration) -> ServerKey:
     server = replace(_settings(name, configuration), tools={})  # each state overrides tools on its own
-    return name, server, configuration.secrets, tuple(configuration.settings.allowedHosts)
+    hosts = tuple(configuration.settings.allowedHosts)
+    return name, server, _used_secrets(server, configuration.secrets), hosts
+
+
+def _used_secrets(server: ServerSettings, secrets: Secrets) -> UsedSecrets:
+    """Return the secrets that a server is started with: to change another one does not concern its calls."""
+    try:
+        names = set(placeholder_names([*server.env.values(), *server.headers.values()]))
+    except MalformedTemplate:  # it cannot be started, whatever the secrets are
+        names = set()
+    return {name: secrets.get(name) or secrets.unavailable.get(name, "") for name in names}
 
 
 def _settings(name: str, configuration: Configuration) -> ServerSettings:

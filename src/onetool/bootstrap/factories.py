@@ -26,6 +26,7 @@ from onetool.pipeline.pipeline import CallLimits, Pipeline
 from onetool.pipeline.recorder import Recorder
 from onetool.ports import OwnSecrets
 from onetool.runtime.active_call import activate_call
+from onetool.runtime.code_tools import CodeToolRunner
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import Configuration
 from onetool.settings.schema import Settings
@@ -55,7 +56,19 @@ def http_runner(
             allowed_hosts=settings.allowedHosts,
             tokens=tokens,
             secrets_page=pages.secrets,
+            is_hosted=configuration.limits is not None,
         ).run
+
+    return make
+
+
+def stored_runner(runtime: Runtime, make_http: MakeRunner) -> MakeRunner:
+    """Return the factory of runners for stored tools: of HTTP requests or of code."""
+
+    def make(tool: ToolVersion) -> Runner:
+        if tool.code_impl is None:
+            return make_http(tool)
+        return CodeToolRunner(runtime, str(tool.code_impl.get("program", "")), tool.arg_schema).run
 
     return make
 

@@ -1,12 +1,14 @@
 """Hosted mode: runtimes of many workspaces in one process, with their stores in PostgreSQL."""
 
+import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import UUID
 
@@ -24,7 +26,8 @@ from onetool.runtime.administration import Administration
 from onetool.runtime.runtime import Runtime
 from onetool.runtime.server_connections import ServerConnections
 from onetool.sandbox.monty import MontySandbox
-from onetool.settings.configuration import Configuration, ConfiguredTool, PackDirectory, parse_settings
+from onetool.settings.configuration import Configuration, ConfiguredTool, PackDirectory
+from onetool.settings.documents import parse_settings
 from onetool.settings.hosted_profile import OMITTED_PACKS, check_hosted
 from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
@@ -44,7 +47,9 @@ from onetool.storage.postgres.chats import (
 )
 from onetool.storage.postgres.client_grants import PostgresClientGrants
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.cluster_notices import ClusterNotices
+from onetool.storage.postgres.clusters import HOME, Clusters
+from onetool.storage.postgres.database import Database, WorkspaceDatabase, connect
 from onetool.storage.postgres.directory import Directory
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.job_queue import PostgresJobQueue
@@ -54,7 +59,6 @@ from onetool.storage.postgres.limits import read_limits
 from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.migrate import check_migrated
-from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.own_secrets import PostgresOwnSecrets
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
 from onetool.storage.postgres.results import PostgresResults
@@ -64,15 +68,18 @@ from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.settings import PostgresSettings
 from onetool.storage.postgres.toggles import PostgresToggles
 from onetool.storage.postgres.tokens import PostgresTokens
+from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
 
 from .lifespan import SharedParts, open_runtime
 from .lookup_slots import LookupSlots
 from .stores import Stores
+from .telemetry import open_telemetry
 
 if TYPE_CHECKING:
     from onetool.storage.redis.connection import RedisConnection
 
+log = logging.getLogger(__name__)
 DEGRADED_S = 6.0
 """Seconds after which changes should have been asked for at least twice."""
 MAX_AGE_S = 60.0
@@ -82,7 +89,8 @@ CALL_SLOTS = 64
 """Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
 REDIS_PREFIX = "onetool:"
 """Of all keys in Redis."""
-SECRETS_PLACE = "the workspace (PUT /secrets/NAME)"
+SECRETS_PLACE = "the workspace"
+ADD_SECRETS_WITH = "to the secrets of the workspace: PUT /secrets/NAME"
 NO_DIRECTORY = Path("/dev/null/onetool")
 """In place of a user's directories, which workspaces do not have. It cannot be created, not even by root."""
 
@@ -102,13 +110,15 @@ class HostedWorkspace(NamedTuple):
 class HostedParts:
     """What all workspaces of a process share."""
 
-    database: Database
+    clusters: Clusters
     directory: Directory
     ring: KeyRing
     threads: Threads
     sandbox: MontySandbox
     credentials: CredentialSet
-    notices: ChangeNotices
+    notices: ClusterNotices
+    urls: Mapping[str, str]
+    """The addresses of the clusters."""
     pack_dirs: tuple[PackDirectory, ...] = ()
     """Packs of the operator, for all workspaces."""
     packs: PackIndex = field(default_factory=lambda: PackIndex(None))
@@ -120,6 +130,13 @@ class HostedParts:
     public_url: str = ""
     """Where browsers reach this server, without a path; empty if it is not known."""
     lookups: LookupSlots = field(default_factory=LookupSlots)
+    meter: CallMeter = field(default_factory=CallMeter)
+    """Counts the calls of all workspaces."""
+
+    @property
+    def database(self) -> Database:
+        """The home cluster: the directory, people and groups."""
+        return self.clusters.home
 
     def pages(self, slug: str) -> MemberPages:
         """Return the pages of a workspace."""
@@ -144,10 +161,18 @@ class HostedParts:
 
     def status(self) -> Literal["ok", "degraded", "unavailable"]:
         """Return whether requests can be served; "degraded": only with what is known in this process."""
-        age_s = self.notices.age_s()
-        if age_s < DEGRADED_S:
-            return "ok"
-        return "degraded" if age_s < MAX_AGE_S else "unavailable"
+        if self.notices.age_s() >= MAX_AGE_S:
+            return "unavailable"
+        return "ok" if self.notices.oldest_s() < DEGRADED_S else "degraded"
+
+    def check_known(self, workspace: WorkspaceDatabase) -> None:
+        """Check that changes to a workspace, and to the rights of people, are known.
+
+        Raises:
+            StoreUnavailable: A database has been away for so long that a known key may be revoked.
+        """
+        if self.notices.age_of(workspace) >= MAX_AGE_S:
+            raise StoreUnavailable("The database is away. Whether rights were revoked is not known.")
 
 
 @asynccontextmanager
@@ -157,51 +182,63 @@ async def open_hosted(
     *,
     log_level: str = "warning",
     pack_dirs: tuple[PackDirectory, ...] = (),
+    clusters: Mapping[str, str] = MappingProxyType({}),
+    pooled_url: str = "",
     redis_url: str = "",
     lease_s: float = LEASE_S,
     public_url: str = "",
 ) -> AsyncIterator[HostedParts]:
-    """Open the database and what all workspaces share.
+    """Open the databases and what all workspaces share.
 
     pack_dirs: packs of the operator, for all workspaces.
+    clusters: the URLs of the clusters other than `home`, by name.
+    pooled_url: of a PgBouncer in transaction mode before the same database; empty: none.
     redis_url: a Redis server, which need not respond; empty: none.
     lease_s: seconds after its last sign of life for which this process counts as alive.
     public_url: where browsers reach this server.
 
     Raises:
-        SettingsError: The keys, or the URL of Redis, are invalid.
+        SettingsError: The keys, or a URL, are invalid, or a cluster has no URL.
         StoreUnavailable: The database cannot be reached, lacks migrations, or belongs to other keys.
     """
     ring, threads, credentials = KeyRing.parse(keys), Threads(), CredentialSet()
     with open_logs(stderr=log_level, file=None, credentials=credentials, owns_process=True):
-        database = Database(url)
-        notices = ChangeNotices(url, database)
+        urls = {HOME: url, **clusters}
+        others = {name: Database(other) for name, other in clusters.items()}
+        opened = Clusters(Database(pooled_url or url), others)
+        directory = Directory(opened.home, opened)
+        notices = ClusterNotices(urls, opened, directory)
         sandbox, redis = MontySandbox(threads), None
         try:
             redis = await _open_redis(redis_url)
-            directory = Directory(database)
             await threads.run(check_migrated, url)
+            await threads.run(directory.check_clusters)
             await threads.run(directory.check_keys, ring)
+            for name, other in clusters.items():
+                await threads.run(_check_cluster, name, other)
             notices.start()
-            yield HostedParts(
-                database=database,
+            parts = HostedParts(
+                clusters=opened,
                 directory=directory,
                 ring=ring,
                 threads=threads,
                 sandbox=sandbox,
                 credentials=credentials,
                 notices=notices,
+                urls=urls,
                 pack_dirs=pack_dirs,
                 redis=redis,
                 lease_s=lease_s,
                 public_url=public_url,
             )
+            async with open_telemetry(threads, owns_process=True):
+                yield parts
         finally:
             sandbox.close()
             if redis is not None:
                 await redis.aclose()
             await threads.run(notices.stop)
-            await threads.run(database.close)
+            await threads.run(opened.close)
             threads.close()
 
 
@@ -241,6 +278,7 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
         members=rights,
         own_secrets=own_secrets,
         pages=parts.pages(slug),
+        meter=parts.meter,
     )
     try:
         async with open_runtime(
@@ -285,6 +323,7 @@ class ApiKeyAuthenticator:
             self._verified[place] = verified
             if len(self._verified) > MAX_VERIFIED:
                 self._verified.popitem(last=False)
+        self._parts.check_known(verified.workspace)
         key = verified.key
         return Principal(key.owner, key.patterns, key.id) if key.is_valid(datetime.now(UTC)) else None
 
@@ -353,6 +392,21 @@ def hosted_stores(
     )
 
 
+def _check_cluster(name: str, url: str) -> None:
+    """Check that another cluster has the tables of this version. One that is away is used when it is back.
+
+    Raises:
+        StoreUnavailable: It has other tables.
+    """
+    try:
+        with connect(url):
+            pass
+    except StoreUnavailable as error:
+        log.warning("cluster %s is away: %s", name, error)
+        return
+    check_migrated(url)
+
+
 async def _open_redis(url: str) -> "RedisConnection | None":
     """Return the connections to Redis. One that is away is used when it is back."""
     if not url:
@@ -389,7 +443,7 @@ def _configuration(
     return Configuration(
         paths=Paths(config=NO_DIRECTORY, data=NO_DIRECTORY, state=NO_DIRECTORY, cwd=NO_DIRECTORY),
         settings=parsed,
-        secrets=Secrets(secrets.read(), place=SECRETS_PLACE),
+        secrets=Secrets(secrets.read(), place=SECRETS_PLACE, add_with=ADD_SECRETS_WITH),
         prompts=parse_settings(PromptSettings, stored.prompts, lambda path: "prompts"),
         configured_tools=tuple(ConfiguredTool("settings", value) for value in tools),
         pack_dirs=pack_dirs,

@@ -1,8 +1,9 @@
 """Administration of a hosted OneTool: migrations, workspaces and API keys."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any
 
 from onetool.domain.errors import SettingsError
@@ -10,19 +11,23 @@ from onetool.domain.identity.api_key import NewApiKey
 from onetool.domain.identity.principal import current_principal
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind, check_patterns
-from onetool.settings.configuration import parse_settings
+from onetool.settings.documents import parse_settings
 from onetool.settings.hosted_profile import check_hosted
 from onetool.settings.schema import Settings
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.audit import PostgresAudit
+from onetool.storage.postgres.cluster_admin import ClusterAdmin
+from onetool.storage.postgres.clusters import HOME, Clusters
 from onetool.storage.postgres.database import Database, WorkspaceDatabase
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
+from onetool.storage.postgres.installation_check import InstallationCheck, check_installation
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing, new_key
 from onetool.storage.postgres.key_rotation import RotatedKeys, rotate_keys
 from onetool.storage.postgres.members import PostgresMembers
-from onetool.storage.postgres.migrate import check_migrated
+from onetool.storage.postgres.migrate import check_migrated, pending_migrations
 from onetool.storage.postgres.migrate import migrate as migrate_database
+from onetool.storage.postgres.moves import WorkspaceMoves
 from onetool.storage.postgres.people import PostgresPeople
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
@@ -31,20 +36,31 @@ from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
 from onetool.threads import Threads
 
 __all__ = [
+    "ClusterAdmin",
     "PostgresPeople",
     "WorkspaceAdmin",
     "WorkspaceContents",
+    "WorkspaceMoves",
+    "check",
+    "cluster_admin",
     "migrate_database",
     "new_key",
     "open_contents",
     "open_people",
+    "pending_migrations",
     "rewrap",
     "rotate",
     "workspace_admin",
+    "workspace_moves",
 ]
 
 
-def workspace_admin(url: str, keys: str) -> WorkspaceAdmin:
+Others = Mapping[str, str]
+"""The URLs of the clusters other than `home`, by name."""
+NO_OTHERS: Others = MappingProxyType({})
+
+
+def workspace_admin(url: str, keys: str, others: Others = NO_OTHERS) -> WorkspaceAdmin:
     """Return what manages workspaces.
 
     Raises:
@@ -53,10 +69,20 @@ def workspace_admin(url: str, keys: str) -> WorkspaceAdmin:
     """
     ring = KeyRing.parse(keys)
     check_migrated(url)
-    return WorkspaceAdmin(url, ring)
+    return WorkspaceAdmin(url, ring, others)
 
 
-def rewrap(url: str, keys: str) -> int:
+def check(url: str, keys: str, others: Others = NO_OTHERS) -> InstallationCheck:
+    """Check the tables, the keys and the sealed values of an installation.
+
+    Raises:
+        SettingsError: The keys or a URL are invalid.
+        StoreUnavailable: A database cannot be reached, does not fit this version, or has other keys.
+    """
+    return check_installation(url, KeyRing.parse(keys), others)
+
+
+def rewrap(url: str, keys: str, others: Others = NO_OTHERS) -> int:
     """Seal the keys of all workspaces with the first key. Return how many were sealed with another one.
 
     Raises:
@@ -65,11 +91,17 @@ def rewrap(url: str, keys: str) -> int:
     """
     ring = KeyRing.parse(keys)
     check_migrated(url)
-    return rewrap_keys(url, ring)
+    return rewrap_keys(url, ring, others)
 
 
 def rotate(
-    url: str, keys: str, slug: str | None, older_than: timedelta | None, report: Callable[[str], None]
+    url: str,
+    keys: str,
+    slug: str | None,
+    older_than: timedelta | None,
+    report: Callable[[str], None],
+    *,
+    others: Others = NO_OTHERS,
 ) -> Sequence[RotatedKeys]:
     """Replace the data key of a workspace, or of all of them.
 
@@ -79,7 +111,29 @@ def rotate(
     """
     ring = KeyRing.parse(keys)
     check_migrated(url)
-    return rotate_keys(url, ring, slug, older_than=older_than, report=report)
+    return rotate_keys(url, ring, slug, others=others, older_than=older_than, report=report)
+
+
+def cluster_admin(url: str, others: Others) -> ClusterAdmin:
+    """Return what manages clusters.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached, or lacks tables.
+    """
+    check_migrated(url)
+    return ClusterAdmin({HOME: url, **others})
+
+
+def workspace_moves(url: str, others: Others, report: Callable[[str], None]) -> WorkspaceMoves:
+    """Return what moves workspaces between clusters.
+
+    report: is given a line about each step.
+
+    Raises:
+        StoreUnavailable: The database cannot be reached, or lacks tables.
+    """
+    check_migrated(url)
+    return WorkspaceMoves({HOME: url, **others}, report)
 
 
 class WorkspaceContents:
@@ -149,20 +203,24 @@ async def open_people(url: str) -> AsyncIterator[PostgresPeople]:
 
 
 @asynccontextmanager
-async def open_contents(url: str, keys: str, slug: str) -> AsyncIterator[WorkspaceContents]:
+async def open_contents(
+    url: str, keys: str, slug: str, others: Others = NO_OTHERS
+) -> AsyncIterator[WorkspaceContents]:
     """Open what a workspace contains, without running it.
 
     Raises:
         SettingsError: There is no such workspace, or the keys are invalid.
         StoreUnavailable: The database cannot be reached.
     """
-    ring, threads, database = KeyRing.parse(keys), Threads(), Database(url)
+    ring, threads = KeyRing.parse(keys), Threads()
+    clusters = Clusters(Database(url), {name: Database(other) for name, other in others.items()})
+    directory = Directory(clusters.home, clusters)
     try:
         await threads.run(check_migrated, url)
-        found = await threads.run(Directory(database).find, slug)
+        found = await threads.run(directory.find, slug)
         if found is None:
             raise SettingsError(f"There is no workspace {slug!r}.")
-        yield WorkspaceContents(WorkspaceDatabase(database, found.id), threads, ring)
+        yield WorkspaceContents(directory.rows(found), threads, ring)
     finally:
-        await threads.run(database.close)
+        await threads.run(clusters.close)
         threads.close()

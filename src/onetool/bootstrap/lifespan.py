@@ -28,6 +28,7 @@ from onetool.settings.configuration import Configuration
 from onetool.sources.mcp_servers import AttachServer
 from onetool.sources.members import Members
 from onetool.storage.files.keys import KEY_BYTES, read_or_create_key
+from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
 
 from .factories import new_id
@@ -71,6 +72,8 @@ class SharedParts:
     """The secrets of single members. None: there are none."""
     pages: MemberPages = NO_PAGES
     """Where members log in to servers and write their secrets."""
+    meter: CallMeter | None = None
+    """Counts the calls of all runtimes of the process. None: each runtime counts its own."""
 
     def configure_logs(self, configuration: Configuration) -> None:
         """Apply the settings of the log."""
@@ -124,6 +127,7 @@ async def open_runtime(
     log_level: str | None = None,
     owns_process: bool = False,
     waits_for_servers: bool = False,
+    waits_for_libraries: bool = True,
     asks_users: bool = False,
     shared: SharedParts | None = None,
     attach: AttachServer | None = None,
@@ -133,6 +137,7 @@ async def open_runtime(
     owns_process: whether the log records of all loggers are OneTool's to write; see `open_logs`.
     asks_users: whether callers of this process can usually be asked what servers want to know.
     waits_for_servers: whether listings wait until servers have started, because this process ends soon.
+    waits_for_libraries: whether listings wait until libraries of packs are installed; False for a server.
     attach: connects to servers that another process of the user runs.
     shared: what the runtimes of this process share; by default, this one has everything for itself.
 
@@ -164,6 +169,7 @@ async def open_runtime(
             shared=parts.servers,
             attach=attach,
             waits_for_servers=waits_for_servers,
+            waits_for_libraries=waits_for_libraries,
             asks_users=asks_users,
             sandbox=parts.sandbox,
             omitted_packs=parts.omitted_packs,
@@ -173,6 +179,7 @@ async def open_runtime(
             members=parts.members,
             own_secrets=parts.own_secrets,
             pages=parts.pages,
+            meter=parts.meter,
         )
 
         async def build(configuration: Configuration, runtime: Runtime) -> State:

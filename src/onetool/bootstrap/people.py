@@ -18,6 +18,7 @@ from onetool.identity.oidc import OidcProvider
 from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing
+from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
 
 from .hosted import MAX_VERIFIED, HostedParts
@@ -46,7 +47,7 @@ class PeopleParts(NamedTuple):
 
 def people_parts(parts: HostedParts, settings: LoginSettings) -> PeopleParts:
     """Return what logs people in. The provider is first asked when someone logs in."""
-    people = PostgresPeople(parts.database, parts.threads)
+    people = PostgresPeople(parts.database, parts.threads, parts.clusters)
     sessions = BrowserSessions(people, parts.status, parts.lookups)
     members = PersonAuthenticator(parts, sessions)
     issuers, public_url = settings.token_issuers, settings.public_url
@@ -160,6 +161,7 @@ class PersonAuthenticator:
         place = person, slug
         member = self._members.get(place)
         if member is not None and member.is_current:
+            self._parts.check_known(member.workspace)
             return True
         self._members.pop(place, None)
         async with self._parts.lookups.slot(slug):
@@ -168,7 +170,7 @@ class PersonAuthenticator:
                 return False
             workspace = self._parts.notices.workspace(found)
             changes = workspace.keys_changes
-            if all(each.id != found.id for each in await self._sessions.workspaces_of(person)):
+            if not await PostgresMembers(workspace, self._parts.threads).is_member(person):
                 return False
         self._members[place] = _KnownMember(workspace, changes)
         if len(self._members) > MAX_VERIFIED:

@@ -6,7 +6,7 @@ from onetool.bundles.bundles import REAP_AFTER
 from onetool.domain.bundles.bundle import rfc3339
 from onetool.domain.jobs.job import RETENTION_S
 from onetool.domain.usage.summary import DAY
-from onetool.settings.configuration import parse_settings
+from onetool.settings.documents import parse_settings
 from onetool.settings.schema import Settings
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.bundles.store import PostgresBundles

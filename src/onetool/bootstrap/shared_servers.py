@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
-from onetool.settings.secrets import Secrets
+from onetool.domain.secrets.secret import Secret
 from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers import McpServerSource
 
-ServerKey = tuple[str, ServerSettings, Secrets, tuple[str, ...]]
-"""What a server depends on: its name and settings without overrides, the secrets, and the allowed hosts."""
+UsedSecrets = dict[str, Secret | str]
+"""Secrets by name, or why one is not available."""
+ServerKey = tuple[str, ServerSettings, UsedSecrets, tuple[str, ...]]
+"""What a server depends on: its name and settings without overrides, its secrets, and the allowed hosts."""
 
 
 class SharedServers:

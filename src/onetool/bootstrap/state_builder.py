@@ -1,5 +1,6 @@
 """Construction of states from a configuration and from the parts that live as long as the process."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Sequence
@@ -22,14 +23,17 @@ from onetool.embeddings.bert_embedder import BertEmbedder
 from onetool.pipeline.admission import Admission
 from onetool.pipeline.code_runner import CodeRunner
 from onetool.pipeline.recorder import Recorder
-from onetool.pipeline.slots import AnySlots, Slots
+from onetool.pipeline.run_slots import RunSlots
+from onetool.pipeline.slots import AnySlots
 from onetool.pipeline.token_savings import TokenSavings
 from onetool.ports import CallLeases, OwnSecrets, RateLimiter, ServerSource, SourceCapabilities, ToolSource
 from onetool.runtime.model_output import ModelOutput
 from onetool.runtime.runtime import Runtime
 from onetool.runtime.state import State
 from onetool.sandbox.monty import MontySandbox
-from onetool.settings.configuration import Configuration, load_configured_tools, settings_files
+from onetool.sdk.forwarding import run_forwarded
+from onetool.settings.configuration import Configuration, load_configured_tools
+from onetool.settings.documents import settings_files
 from onetool.sources.bundle_tools import BundleToolSource
 from onetool.sources.config_tools import ConfigToolReader
 from onetool.sources.http_tools import TokenCache
@@ -37,9 +41,13 @@ from onetool.sources.mcp_servers import AttachServer
 from onetool.sources.members import Members
 from onetool.sources.overrides import OverriddenServer
 from onetool.sources.python_packs.directory import PackDirectoryReader, describe_shipped
+from onetool.sources.python_packs.environments import PackEnvironments
+from onetool.sources.python_packs.libraries import PackLibraries
+from onetool.sources.python_packs.workers import PackWorkers
 from onetool.sources.snapshot import SnapshotReader, SnapshotSource, StaticReader
 from onetool.sources.toggles import ToggledSource, Toggles
 from onetool.storage.memory.rate_limits import MemoryRateLimiter
+from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
 
 from .chat_models import ConfiguredChatModels
@@ -52,6 +60,7 @@ from .factories import (
     new_id,
     package_directory,
     sandbox_limits,
+    stored_runner,
 )
 from .shared_servers import SharedServers
 from .stores import Stores
@@ -77,6 +86,7 @@ class StateBuilder:
         shared: SharedServers,
         attach: AttachServer | None,
         waits_for_servers: bool,
+        waits_for_libraries: bool,
         asks_users: bool,
         sandbox: MontySandbox | None = None,
         omitted_packs: frozenset[str] = frozenset(),
@@ -86,6 +96,7 @@ class StateBuilder:
         members: Members | None = None,
         own_secrets: OwnSecrets | None = None,
         pages: MemberPages = NO_PAGES,
+        meter: CallMeter | None = None,
     ) -> None:
         """Create the parts.
 
@@ -97,15 +108,16 @@ class StateBuilder:
         members: the members of a workspace; by default, there is one user.
         own_secrets: the secrets of single members; by default, there are none.
         pages: where members log in to servers and write their secrets.
+        meter: counts the calls of all runtimes of the process.
         """
         self._stores, self._threads, self._credentials = stores, threads, credentials
         self._sources, self._servers = sources, servers
-        self.recorder = Recorder(stores.activity, threads)
+        self.recorder = Recorder(stores.activity, threads, meter=meter)
         self.savings = TokenSavings(self.recorder, new_id(), time.time)
         execution = configuration.settings.execution
         self._admission = Admission(execution.max_concurrent, rates or MemoryRateLimiter(), slots, leases)
         self._shared_slots = slots
-        self._run_slots = Slots(execution.max_concurrent_runs)
+        self._run_slots = RunSlots(execution.max_concurrent_runs)
         self._connections = Connections(
             stores,
             threads,
@@ -122,10 +134,17 @@ class StateBuilder:
         self._sandbox, self._owns_sandbox = sandbox or MontySandbox(threads), sandbox is None
         self._omitted_packs, self._members, self._own_secrets = omitted_packs, members, own_secrets
         self._pages = pages
+        self._pack_libraries: PackLibraries | None = None
+        if stores.has_files:
+            environments = PackEnvironments(configuration.paths.state / "environments", threads)
+            workers = PackWorkers(environments, run_forwarded, threads)
+            self._pack_libraries = PackLibraries(workers, waits=waits_for_libraries)
 
     async def close(self) -> None:
-        """Write pending records, close the connections and servers, and stop the sandbox."""
+        """Write pending records, close the connections and servers, and stop the sandbox and the workers."""
         try:
+            if self._pack_libraries is not None:
+                await self._pack_libraries.close()
             await self.recorder.close()
             await self._http_tokens.close()
             await self._connections.close()
@@ -140,8 +159,12 @@ class StateBuilder:
         for name, reason in configuration.secrets.unavailable.items():
             log.warning("secret %r is unavailable: %s", name, reason)
         plan = self._connections.plan(configuration, {server.name for server in self._servers})
-        make_runner = http_runner(configuration, plan.http, self._http_tokens, self._pages)
-        stored = BundleToolSource(self._stores.bundles, make_runner)
+        make_runner = stored_runner(
+            runtime, http_runner(configuration, plan.http, self._http_tokens, self._pages)
+        )
+        stored = BundleToolSource(
+            self._stores.bundles, make_runner, code_timeout_s=settings.execution.run_timeout_s
+        )
         servers = [*self._servers, *self._overridden_servers(configuration, plan)]
         unstored = await self._unstored_sources(configuration, servers)
         policy = make_policy(settings, self._members)
@@ -225,7 +248,9 @@ class StateBuilder:
 
     def _bundles(self, configuration: Configuration, unstored: Catalog, search: CatalogSearch) -> Bundles:
         async def packs() -> dict[str, list[ToolSpec]]:
-            return {name: await unstored.pack(name) for name in await unstored.packs()}
+            names = list(await unstored.packs())
+            found = await asyncio.gather(*map(unstored.pack, names))  # servers start at the same time
+            return dict(zip(names, found, strict=True))
 
         async def has_function(name: str) -> bool:
             tool = await unstored.find(name)
@@ -239,7 +264,7 @@ class StateBuilder:
             has_function=has_function,
             find_names=search.find_names,
         )
-        virtual = VirtualBundles(packs, unstored.generation, stores.toggles)
+        virtual = VirtualBundles(packs, unstored.packs, unstored.generation, stores.toggles)
         return Bundles(stores.bundles, virtual, stores.activity, policy, threads=self._threads, new_id=new_id)
 
     async def _unstored_sources(
@@ -263,7 +288,13 @@ class StateBuilder:
                 threads=threads,
             ),
             *(
-                PackDirectoryReader(directory.path, directory.read, index=index, threads=threads)
+                PackDirectoryReader(
+                    directory.path,
+                    directory.read,
+                    index=index,
+                    threads=threads,
+                    libraries=self._pack_libraries,
+                )
                 for directory in configuration.pack_dirs
             ),
         ]

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
+from onetool.files.installation import extra_command
 from onetool.telemetry import spans
 from onetool.threads import Threads
 
@@ -22,7 +23,7 @@ ENDPOINTS = (
 )
 FLUSH_TIMEOUT_S = 1.0
 """Seconds that the end of a process waits for the endpoint."""
-NO_EXTRA = "%s is set, but nothing is exported: run pip install 'onetool-gateway[otel]'"
+NO_EXTRA = "%s is set, but nothing is exported: run %s"
 _export: "Export | None" = None
 """The export of this process. The providers of a process can be set once."""
 
@@ -57,7 +58,7 @@ def _start_export(endpoint: str) -> "Export | None":
         try:
             from onetool.telemetry.export import Export
         except ModuleNotFoundError:
-            log.warning(NO_EXTRA, endpoint)
+            log.warning(NO_EXTRA, endpoint, extra_command("otel"))
             return None
         try:
             _export = Export()

@@ -20,9 +20,10 @@ from onetool.logs import redacting
 from onetool.runtime.job_ends import as_lost
 from onetool.runtime.runtime import Runtime
 from onetool.storage.postgres.api_keys import PostgresApiKeys
-from onetool.storage.postgres.database import WorkspaceDatabase
+from onetool.storage.postgres.clusters import HOME
+from onetool.storage.postgres.directory import Workspace
 from onetool.storage.postgres.job_queue import LostJobs
-from onetool.storage.postgres.queue_worker import PeriodicTask, QueueWorker
+from onetool.storage.postgres.queue_worker import PeriodicTask, QueuedCalls, QueueWorker
 from onetool.storage.postgres.sealer import Sealer
 
 from .hosted import HostedParts, HostedWorkspace, open_workspace
@@ -38,6 +39,10 @@ STORE_S = 10.0
 """Seconds to store that the other calls are lost."""
 CHECKS_PER_LEASE = 3
 REAP_INTERVAL_S = 3600
+COUNT_INTERVAL_S = 15.0
+"""Seconds between two counts of the calls in the queue."""
+RECOUNT_S = 1.0
+"""Seconds until they are counted again if it failed: the queue may not be open yet."""
 
 
 class WorkspaceRuntime(Protocol):
@@ -77,29 +82,63 @@ class Worker:
         reap_interval_s: int = REAP_INTERVAL_S,
     ) -> None:
         self._parts, self._use = parts, use
-        self._concurrency, self._grace_s = concurrency, grace_s
+        self.concurrency, self._grace_s = concurrency, grace_s
+        self.lost = 0
+        """Jobs of other processes that this worker has ended as lost."""
+        self.queued: dict[str, QueuedCalls] = {}
+        """The calls in the queue of each cluster, as last counted; without those that cannot be counted."""
         self._calls: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         check_s = parts.lease_s / CHECKS_PER_LEASE
-        tasks = {
-            "lost_jobs": PeriodicTask(self._end_lost_jobs, max(1, int(check_s))),
-            "reap": PeriodicTask(self._reap, reap_interval_s),
+        self._queues = {
+            name: QueueWorker(
+                other if name != HOME else url,
+                self._start_call,
+                {
+                    "lost_jobs": PeriodicTask(partial(self._end_lost_jobs, name), max(1, int(check_s))),
+                    "reap": PeriodicTask(partial(self._reap, name), reap_interval_s),
+                },
+                stalled_s=check_s,
+            )
+            for name, other in parts.urls.items()
         }
-        self._queue = QueueWorker(url, self._start_call, tasks, stalled_s=check_s)
+        """One for each cluster. If one is away, the others continue."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until told to stop. Calls in progress then have some time to end; the others are lost."""
-        queue, stopped = asyncio.create_task(self._queue.run()), asyncio.create_task(stop.wait())
+        queues = [asyncio.create_task(queue.run()) for queue in self._queues.values()]
+        stopped = asyncio.create_task(stop.wait())
         try:
-            await asyncio.wait({queue, stopped}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({*queues, stopped}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._stopping.set()
-            stopped.cancel()
-            queue.cancel()
-            (error,) = await asyncio.gather(queue, return_exceptions=True)
+            for task in (stopped, *queues):
+                task.cancel()
+            ends = await asyncio.gather(*queues, return_exceptions=True)
             await self._drain()
-        if isinstance(error, Exception):
-            raise error
+        for error in ends:
+            if isinstance(error, Exception):
+                raise error
+
+    @property
+    def running(self) -> int:
+        """How many calls run in this worker."""
+        return len(self._calls)
+
+    async def count_queued(self) -> None:
+        """Count the calls in the queues from time to time, until cancelled."""
+        while True:
+            await asyncio.gather(*map(self._count_queued, self._queues))
+            is_complete = self.queued.keys() == self._queues.keys()
+            await asyncio.sleep(COUNT_INTERVAL_S if is_complete else RECOUNT_S)
+
+    async def _count_queued(self, cluster: str) -> None:
+        try:
+            async with asyncio.timeout(COUNT_INTERVAL_S):
+                self.queued[cluster] = await self._queues[cluster].queued()
+        except OSError as error:  # a TimeoutError is one too
+            self.queued.pop(cluster, None)
+            log.info("the calls in the queue of cluster %s cannot be counted: %s", cluster, error)
 
     async def _drain(self) -> None:
         if self._calls:
@@ -120,19 +159,19 @@ class Worker:
         if found is None:
             return
         claimed = asyncio.Event()
-        call = asyncio.create_task(self._run_call(found.slug, workspace, job, claimed))
+        call = asyncio.create_task(self._run_call(found, job, claimed))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         await _first(claimed.wait(), asyncio.shield(call))
         if not claimed.is_set():
             await call  # raises why
-        while len(self._calls) >= self._concurrency and not self._stopping.is_set():
+        while len(self._calls) >= self.concurrency and not self._stopping.is_set():
             await _first(
                 self._stopping.wait(), asyncio.wait(self._calls, return_when=asyncio.FIRST_COMPLETED)
             )
 
-    async def _run_call(self, slug: str, id: UUID, job: str, claimed: asyncio.Event) -> None:
-        keys = PostgresApiKeys(WorkspaceDatabase(self._parts.database, id), self._parts.threads)
+    async def _run_call(self, found: Workspace, job: str, claimed: asyncio.Event) -> None:
+        keys = PostgresApiKeys(self._parts.notices.workspace(found), self._parts.threads)
 
         async def refusal(principal: Principal) -> str:
             if not (await workspace.rights(principal.id)).may(Right.CALL):
@@ -143,7 +182,7 @@ class Worker:
             key = f"the API key of {principal.id!r} that started it"
             return f"The call was not made: {key} is not valid any more."
 
-        async with self._use(slug) as workspace:
+        async with self._use(found.slug) as workspace:
             with redacting(workspace.credentials):
                 try:
                     await workspace.runtime.submitted.run_queued(job, claimed.set, refusal)
@@ -152,27 +191,34 @@ class Worker:
                         raise
                     log.exception("job %s failed", job)  # root of a task: no one else sees the error
 
-    async def _end_lost_jobs(self) -> None:
+    async def _end_lost_jobs(self, cluster: str) -> None:
         """End the jobs of processes that have ended, and give their tasks to others."""
-        await self._queue.recover_stalled()
-        for id in await self._queue.workspaces_with_lost_jobs():
-            workspace = WorkspaceDatabase(self._parts.database, id)
+        queue, threads = self._queues[cluster], self._parts.threads
+        await queue.recover_stalled()
+        for id in await queue.workspaces_with_lost_jobs():
             try:
-                for job in await LostJobs(workspace, self._parts.threads).end(_as_lost):
+                found = await threads.run(self._parts.directory.find_id, id)
+                if found is None or found.cluster != cluster:  # rows from before a move
+                    continue
+                for job in await LostJobs(self._parts.directory.rows(found), threads).end(_as_lost):
+                    self.lost += 1
                     log.warning("job %s is lost: its process has ended", job)
             except StoreUnavailable as error:
                 log.error("cannot end the lost jobs of workspace %s: %s", id, error)
 
-    async def _reap(self) -> None:
-        """Delete what has expired in all workspaces."""
-        await self._queue.delete_failed()
-        for id in await self._parts.threads.run(self._parts.directory.ids):
+    async def _reap(self, cluster: str) -> None:
+        """Delete what has expired in all workspaces of a cluster."""
+        threads, directory = self._parts.threads, self._parts.directory
+        await self._queues[cluster].delete_failed()
+        for id in await threads.run(directory.ids, cluster):
             if self._stopping.is_set():
                 return
             try:
-                workspace = WorkspaceDatabase(self._parts.database, id)
-                sealer = Sealer(workspace, self._parts.ring)
-                await reap_workspace(workspace, self._parts.threads, sealer)
+                found = await threads.run(directory.find_id, id)
+                if found is None:
+                    continue
+                workspace = directory.rows(found)
+                await reap_workspace(workspace, threads, Sealer(workspace, self._parts.ring))
             except Exception as error:  # noqa: BLE001 - one workspace must not stop the others
                 log.error("cannot clean up workspace %s: %s: %s", id, type(error).__name__, error)
 

@@ -18,7 +18,8 @@ from onetool.domain.bundles.bundle import (
     invalid_field,
     rfc3339,
 )
-from onetool.domain.bundles.identifiers import check_id, check_key
+from onetool.domain.bundles.identifiers import check_id, check_key, is_derived_id
+from onetool.domain.bundles.pack_views import bundle_id_of, tool_id_of
 from onetool.domain.page import Page
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.usage.summary import DAY, CallCounter
@@ -32,6 +33,7 @@ from .virtual import VirtualBundles, tool_not_found
 T = TypeVar("T")
 REAP_AFTER = 2 * DAY
 MAX_CACHED_NAMES = 4096
+PAGE_SIZE = 256
 
 
 class Bundles:
@@ -52,7 +54,7 @@ class Bundles:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._store, self._virtual, self._activity = store, virtual, activity
-        self._policy, self._new_id, self._now = policy, new_id, now
+        self._policy, self._threads, self._new_id, self._now = policy, threads, new_id, now
         self._search = BundleSearch(store, virtual, policy, threads=threads, is_usable=self._is_usable)
         self._names: tuple[Hashable, dict[ToolKey, str]] = (None, {})
 
@@ -87,7 +89,7 @@ class Bundles:
     async def set_bundle_enabled(self, bundle_id: str, is_enabled: bool) -> Bundle:
         """Enable or disable a bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
-        if bundle_id in await self._virtual.bundles():
+        if await self._virtual.find(bundle_id) is not None:
             await self._virtual.set_enabled(bundle_id, is_enabled)
             return (await self._virtual.bundles())[bundle_id]
         return await self._store.change_bundle(
@@ -108,8 +110,18 @@ class Bundles:
     async def bundle(self, bundle_id: str) -> Bundle:
         """Return one bundle."""
         bundle_id = check_id(bundle_id, "bundleID")
-        virtual = (await self._virtual.bundles()).get(bundle_id)
+        virtual = await self._virtual.find(bundle_id)
         return virtual or _require_bundle(await self._store.bundle(bundle_id), bundle_id)
+
+    async def named(self, name: str) -> list[Bundle]:
+        """Return the bundles with this slug or id. Starts servers only if a pack has this name."""
+        found, after = await self._virtual.named(name), None
+        while True:
+            page = await self._store.bundles(BundleFilter(include_disabled=True), after, PAGE_SIZE)
+            found += [bundle for bundle in page.items if name in (bundle.id, bundle.slug)]
+            after = page.next
+            if after is None:
+                return found
 
     async def list_bundles(self, filter: BundleFilter, after: str | None, limit: int) -> Page[Bundle]:
         """Return bundles whose ids come after `after`: first the virtual ones, then the stored ones."""
@@ -123,6 +135,20 @@ class Bundles:
         stored = await self._store.bundles(filter, after, limit - len(virtual) or 1)
         return _concatenate(virtual, stored, limit, lambda bundle: bundle.id)
 
+    async def disable_names(self, packs: Sequence[str], tools: Sequence[str]) -> None:
+        """Disable packs and tools that are not stored, by name. They need not exist yet."""
+        for pack in packs:
+            await self._virtual.set_enabled(bundle_id_of(pack), False)
+        for tool in tools:
+            await self._virtual.set_enabled(tool_id_of(tool), False)
+
+    async def disabled_names(self) -> tuple[list[str], list[str]]:
+        """Return the names of the packs and of the tools that are disabled and not stored."""
+        virtual = await self._virtual.tools()
+        packs = {stored.bundle.display_name for stored in virtual if not stored.bundle.is_enabled}
+        tools = {(stored.tool.python_impl or {})["func"] for stored in virtual if not stored.tool.is_enabled}
+        return sorted(packs), sorted(tools)
+
     async def put_tool(self, key: ToolKey, body: Any) -> StoredTool:
         """Create a tool version."""
         key = check_key(key)
@@ -132,13 +158,23 @@ class Bundles:
 
         await self.reject_read_only(key[0])
         valid_body = validate_body(ToolBody, body)
-        draft = draft_tool(self._new_id(), key, valid_body, self._policy.allowed_hosts)
+        hosts = self._policy.allowed_hosts
+        draft = await self._threads.run(draft_tool, self._new_id(), key, valid_body, hosts)
         await self._check_function(draft)
         at = rfc3339(self._now())
         tool = replace(draft, created_at=at, modified_at=at)
         return await self.add_tool(
             tool, lambda bundle: _check_enabled(_require_bundle(bundle, tool.bundle_id))
         )
+
+    def write_program(self, steps: Any, arg_schema: Mapping[str, Any], result: Any = None) -> str:
+        """Return the program of the steps of a tool, without storing it."""
+        from .code_tools import check_parameters, program_of_steps
+        from .validation import check_numbers
+
+        check_numbers([steps, arg_schema])
+        check_parameters(arg_schema)
+        return program_of_steps(steps, arg_schema, result)
 
     async def add_tool(self, tool: ToolVersion, check: Callable[[Bundle | None], None]) -> StoredTool:
         """Store a valid tool version, unless `check` raises for its bundle."""
@@ -203,9 +239,11 @@ class Bundles:
 
     async def list_tools(self, filter: BundleFilter, after: str | None, limit: int) -> Page[StoredTool]:
         """Return tool versions whose ids come after `after`: first the virtual ones, then the stored ones."""
+        is_stored = filter.bundle_ids and not any(map(is_derived_id, filter.bundle_ids))
+        tools = [] if is_stored else await self._virtual.tools()
         virtual = [
             tool
-            for tool in sorted(await self._virtual.tools(), key=lambda tool: tool.tool.id)
+            for tool in sorted(tools, key=lambda tool: tool.tool.id)
             if tool.tool.id > (after or "") and filter.matches(tool)
         ]
         if len(virtual) > limit:
@@ -251,7 +289,7 @@ class Bundles:
         Raises:
             ReadOnlyBundle: The bundle is a pack of another source.
         """
-        bundle = (await self._virtual.bundles()).get(bundle_id)
+        bundle = await self._virtual.find(bundle_id)
         if bundle is not None:
             raise ReadOnlyBundle(
                 f"Bundle {bundle.slug!r} is read-only. You can only enable or disable it and its tools."

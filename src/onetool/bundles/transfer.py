@@ -56,6 +56,12 @@ class BundleTransfer:
         archive = await self._threads.run(read_archive, content)
         return await self._store_bundle(archive.bundle, archive.tools), len(archive.tools)
 
+    async def read_archive(self, content: bytes) -> tuple[Bundle, list[ToolVersion]]:
+        """Return the bundle of a ZIP archive, disabled, and its tools, without storing them."""
+        from .archive import read_archive
+
+        return await self._threads.run(read_archive, content)
+
     async def import_openapi(self, content: bytes, base_url: str | None = None) -> dict[str, Any]:
         """Store the bundle of an OpenAPI document. Return it and what the user must configure to use it."""
         from .openapi import read_openapi
@@ -70,6 +76,7 @@ class BundleTransfer:
             "skipped": list(report.skipped),
             "secrets": list(report.secrets),
             "hosts": list(report.hosts),
+            "renamed": dict(report.renamed),
             "warnings": [
                 f"The secret {name} already exists. These tools would send it to {hosts}."
                 for name in report.secrets

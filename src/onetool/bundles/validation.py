@@ -1,6 +1,7 @@
 """Validation of bundles and tools that clients send, and conversion to what is stored."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import orjson
@@ -14,6 +15,8 @@ from onetool.domain.http.templates import check_http_impl
 from onetool.domain.text.json_text import is_json
 from onetool.domain.tools.json_schema import compile_schema
 from onetool.domain.tools.tool import CURRENT
+
+from .code_tools import check_limits, complete_code_impl
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -50,7 +53,7 @@ def draft_tool(tool_id: str, key: ToolKey, body: ToolBody, allowed_hosts: Sequen
     """Create a tool version from a valid body. Its timestamps are not set.
 
     Raises:
-        InvalidBundle: The id, the version, a schema or the HTTP implementation is invalid.
+        InvalidBundle: The id, the version, a schema or the implementation is invalid.
     """
     if key[2] == CURRENT:
         raise InvalidBundle(
@@ -70,18 +73,26 @@ def draft_tool(tool_id: str, key: ToolKey, body: ToolBody, allowed_hosts: Sequen
         is_enabled=body.isEnabled,
         python_impl=_dump(body.pythonImpl),
         http_impl=_dump(body.httpImpl),
+        code_impl=_dump(body.codeImpl),
         limits=_dump(body.limits),
     )
-    _check_numbers(tool.to_json())
+    check_numbers(tool.to_json())
     if tool.arg_schema.get("type") != "object":
         raise invalid_field("argSchema", 'must have "type": "object", because arguments are passed by name.')
     if tool.http_impl is not None:
         check_http_impl(tool.http_impl, tool.arg_schema, allowed_hosts)
+    if tool.code_impl is not None:
+        check_limits(tool.limits)
+        return replace(tool, code_impl=complete_code_impl(tool.code_impl, tool.arg_schema))
     return tool
 
 
-def _check_numbers(value: Any) -> None:
-    """Reject numbers that other JSON parsers cannot read."""
+def check_numbers(value: Any) -> None:
+    """Reject numbers that other JSON parsers cannot read.
+
+    Raises:
+        InvalidBundle: A number is out of range, or the value is nested too deeply.
+    """
     try:
         orjson.dumps(value)
     except TypeError:

@@ -237,11 +237,14 @@ class Catalog:
             self._resolved.clear()
         return self._resolved.get(name)
 
-    async def _resolve(self, name: str, caller: Caller) -> ResolvedTool:
+    async def _resolve(self, name: str, caller: Caller, *, tries_again: bool = True) -> ResolvedTool:
         generation = self._sources.generation
         tool = await self._find(name) or await self._find(self.aliases.get(name, ""))
         if tool is None or self.policy.access_rule(tool.spec, caller) is not None:
-            raise await self._unknown(name, caller)
+            unknown = await self._unknown(name, caller)
+            if tries_again and generation != self._sources.generation:  # the tool may have appeared meanwhile
+                return await self._resolve(name, caller, tries_again=False)
+            raise unknown
         _check_enabled(name, tool)
         resolved = ResolvedTool(tool, await self._implementation(tool))
         if generation == self._sources.generation:

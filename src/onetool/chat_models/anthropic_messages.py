@@ -47,7 +47,7 @@ def _blocks(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
         }
         for call in message.calls
     ]
-    return [*thinking, *text, *calls]
+    return [*map(_image, message.images), *thinking, *text, *calls]
 
 
 def _tool_result(message: Message) -> dict[str, Any]:

@@ -44,16 +44,20 @@ def _parts(message: Message, codec: ToolNameCodec) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"function_response": _function_response(message, codec)}]
     text = [{"text": message.text}] if message.text else []
-    return [*text, *(_call(call, codec) for call in message.calls)]
+    return [*_images(message), *text, *(_call(call, codec) for call in message.calls)]
 
 
 def _function_response(message: Message, codec: ToolNameCodec) -> dict[str, Any]:
     response = {"error" if message.failed else "output": message.text}
-    images = [
-        {"inline_data": {"mime_type": image.mime_type, "data": image.to_bytes()}} for image in message.images
-    ]
+    images = _images(message)
     fields = {"id": message.call_id, "name": codec.encode(message.name), "response": response}
     return fields | ({"parts": images} if images else {})
+
+
+def _images(message: Message) -> list[dict[str, Any]]:
+    return [
+        {"inline_data": {"mime_type": image.mime_type, "data": image.to_bytes()}} for image in message.images
+    ]
 
 
 def _call(call: ToolCallRequest, codec: ToolNameCodec) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.files.installation import extra_command
 from onetool.threads import Threads
 
 if TYPE_CHECKING:
@@ -47,9 +48,7 @@ def import_optional(module: str, extra: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise SettingsError(
-            f"The package {module!r} is not installed. Run: pip install 'onetool-gateway[{extra}]'"
-        ) from None
+        raise SettingsError(f"The package {module!r} is not installed. Run: {extra_command(extra)}") from None
 
 
 def make_http_client() -> "httpx2.AsyncClient":

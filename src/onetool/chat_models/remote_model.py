@@ -22,7 +22,7 @@ class RemoteChatModel(ABC, Generic[Client]):
     """A chat model with a lazy client and retries. Subclasses convert requests and responses."""
 
     supported_image_types = IMAGE_TYPES
-    """Types of images that the API accepts in the result of a tool."""
+    """Types of images that the API accepts, in the result of a tool and from the user."""
 
     def __init__(
         self, endpoint: Endpoint, threads: Threads, new_id: Callable[[], str], backoff: Backoff | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from onetool.domain.calls.caller import ApprovalHandler, Caller, StepHandler, never_approve
 from onetool.domain.calls.effect import Effect
 from onetool.domain.calls.question import NO_ASKER, Asker
+from onetool.domain.chat.attachments import NO_ATTACHMENTS, Attachments
 from onetool.domain.chat.messages import (
     ChatModelError,
     Message,
@@ -19,6 +20,8 @@ from onetool.domain.chat.messages import (
     ToolDefinition,
 )
 from onetool.domain.chat.transcript import Record, Transcript, check_session_name, message_record, replay
+from onetool.domain.content.reference import MediaReference
+from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.streams import StreamRedactor
 from onetool.ports import ChatModel
 from onetool.runtime.runtime import Runtime
@@ -53,6 +56,7 @@ class AskRequest:
     """A question, and the tools that the model may use."""
 
     text: str
+    attachments: Attachments = NO_ATTACHMENTS
     with_tools: bool = True
     allowed: frozenset[str] | None = None
     """Names of the allowed tools. None: the list stored in the session, or all tools."""
@@ -152,6 +156,27 @@ class Conversation:
             session=self._session, provider=self._model.name, model=self._model.model, prices=prices
         )
 
+    def check_attachments(self, attachments: Attachments) -> None:
+        """Check that the model accepts the attached images.
+
+        Raises:
+            SettingsError: It does not.
+        """
+        for image in attachments.images:
+            if image.mime_type not in self._model.image_types:
+                accepted = ", ".join(sorted(self._model.image_types))
+                model = f"Model {self._model.model!r} of provider {self._model.name!r}"
+                raise SettingsError(
+                    f"{model} takes no images of type {image.mime_type!r}. It takes {accepted}."
+                    if accepted
+                    else f"{model} takes no images. Choose another model, or set "
+                    f"providers.{self._model.name}.images to true if it can read them."
+                )
+
+    async def store(self, attachments: Attachments) -> None:
+        """Store the attached images, so that the user and later questions can see them."""
+        await self._runtime.state.model_output.store_media(attachments.images, "chat")
+
     def image_loader(self) -> ImageLoader:
         """Return a loader of the images that the model accepts."""
         results, threads = self._runtime.state.results, self._runtime.threads
@@ -239,11 +264,22 @@ class _AskLoop:
         self._tools, self._runner = list(toolset.definitions), runner
         self._messages = [conversation.system(self._tools), *transcript.messages]
         self._images = conversation.image_loader()
+        self._has_attached_images = False
         self._id = conversation.new_id()
 
     async def start(self, request: AskRequest) -> None:
         """Store the question, and the list of allowed tools if it has changed."""
-        message = Message(role="user", text=request.text)
+        attachments = request.attachments
+        self._conversation.check_attachments(attachments)
+        await self._conversation.store(attachments)
+        self._images.add(attachments.images)
+        self._has_attached_images = bool(attachments.images)
+        message = Message(
+            role="user",
+            text=attachments.add_to(request.text),
+            user_text=attachments.user_text(request.text),
+            media=tuple(map(MediaReference.of, attachments.images)),
+        )
         records: list[Record] = []
         if request.allowed is not None and request.allowed != self._transcript.allowed:
             # First, so that a crash cannot lose the restriction.
@@ -273,7 +309,10 @@ class _AskLoop:
                 await self._add_call(completed)
 
     async def _reply(self, tools: Sequence[ToolDefinition], on_event: EventHandler) -> ModelResponse:
-        """Return the next turn of the model. If it rejects a request with images, ask again without them."""
+        """Return the next turn of the model.
+
+        If it rejects a request with images of tools, or of earlier questions, ask again without them.
+        """
         messages, shown = await self._images.attach(self._messages), list[Event]()
 
         def record(event: Event) -> None:
@@ -284,7 +323,7 @@ class _AskLoop:
             return await self._conversation.reply(messages, tools, record)
         except ChatModelError as error:
             has_images = any(message.images for message in messages)
-            if error.kind != "rejected" or shown or not has_images:
+            if error.kind != "rejected" or shown or not has_images or self._has_attached_images:
                 raise
             log.warning("request with images rejected, repeated without them: %s", error)
             self._images.send_none()

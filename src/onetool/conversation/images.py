@@ -1,8 +1,9 @@
-"""The images that are sent to a model: those in the results of tools that it accepts, the newest first."""
+"""The images that are sent to a model: those of the user and of tools that it accepts, the newest first."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from onetool.domain.chat.attachments import MAX_IMAGE_BYTES, MAX_TOTAL_IMAGE_BYTES
 from onetool.domain.chat.messages import Message
 from onetool.domain.content.images import image_type
 from onetool.domain.content.media import Media
@@ -10,10 +11,10 @@ from onetool.domain.content.reference import MediaReference
 from onetool.ports import ResultStore
 from onetool.threads import Threads
 
-MAX_IMAGE_BYTES = 3_900_000
-"""Providers reject images over 5 MiB, some of them measured as base64."""
-MAX_IMAGES, MAX_TOTAL_BYTES = 20, 12 * 2**20
-"""Images in one request. Providers limit their number and the size of a request."""
+MAX_IMAGES = 20
+"""Images in one request. Providers limit their number."""
+MAX_LINES = 20
+"""Lines about images that are not sent with a message."""
 
 
 class ImageLoader:
@@ -35,7 +36,7 @@ class ImageLoader:
     async def attach(self, messages: Sequence[Message]) -> list[Message]:
         """Return the messages with their images, as far as these fit into one request.
 
-        In place of an image that is no longer stored, a line says that it has expired.
+        In place of an image that is not sent, a line says that it has expired or was left out.
         """
         limits = _RequestLimits()
         newest_first = [await self._attach(message, limits) for message in reversed(messages)]
@@ -45,7 +46,8 @@ class ImageLoader:
         images, lines = list[Media](), list[str]()
         for reference in filter(self._may_be_sent, message.media_for("assistant")):
             if not limits.allows(reference.size):
-                break
+                lines.append(f"{reference} was left out: the conversation has too many or too large images.")
+                continue
             media = await self._find(reference.handle)
             if media is None:
                 lines.append(f"{reference} has expired.")
@@ -54,6 +56,8 @@ class ImageLoader:
                 limits.count(image.size)
         if not images and not lines:
             return message
+        if len(lines) > MAX_LINES:
+            lines[MAX_LINES:] = [f"And {len(lines) - MAX_LINES} more."]
         return replace(message, text="\n".join([message.text, *lines]), images=tuple(images))
 
     def _may_be_sent(self, reference: MediaReference) -> bool:
@@ -77,7 +81,7 @@ class _RequestLimits:
     """How many images a request may still contain."""
 
     def __init__(self) -> None:
-        self._count, self._bytes = MAX_IMAGES, MAX_TOTAL_BYTES
+        self._count, self._bytes = MAX_IMAGES, MAX_TOTAL_IMAGE_BYTES
 
     def allows(self, size: int) -> bool:
         return self._count > 0 and size <= self._bytes

@@ -106,7 +106,7 @@ class ServerHealth(NamedTuple):
             fix = f"Wait, and see what it does with: onetool servers logs {name} -f"
             return [HealthProblem(f"Server {name!r} is not ready: {self.reason}.", fix)]
         if self.state == "failed":
-            fix = f"Find the cause with: onetool servers test {name}"
+            fix = f"Fix the cause, then test it: onetool servers test {name}"
             return [HealthProblem(f"Server {name!r} cannot be used: {self.reason}.", fix)]
         return []
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from onetool.files.installation import extra_command
 from onetool.ports import EmbeddingIndex
 
 from .model_files import hash_model
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 CHUNK_SIZE = 512
 """How many texts are embedded between writes of the cache, in case the process ends early."""
 THREADS_VARIABLE = "OPENBLAS_NUM_THREADS"
-NO_EXTRA = "Package {missing!r} is not installed. Run: pip install 'onetool-gateway[semantic]'"
+NO_EXTRA = "Package {missing!r} is not installed. Run: {command}"
 
 
 class BertEmbedder:
@@ -43,7 +44,8 @@ class BertEmbedder:
                 with _single_threaded_numpy():
                     from .bert import BertEncoder
             except ImportError as error:
-                raise ImportError(NO_EXTRA.format(missing=error.name)) from error
+                command = extra_command("semantic")
+                raise ImportError(NO_EXTRA.format(missing=error.name, command=command)) from error
             model_hash = hash_model(self._model)
             self._loaded = BertEncoder(self._model), model_hash
         return self._loaded

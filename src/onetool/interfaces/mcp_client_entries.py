@@ -1,5 +1,6 @@
 """The forms in which MCP clients store a server, and their conversion to the usual form."""
 
+from pathlib import PureWindowsPath
 from typing import Any
 
 Entry = dict[str, Any]
@@ -24,6 +25,14 @@ def opencode_entry(command: str, args: list[str]) -> Entry:
 def same_server(entry: Any) -> Any:
     """Return an entry that already has the usual form."""
     return entry
+
+
+def starts_onetool(server: Any) -> bool:
+    """Whether a server in the usual form is `onetool mcp`, with any options."""
+    if not isinstance(server, dict) or not isinstance(server.get("args"), list):
+        return False
+    program = PureWindowsPath(str(server.get("command"))).stem  # splits at slashes and backslashes
+    return program == "onetool" and server["args"][:1] == ["mcp"]
 
 
 def zed_server(entry: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Settings files of MCP clients: their paths, reading their servers, adding OneTool to them."""
+"""Settings files of MCP clients: their paths, reading their servers, adding and removing OneTool."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from typing import Any
 
 from onetool.files.atomic import write_atomic, write_new
 from onetool.files.jsonc_editor import parse_jsonc, remove_member, set_member
+from onetool.files.toml_editor import remove_table
 
 from .mcp_client_entries import (
     Entry,
@@ -21,6 +22,7 @@ from .mcp_client_entries import (
     opencode_server,
     plain_entry,
     same_server,
+    starts_onetool,
     typed_entry,
     zed_server,
 )
@@ -89,6 +91,31 @@ class McpClient:
             return text if entries.get(NAME) == entry else set_member(text, (self.key, NAME), entry)
         except ValueError as error:
             raise UnreadableClientConfig(f"Cannot edit {self.file}: {error}") from None
+
+    def onetool_entries(self) -> list[str]:
+        """Return the names of the entries that start OneTool, also for a profile or for one server.
+
+        Raises:
+            UnreadableClientConfig: The file cannot be read or is invalid.
+        """
+        return [name for name, entry in self.servers().items() if name == NAME or starts_onetool(entry)]
+
+    def without_servers(self, names: Collection[str]) -> str:
+        """Return the content of the file without these servers.
+
+        Raises:
+            UnreadableClientConfig: The file is invalid, or they cannot be removed from it.
+        """
+        text = self.text()
+        try:
+            for name in names:
+                path = (self.key, name)
+                text = remove_table(text, path) if self.is_toml else remove_member(text, path)
+        except ValueError as error:
+            raise UnreadableClientConfig(
+                f"Cannot edit {self.file}: {error}. Remove {', '.join(names)} yourself"
+            ) from None
+        return text
 
     def write(self, text: str) -> Path | None:
         """Replace the file and return the path of the backup, or None if there was no file."""

@@ -29,7 +29,7 @@ def resolve(host: str, port: int, allowed: Sequence[str]) -> list[str]:
     if rejected is not None:
         entry = rejected if is_reachable(rejected, host, [*allowed, rejected]) else host
         problem = f"{host!r} resolves to {rejected}, which is not public."
-        raise HostNotAllowed(f"{problem} To allow it, add {entry!r} itself to allowedHosts.")
+        raise HostNotAllowed(f"{problem} To allow it, add {entry!r} itself to the setting allowedHosts.")
     return addresses
 
 

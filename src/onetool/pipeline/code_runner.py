@@ -1,8 +1,6 @@
 """Running code that a model wrote: parsing, the sandbox, and checks of the result."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from onetool.catalog.catalog import Catalog
@@ -30,10 +28,14 @@ from onetool.ports import Sandbox
 from onetool.settings.schema import Snippet
 from onetool.threads import Threads
 
+from .admission import MAX_DEPTH
 from .pipeline import MAX_MESSAGE_LENGTH, Pipeline
-from .slots import AnySlots, SlotLease, Slots
+from .run_slots import RunSlots
+from .run_timeout import timeout_of
+from .slots import AnySlots, SlotLease
 
 T = TypeVar("T")
+NO_VARIABLES: Mapping[str, Any] = {}
 MAX_SHORT_LENGTH = 500
 """Maximum length of code that is parsed on the event loop. A thread costs more than parsing such code."""
 NO_TOOLS = "it has no tools that you may call"
@@ -104,27 +106,70 @@ class CodeRunner:
         sandbox: Sandbox,
         threads: Threads,
         *,
-        slots: Slots,
+        slots: RunSlots,
         shared: AnySlots | None = None,
         limits: SandboxLimits,
         snippets: Mapping[str, Snippet],
     ) -> None:
         """shared: slots of a process that runs code of other workspaces too."""
         self._catalog, self._pipeline, self._sandbox = catalog, pipeline, sandbox
-        self._threads, self._slots = threads, slots
-        self._all_slots: tuple[AnySlots, ...] = (slots, *((shared,) if shared else ()))
+        self._threads, self._slots, self._shared_slots = threads, slots, shared
         self._limits, self._snippets = limits, snippets
 
-    async def run(self, code: str, caller: Caller, host: SandboxHost) -> CodeResult:
-        """Run the code until the caller's deadline. Failures of the code are results."""
-        lease = SlotLease(self._all_slots, caller.pauses)
+    async def run(self, code: str, caller: Caller, host: SandboxHost, lease: SlotLease) -> CodeResult:
+        """Run the code of a model in the slots of a lease, until the caller's deadline.
+
+        Failures of the code are results.
+        """
+
+        async def parse() -> Program:
+            packs = await self._catalog.packs(caller)
+            snippets = visible_snippets(self._snippets, await self._catalog.hidden_packs(caller))
+            return await self._process(code, _parse, code, packs, snippets)
+
+        return await self._run(parse, NO_VARIABLES, caller, host, lease)
+
+    async def run_stored(
+        self, source: str, variables: Mapping[str, Any], caller: Caller, host: SandboxHost, lease: SlotLease
+    ) -> CodeResult:
+        """Run a stored program with these variables, as `run` does. It cannot be a snippet."""
+
+        async def parse() -> Program:
+            packs = frozenset(await self._catalog.packs(caller)) - variables.keys()
+            return await self._process(source, parse_program, source, packs)
+
+        return await self._run(parse, variables, caller, host, lease)
+
+    def lease(self, caller: Caller, *, is_stored: bool = False) -> SlotLease:
+        """Return the slots for code of this caller.
+
+        is_stored: whether it is the program of a tool, whose call has the slots that calls need.
+
+        Raises:
+            ExecutionError: Programs are nested too deeply.
+        """
+        slots = self._slots.level(caller.programs)
+        if slots is None:
+            message = f"Programs call each other more than {MAX_DEPTH} levels deep."
+            raise ExecutionError(Reason.BUSY, message)
+        shared = () if is_stored or self._shared_slots is None else (self._shared_slots,)
+        return SlotLease((slots, *shared), None if caller.depth else caller.pauses)
+
+    async def _run(
+        self,
+        parse: Callable[[], Awaitable[Program]],
+        variables: Mapping[str, Any],
+        caller: Caller,
+        host: SandboxHost,
+        lease: SlotLease,
+    ) -> CodeResult:
         try:
-            async with _timeout(caller):
+            async with timeout_of(caller):
                 try:
-                    job = await self._prepare(code, caller, host)
+                    job = await self._prepare(await parse(), variables, caller, host)
                 except WorkspaceUnavailable as error:
                     return _failure(Reason.UNAVAILABLE, f"The code did not run: {error} Try again later.")
-                if problem := await self._process(code, check_program, job):
+                if problem := await self._process(job.program.code, check_program, job):
                     return _failure(Reason.RAISED, self._pipeline.mask(problem))
                 result = await self._run_in_slot(job, lease)
             return await self._check_result(result, host)
@@ -135,6 +180,15 @@ class CodeRunner:
                 return _failure(Reason.TIMEOUT, "The code timed out.")
             limit = f"Not more than {self._slots.size} run at a time. Try again later."
             return _failure(Reason.BUSY, f"The code did not run: too many runs are in progress. {limit}")
+
+    async def expand(self, code: str, caller: Caller) -> str:
+        """Return the code of a snippet, `$name ...`. Other code is returned unchanged.
+
+        Raises:
+            InvalidProgram: There is no such snippet, or its values are invalid.
+        """
+        snippets = visible_snippets(self._snippets, await self._catalog.hidden_packs(caller))
+        return await self._process(code, expand_snippet, code, snippets)
 
     async def restrictions(self) -> Mapping[str, bool]:
         """Return the restrictions of the processes that run code, and whether this system supports each."""
@@ -147,11 +201,11 @@ class CodeRunner:
         finally:
             lease.close()
 
-    async def _prepare(self, code: str, caller: Caller, host: SandboxHost) -> SandboxJob:
-        packs = await self._catalog.packs(caller)
-        snippets = visible_snippets(self._snippets, await self._catalog.hidden_packs(caller))
-        program = await self._process(code, _parse, code, packs, snippets)
-        aliases = self._used_aliases(program)
+    async def _prepare(
+        self, program: Program, variables: Mapping[str, Any], caller: Caller, host: SandboxHost
+    ) -> SandboxJob:
+        packs = frozenset(await self._catalog.packs(caller)) - variables.keys()
+        aliases = self._used_aliases(program, variables)
         used = program.names | {target.partition(".")[0] for target in aliases.values()}
         specs = {name: await self._catalog.pack(name, caller) for name in used & packs}
         specs = {name: tools for name, tools in specs.items() if not _is_variable(name, tools, program)}
@@ -166,6 +220,7 @@ class CodeRunner:
             tools=_tool_functions(tools, program, aliases.values()),
             aliases={name: target for name, target in aliases.items() if _has_tool(tools, target)},
             known_names=known_names,
+            variables=variables,
             host=host,
             limits=self._limits,
         )
@@ -185,9 +240,10 @@ class CodeRunner:
         """Return the aliases of tools in these packs."""
         return [name for name, tool in self._catalog.aliases.items() if tool.partition(".")[0] in packs]
 
-    def _used_aliases(self, program: Program) -> dict[str, str]:
+    def _used_aliases(self, program: Program, variables: Mapping[str, Any]) -> dict[str, str]:
         aliases = self._catalog.aliases
-        return {name: aliases[name] for name in program.names & aliases.keys() if "@" not in aliases[name]}
+        used = (program.names & aliases.keys()) - variables.keys()
+        return {name: aliases[name] for name in used if "@" not in aliases[name]}
 
     async def _check_result(self, result: SandboxResult, host: SandboxHost) -> CodeResult:
         printed = self._pipeline.mask(result.printed)
@@ -204,35 +260,6 @@ class CodeRunner:
 
 def _parse(code: str, packs: Collection[str], snippets: Mapping[str, Snippet]) -> Program:
     return parse_program(expand_snippet(code, snippets), packs)
-
-
-@asynccontextmanager
-async def _timeout(caller: Caller) -> AsyncIterator[None]:
-    """Raise TimeoutError at the caller's deadline, which pauses move."""
-    async with asyncio.timeout_at(caller.current_deadline) as timeout:
-        time = _RunTime(timeout, caller)
-        caller.pauses.add(time)
-        try:
-            yield
-        finally:
-            caller.pauses.remove(time)
-
-
-class _RunTime:
-    """The time of a run, which stands still during pauses."""
-
-    def __init__(self, timeout: asyncio.Timeout, caller: Caller) -> None:
-        self._timeout, self._caller = timeout, caller
-
-    def release(self) -> None:
-        """Stop the time."""
-        with suppress(RuntimeError):  # it is over already
-            self._timeout.reschedule(None)
-
-    async def acquire(self, *, waits: bool) -> None:
-        """Let the time go on."""
-        with suppress(RuntimeError):
-            self._timeout.reschedule(self._caller.current_deadline)
 
 
 def _is_variable(name: str, tools: Sequence[ToolSpec], program: Program) -> bool:
@@ -271,7 +298,8 @@ def to_call_outcome(result: ToolResult) -> CallOutcome:
         return CallOutcome(jsonable(result.data, keep=Media), has_media=bool(result.media))
     kind = result.meta.exception or EXCEPTIONS.get(result.meta.reason or Reason.RAISED, "ValueError")
     message = result.error.message.removeprefix(f"{type(result.raised).__name__}: ")
-    return CallOutcome(None, kind, message[1:-1] if kind == "KeyError" else message)  # its text is a repr
+    is_quoted = kind == "KeyError" and message[:1] == message[-1:]  # its text is a repr
+    return CallOutcome(None, kind, message[1:-1] if is_quoted else message)
 
 
 def _failure(reason: Reason, message: str, printed: str = "") -> CodeResult:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from onetool.domain.calls.call import ErrorText
+from onetool.domain.calls.call import ErrorNote, ErrorText
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.tools.tool import Tool
@@ -81,9 +81,10 @@ def _outcome(invocation: Invocation, output: Any, failure: ExecutionError | None
 
 
 def describe(error: BaseException) -> str:
-    """Return the type of an exception and its text, if it has one."""
+    """Return the type of an exception, and its text and our notes if it has any."""
     try:
-        text = str(error)
+        notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, ErrorNote)]
+        text = " ".join([str(error), *notes])
     except BaseException:  # noqa: BLE001 - `__str__` of a foreign exception may raise anything
         text = ""
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

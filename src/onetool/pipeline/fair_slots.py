@@ -34,6 +34,11 @@ class FairSlots:
         """Whether a workspace may use more than its share."""
         return self.used < self.size and not self._waiting
 
+    @property
+    def waiting(self) -> int:
+        """How many calls wait for a slot."""
+        return sum(workspace.waiting for workspace in self._waiting)
+
     def count_active(self, change: int) -> None:
         """Count a workspace that has its first call, or with -1, no call any more."""
         self._active += change
@@ -69,6 +74,11 @@ class WorkspaceSlots:
     def __init__(self, all_slots: FairSlots) -> None:
         self._all, self.used = all_slots, 0
         self._waiters: deque[asyncio.Future[None]] = deque()
+
+    @property
+    def waiting(self) -> int:
+        """How many calls of the workspace wait for a slot."""
+        return sum(not waiter.done() for waiter in self._waiters)
 
     def try_acquire(self) -> bool:
         """Acquire a slot if the workspace may use one more and none of its calls waits."""

@@ -23,6 +23,7 @@ from onetool.domain.text.strings import truncate_middle
 from onetool.domain.usage.summary import TokenSaving, UsageSummary
 from onetool.ports import ActivityStore
 from onetool.settings.schema import ActivitySettings, StatsSettings
+from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
 
 log = logging.getLogger("onetool.calls")
@@ -66,8 +67,18 @@ class FinishedCall(NamedTuple):
 class Recorder:
     """Collects finished calls, logs them, and writes them to the store in batches on a thread."""
 
-    def __init__(self, store: ActivityStore, threads: Threads, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        store: ActivityStore,
+        threads: Threads,
+        now: Callable[[], float] = time.time,
+        *,
+        meter: CallMeter | None = None,
+    ) -> None:
+        """meter: counts the calls of all recorders of the process."""
         self._store, self._threads, self._now = store, threads, now
+        self._meter = meter or CallMeter()
+        self._meter.watch(self)
         self._statistics, self._settings = True, ActivitySettings()
         self._calls: deque[_UnwrittenCall] = deque(maxlen=MAX_PENDING)
         self._savings: deque[TokenSaving] = deque(maxlen=MAX_PENDING)
@@ -93,6 +104,7 @@ class Recorder:
     def add(self, finished: FinishedCall) -> None:
         """Record a finished call. It is written soon."""
         call, caller, meta = finished.call, finished.caller, finished.meta
+        self._meter.count(finished.kind, meta.reason, meta.duration_ms)
         tool, tool_id, ended = meta.tool, finished.tool_id, self._now()
         if tool_id is None and finished.kind == "call":  # the name is whatever the caller wrote
             tool = finished.redactor.redact(tool)
@@ -183,9 +195,13 @@ class Recorder:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._try_flush()
         except TimeoutError:
-            waiting = len(self._calls) + len(self._savings)
-            count = self._failed_count + waiting + self._dropped
+            count = self.pending + self._dropped
             log.error("%d events may be lost: the store does not respond", count)
+
+    @property
+    def pending(self) -> int:
+        """Events that are not stored yet."""
+        return len(self._calls) + len(self._savings) + self._failed_count
 
     @property
     def _failed_count(self) -> int:
@@ -193,7 +209,7 @@ class Recorder:
 
     def _append(self, waiting: deque[Any], event: Any) -> None:
         if len(waiting) == MAX_PENDING:
-            self._dropped += 1
+            self._count_dropped(1)
         waiting.append(event)
         self._start_timer()
 
@@ -240,8 +256,12 @@ class Recorder:
 
     def _latest(self, events: list[T]) -> list[T]:
         """Return as many of the latest events as may wait, and count the others."""
-        self._dropped += max(len(events) - MAX_PENDING, 0)
+        self._count_dropped(max(len(events) - MAX_PENDING, 0))
         return events[-MAX_PENDING:]
+
+    def _count_dropped(self, count: int) -> None:
+        self._dropped += count
+        self._meter.dropped += count
 
     def _derive(self) -> tuple[Sequence[CallRecord], RollUp]:
         """Return what the settings allow to store of the pending calls."""

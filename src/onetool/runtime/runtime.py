@@ -10,6 +10,7 @@ from typing import Any
 from onetool.domain.activity.record import RUN
 from onetool.domain.calls.call import CallSource, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller
+from onetool.domain.calls.invocation import Invocation
 from onetool.domain.calls.question import Asker
 from onetool.domain.content.parts import media_in
 from onetool.domain.errors import ToolError
@@ -148,15 +149,34 @@ class Runtime:
         self.recorder.add(started.finished(result, state.redactor))
         return result
 
+    async def run_program(
+        self, source: str, variables: Mapping[str, Any], invocation: Invocation
+    ) -> CodeResult:
+        """Run the program of a tool with these variables, under the deadline and the caller of its call.
+
+        Raises:
+            ExecutionError: Programs are nested too deeply.
+        """
+        state = self.state
+        caller = replace(invocation.caller, programs=max(1, invocation.caller.programs))
+        lease = state.code_runner.lease(caller, is_stored=True)
+        own = lease.occupied_by(caller).nested(invocation.deadline, invocation.call_id)
+        own = replace(own, programs=caller.programs + 1)
+        callbacks = self._callbacks(own, state)
+        return await state.code_runner.run_stored(source, variables, own, callbacks, lease)
+
+    def _callbacks(self, caller: Caller, state: State) -> SandboxCallbacks:
+        """Return what runs the calls of a program for a caller."""
+        call_tool = partial(self._call_from_code, caller, RunProgress(caller.on_progress))
+        max_args_bytes = state.configuration.settings.execution.max_args_bytes
+        return SandboxCallbacks(call_tool, self.loop, max_args_bytes)
+
     async def _run(self, code: str, caller: Caller, state: State, id: str) -> CodeResult:
         execution = state.configuration.settings.execution
         timeout = max(execution.run_timeout_s, caller.min_timeout, caller.handover_timeout)
-        nested = caller.nested(time.monotonic() + timeout, id)
-        progress = RunProgress(caller.on_progress)
-        callbacks = SandboxCallbacks(
-            partial(self._call_from_code, nested, progress), self.loop, execution.max_args_bytes
-        )
-        result = await state.code_runner.run(code, nested, callbacks)
+        nested = replace(caller.nested(time.monotonic() + timeout, id), programs=caller.programs + 1)
+        callbacks = self._callbacks(nested, state)
+        result = await state.code_runner.run(code, nested, callbacks, state.code_runner.lease(caller))
         if result.ok or callbacks.call_count:
             await self._savings.count_run(caller, callbacks.call_count, state.catalog)
         if not result.ok:

@@ -169,7 +169,8 @@ class _SandboxRun:
         imports += [f"{alias} = {target}" for alias, target in self._job.aliases.items()]
         if definitions := "\n".join([*imports, text_functions.functions_for(self._job.program)]):
             worker.feed_run(definitions)
-        step = worker.feed_start(self._job.program.source, print_callback=self._print)
+        inputs = wrap_media(dict(self._job.variables)) or None
+        step = worker.feed_start(self._job.program.source, inputs=inputs, print_callback=self._print)
         while not isinstance(step, monty.MontyComplete):
             step = self._advance(monty, step)
         return step.output

@@ -76,7 +76,8 @@ def _message(raised: BaseException, job: SandboxJob) -> str:
     text = str(raised).removesuffix(" (unknown location)")
     if isinstance(raised, NameError) and (match := UNDEFINED.fullmatch(text)):
         return f"NameError: name {explain_undefined(match[1], job)}"
-    if isinstance(raised, ModuleNotFoundError) and (match := UNKNOWN_MODULE.match(text)):
+    is_missing = isinstance(raised, ModuleNotFoundError)
+    if is_missing and (match := UNKNOWN_MODULE.match(text)) and _imports(job, match[1]):
         return f"{match[1]!r} cannot be imported here. {UNAVAILABLE}"
     if isinstance(raised, NotImplementedError):
         if match := NESTED_CALL.search(text):
@@ -86,6 +87,16 @@ def _message(raised: BaseException, job: SandboxJob) -> str:
         tool = job.tools.get(match[1])
         return f"ValueError: {text.rstrip('.')}" + (f". Signature: {tool.signature()}" if tool else "")
     return f"{type(raised).__name__}: {text}{_type_hint(raised, text)}"
+
+
+def _imports(job: SandboxJob, module: str) -> bool:
+    """Whether the program itself imports a module. Otherwise it was a tool, outside of the sandbox."""
+    for node in job.program.nodes:
+        if isinstance(node, ast.Import) and any(name.name == module for name in node.names):
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module == module:
+            return True
+    return False
 
 
 def _type_hint(raised: BaseException, text: str) -> str:

@@ -4,6 +4,7 @@ from onetool.domain.calls.call import ErrorText
 from onetool.domain.calls.invocation import Context
 from onetool.domain.content.media import Media
 from onetool.domain.text.yaml_text import YamlList, YamlMap
+from onetool.files.installation import extra_command
 
 from .batch import batch_execute, normalize_items
 from .calls import call_tool, call_tool_async
@@ -46,6 +47,7 @@ __all__ = [
     "call_tool",
     "call_tool_async",
     "check_deps",
+    "extra_command",
     "fetch_url",
     "find_tools",
     "get_config",

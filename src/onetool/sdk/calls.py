@@ -7,9 +7,12 @@ from typing import Any, NamedTuple, TypeVar
 from onetool.domain.errors import ErrorCode, Reason
 from onetool.runtime.active_call import ActiveCall, current_call
 
+from .forwarding import in_runtime_async, waits_in_runtime
+
 T = TypeVar("T")
 
 
+@waits_in_runtime
 def call_tool(name: str, /, **kwargs: Any) -> Any:
     """Call another tool by its qualified name. Returns its value and raises its exceptions.
 
@@ -18,6 +21,7 @@ def call_tool(name: str, /, **kwargs: Any) -> Any:
     return call_and_wait(current_call(), name, kwargs, f"call_tool({name!r})")
 
 
+@in_runtime_async
 async def call_tool_async(name: str, /, **kwargs: Any) -> Any:
     """Call another tool by its qualified name. Returns its value and raises its exceptions."""
     outcome = await _call(current_call(), name, kwargs)

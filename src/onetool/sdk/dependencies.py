@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.requirement import REQUIREMENTS, Requirement
 from onetool.domain.tools.tool import ToolSpec
+from onetool.files.installation import install_command
 from onetool.runtime.active_call import current_call
 
 from .batch import map_concurrently
 from .calls import wait_for
+from .forwarding import waits_in_runtime
 
 F = TypeVar("F", bound=Callable[..., Any])
 TIMEOUT_S = 3.0
@@ -26,17 +28,19 @@ def requires_cli(name: str, version_flag: str = "", install: str = "") -> Callab
 
 def requires_lib(name: str, install: str = "") -> Callable[[F], F]:
     """Declare that a tool imports this Python library."""
-    return _requires(Requirement(kind="lib", name=name, install=install or f"pip install {name}"))
+    return _requires(Requirement(kind="lib", name=name, install=install or install_command(name)))
 
 
 def requires_secret(name: str) -> Callable[[F], F]:
     """Declare that a tool reads this secret."""
-    return _requires(Requirement(kind="secret", name=name, install=f"add {name} to secrets.yaml"))
+    return _requires(Requirement(kind="secret", name=name, install=f"onetool secrets set {name}"))
 
 
+@waits_in_runtime
 def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
     """Check requirements; return tool, kind, name, status (`ok` or `missing`), version and install of each.
 
+    `install` says what to do, and is empty if the status is `ok`.
     `tool` limits the check to one pack or tool.
 
     Raises:
@@ -46,6 +50,9 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
     specs = wait_for(active, active.runtime.state.catalog.specs(active.invocation.caller), "check_deps()")
     selected = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
     if not selected:
+        skipped = active.runtime.state.catalog.skipped_packs(active.invocation.caller)
+        if reason := skipped.get(str(tool).partition(".")[0]):
+            raise ValueError(f"Tool not found: {tool!r}. {reason}")
         names = {name for spec in specs for name in (spec.pack, spec.name)}
         raise ValueError(f"Tool not found: {tool!r}.{did_you_mean(str(tool), names)}")
     required = [(spec, requirement) for spec in selected for requirement in spec.requires]
@@ -72,7 +79,7 @@ def _entry(spec: ToolSpec, requirement: Requirement, is_present: bool, version: 
         "name": requirement.name,
         "status": "ok" if is_present else "missing",
         "version": version,
-        "install": requirement.install,
+        "install": "" if is_present else requirement.install,
     }
 
 

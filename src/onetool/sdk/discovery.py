@@ -8,8 +8,10 @@ from onetool.domain.tools.tool import ToolSpec
 from onetool.runtime.active_call import current_call
 
 from .calls import wait_for
+from .forwarding import in_runtime, waits_in_runtime
 
 
+@waits_in_runtime
 def list_tools(pattern: str = "", *, stored: bool = True) -> list[ToolSpec]:
     """Return all tools that the caller may call, except those for apps.
 
@@ -23,6 +25,7 @@ def list_tools(pattern: str = "", *, stored: bool = True) -> list[ToolSpec]:
     return [spec for spec in wait_for(active, specs, "list_tools()") if not spec.app_only]
 
 
+@waits_in_runtime
 def list_packs() -> list[PackSummary]:
     """Return the packs with tools that the caller may call."""
     active = current_call()
@@ -30,6 +33,7 @@ def list_packs() -> list[PackSummary]:
     return wait_for(active, packs, "list_packs()")
 
 
+@waits_in_runtime
 def find_tools(query: str, limit: int = 5) -> FoundTools:
     """Return the best matches for a query among the tools that the caller may call."""
     active = current_call()
@@ -37,6 +41,7 @@ def find_tools(query: str, limit: int = 5) -> FoundTools:
     return wait_for(active, matches, "find_tools()")
 
 
+@in_runtime
 def list_aliases() -> dict[str, str]:
     """Return the aliases of tools that the caller may call, with their targets."""
     active = current_call()
@@ -45,6 +50,7 @@ def list_aliases() -> dict[str, str]:
     return {name: tool for name, tool in aliases.items() if state.catalog.policy.may_see(tool, caller)}
 
 
+@waits_in_runtime
 def list_snippets() -> dict[str, str]:
     """Return the descriptions of the snippets, except those that use packs hidden from the caller."""
     active = current_call()
@@ -54,6 +60,7 @@ def list_snippets() -> dict[str, str]:
     return {name: snippet.description for name, snippet in snippets.items()}
 
 
+@in_runtime
 def list_servers() -> list[str]:
     """Return the names of the configured MCP servers, except those that are hidden from the caller."""
     active = current_call()
@@ -62,6 +69,7 @@ def list_servers() -> list[str]:
     return [name for name in servers if state.catalog.policy.pack_rule(name, caller) is None]
 
 
+@waits_in_runtime
 def instructions(pack: str) -> str:
     """Return the instructions for a pack, from `prompts.yaml` and from its MCP server, or an empty string."""
     active = current_call()
@@ -73,6 +81,7 @@ def instructions(pack: str) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
+@waits_in_runtime
 def show_snippet(name: str) -> str:
     """Return a description of a snippet: definition, example and the expanded example.
 

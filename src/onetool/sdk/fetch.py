@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onetool.network.resolution import HostNotAllowed
 from onetool.runtime.active_call import current_call
 
+from .forwarding import in_runtime
 from .http import http_client
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class FetchedPage:
             raise ValueError(f"{self.url!r} did not return JSON.") from None
 
 
+@in_runtime
 def fetch_url(
     url: str,
     *,

@@ -1,13 +1,19 @@
 """HTTP for packs: a client that rejects private addresses, and requests that do not raise."""
 
+from base64 import b64decode, b64encode
 from contextlib import suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from onetool.domain.calls.forwarding import FORWARDER
 from onetool.runtime.active_call import current_call
+
+from .forwarding import in_runtime
 
 if TYPE_CHECKING:
     import httpx2
 
+TIMEOUT_S = 10.0
 MAX_ERROR_CHARS = 200
 """Limit for the part of an error response's body that is included in a message."""
 
@@ -17,6 +23,8 @@ def http_client() -> "httpx2.Client":
 
     It connects to private addresses only if the operator has listed the host in `allowedHosts`.
     """
+    if FORWARDER.get() is not None:
+        return _forwarding_client()
     return current_call().runtime.state.http.client()
 
 
@@ -34,6 +42,39 @@ def safe_request(client: Any, method: str, url: str, **kwargs: Any) -> tuple[boo
         return True, _parse_body(response)
     except Exception as error:  # noqa: BLE001 - the client may raise anything, and callers expect a message
         return False, f"Request failed: {error}"
+
+
+@in_runtime
+def send_http(
+    method: str, url: str, headers: list[list[str]], content: str, timeout: dict[str, Any]
+) -> tuple[int, list[tuple[str, str]], bytes]:
+    """Send one request for a worker process; return the status, the headers and the decoded content.
+
+    content: in base64.
+    """
+    client = current_call().runtime.state.http.client()
+    pairs = [(name, value) for name, value in headers]
+    request = client.build_request(method, url, headers=pairs, content=b64decode(content), timeout=None)
+    request.extensions["timeout"] = timeout
+    response = client.send(request, follow_redirects=False)
+    omitted = ("content-encoding", "content-length", "transfer-encoding")  # the content is decoded
+    sent = [pair for pair in response.headers.multi_items() if pair[0].lower() not in omitted]
+    return response.status_code, sent, response.content
+
+
+@cache
+def _forwarding_client() -> "httpx2.Client":
+    """Return the client of a worker process. The runtime sends its requests, and checks the addresses."""
+    import httpx2
+
+    def send(request: httpx2.Request) -> httpx2.Response:
+        headers = [[name, value] for name, value in request.headers.multi_items()]
+        content, timeout = b64encode(request.read()).decode(), dict(request.extensions.get("timeout", {}))
+        status, received, body = send_http(request.method, str(request.url), headers, content, timeout)
+        return httpx2.Response(status, headers=received, content=body, request=request)
+
+    transport = httpx2.MockTransport(send)  # a transport that is a function
+    return httpx2.Client(transport=transport, timeout=TIMEOUT_S, follow_redirects=True, trust_env=False)
 
 
 def _parse_body(response: Any) -> Any:

@@ -16,8 +16,10 @@ from onetool.version import __version__
 
 from .calls import wait_for
 from .discovery import list_servers
+from .forwarding import in_runtime, waits_in_runtime
 
 
+@in_runtime
 def get_config(key: str, default: Any = None) -> Any:
     """Return a setting by its dotted path, such as `execution.timeout_s`, or `default`."""
     value: Any = asdict(current_call().runtime.state.configuration.settings)
@@ -33,6 +35,7 @@ def version() -> str:
     return __version__
 
 
+@waits_in_runtime
 def health() -> Health:
     """Return the health of the running OneTool, without servers that are hidden from the caller."""
     active = current_call()
@@ -42,6 +45,7 @@ def health() -> Health:
     return replace(report, servers=servers)
 
 
+@waits_in_runtime
 def reload() -> Mapping[str, Any]:
     """Reload settings, secrets, prompts and packs.
 
@@ -60,6 +64,7 @@ def reload() -> Mapping[str, Any]:
         raise ValueError(str(error)) from None
 
 
+@waits_in_runtime
 def usage(period_s: float | None = None) -> UsageSummary:
     """Return usage statistics for the last `period_s` seconds, or for all time.
 
@@ -74,6 +79,7 @@ def usage(period_s: float | None = None) -> UsageSummary:
     return replace(summary, tools=tools)
 
 
+@waits_in_runtime
 def query_result(
     handle: str,
     *,

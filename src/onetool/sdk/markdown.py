@@ -9,12 +9,15 @@ from pathlib import Path
 from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.active_call import current_call
 
+from .forwarding import in_runtime
+
 PROGRAM = Path(__file__).with_name("page_converter.py")
 MAX_INLINE_LENGTH = 50_000
 """Length of a page that is converted in this process. A hostile one takes less than 100 ms."""
 TIMEOUT_S = 60.0
 
 
+@in_runtime
 def html_to_markdown(html: str, url: str = "", *, plain: bool = False) -> str:
     """Return the main content of a page as Markdown, with links made absolute by `url`.
 

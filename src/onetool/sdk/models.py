@@ -6,8 +6,10 @@ from onetool.domain.chat.messages import Message
 from onetool.runtime.active_call import ActiveCall, current_call
 
 from .calls import wait_for
+from .forwarding import waits_in_runtime
 
 
+@waits_in_runtime
 def ask_model(text: str, *, rules: str = "", provider: str = "", model: str = "") -> str:
     """Return the response of a chat model. `onetool auth status` shows the default model.
 

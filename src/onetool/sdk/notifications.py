@@ -8,9 +8,12 @@ from onetool.domain.text.yaml_text import to_flow
 from onetool.files.append import append_lines
 from onetool.runtime.active_call import current_call
 
+from .forwarding import in_runtime
+
 NOTE_PREFIX = b"--- {"
 
 
+@in_runtime
 def publish(topic: str, message: str) -> Path | None:
     """Append a message to the file of the first matching topic; return the file, or None if none matches.
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from onetool.domain.calls.forwarding import FORWARDER, SdkForwarder
 from onetool.domain.errors import ToolNotFound
 from onetool.runtime.active_call import ActiveCall, current_call
 
 from .calls import call_and_wait, wait_for
+from .forwarding import waits_in_runtime
 
 
 class PackProxy:
@@ -34,8 +36,46 @@ class PackProxy:
         return f"<pack {self._name}>"
 
 
+class ForwardedPack(PackProxy):
+    """A pack whose tools are methods, for a pack in a worker process. Thread-safe."""
+
+    def __init__(self, name: str, forwarder: SdkForwarder) -> None:
+        self._name, self._forwarder = name, forwarder
+
+    def __getattr__(self, function: str) -> Callable[..., Any]:
+        if function.startswith("__"):
+            raise AttributeError(function)
+        self._forwarder.call("check_function", (self._name, function), {})
+
+        def call(**kwargs: Any) -> Any:
+            return self._forwarder.call("call_tool", (f"{self._name}.{function}",), kwargs)
+
+        return call
+
+    def __repr__(self) -> str:
+        return f"<pack {self._name}>"
+
+
 def get_pack(name: str) -> PackProxy | None:
     """Return the pack with this name, or None if there is none. Its tools are methods."""
+    if not has_pack(name):
+        return None
+    forwarder = FORWARDER.get()
+    return PackProxy(name, current_call()) if forwarder is None else ForwardedPack(name, forwarder)
+
+
+@waits_in_runtime
+def has_pack(name: str) -> bool:
+    """Return whether there is a pack with this name."""
     active = current_call()
-    has_pack = active.runtime.state.catalog.has_pack(name)
-    return PackProxy(name, active) if wait_for(active, has_pack, f"get_pack({name!r})") else None
+    return wait_for(active, active.runtime.state.catalog.has_pack(name), f"get_pack({name!r})")
+
+
+@waits_in_runtime
+def check_function(pack: str, function: str) -> None:
+    """Check that the caller may call a function of a pack.
+
+    Raises:
+        AttributeError: There is none.
+    """
+    getattr(PackProxy(pack, current_call()), function)

@@ -11,9 +11,12 @@ from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
 from onetool.runtime.active_call import current_call
 from onetool.settings.paths import PROJECT_DIR
 
+from .forwarding import in_runtime
+
 HEAD_BYTES = 4_096
 
 
+@in_runtime
 def allowed_path(path: str) -> Path:
     """Return the absolute path with symbolic links resolved.
 
@@ -92,7 +95,7 @@ def write_report(path: str, content: bytes, *, may_replace: Callable[[bytes], bo
     """
     if Path(path).name != path or _is_allowed("."):
         return write_allowed(path, content, may_replace=may_replace)
-    reports = current_call().runtime.state.configuration.paths.reports
+    reports = reports_directory()
     make_private_dir(reports)
     file = _resolve(str(reports / path))
     if file.parent != reports.resolve():
@@ -104,9 +107,16 @@ def write_report(path: str, content: bytes, *, may_replace: Callable[[bytes], bo
     return file
 
 
+@in_runtime
 def working_directory() -> Path:
     """Return the directory that relative paths are resolved against."""
     return current_call().runtime.state.configuration.paths.cwd
+
+
+@in_runtime
+def reports_directory() -> Path:
+    """Return the directory of reports that cannot be written to the working directory."""
+    return current_call().runtime.state.configuration.paths.reports
 
 
 def _is_allowed(path: str) -> bool:

@@ -3,7 +3,10 @@
 from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.active_call import current_call
 
+from .forwarding import in_runtime
 
+
+@in_runtime
 def report_progress(done: float, total: float | None = None, message: str = "") -> None:
     """Report progress to the caller. Does nothing outside a tool call."""
     try:
@@ -13,6 +16,7 @@ def report_progress(done: float, total: float | None = None, message: str = "") 
     invocation.report_progress(done, total, message)
 
 
+@in_runtime
 def is_cancelled() -> bool:
     """Return whether the current call is cancelled; always False outside a tool call."""
     try:

@@ -10,11 +10,14 @@ from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.active_call import current_call
 from onetool.runtime.runtime import Runtime
 
+from .forwarding import in_runtime
+
 T = TypeVar("T")
 MAX_CLIENTS = 100
 """Clients of one `lazy_client` that are kept."""
 
 
+@in_runtime
 def get_secret(name: str) -> str | None:
     """Return the value of a secret, or None if it is not set. Do not log or return the value.
 
@@ -50,8 +53,7 @@ def lazy_client(factory: Callable[[], T], secret_name: str | None = None) -> Cal
         secret = None if secret_name is None else get_secret(secret_name)
         if secret_name is not None and secret is None:
             return None
-        runtime, owner = _caller()
-        key = owner, secret
+        runtime, key = _runtime(), (secret_owner(), secret)
         with lock:
             created = outside if runtime is None else by_runtime.setdefault(runtime, OrderedDict())
             if key not in created:
@@ -64,11 +66,18 @@ def lazy_client(factory: Callable[[], T], secret_name: str | None = None) -> Cal
     return client
 
 
-def _caller() -> tuple[Runtime | None, str]:
-    """Return the runtime of the call in progress, and its principal if that has secrets of its own."""
+@in_runtime
+def secret_owner() -> str:
+    """Return the principal of the call in progress, if it has secrets of its own; otherwise an empty text."""
     try:
-        active = current_call()
+        caller = current_call().invocation.caller
     except NoActiveRuntime:
-        return None, ""
-    caller = active.invocation.caller
-    return active.runtime, caller.principal.id if caller.own_secrets else ""
+        return ""
+    return caller.principal.id if caller.own_secrets else ""
+
+
+def _runtime() -> Runtime | None:
+    try:
+        return current_call().runtime
+    except NoActiveRuntime:
+        return None

@@ -1,38 +1,31 @@
 """The configuration: the user's files, merged with the trusted files of the project."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from onetool.domain.errors import SettingsError
 from onetool.domain.identity.workspace_limits import WorkspaceLimits
 from onetool.domain.secrets.detection import literal_credentials
-from onetool.files.own_files import read_own_file
-from onetool.files.yaml_document import KeyPath, YamlDocument
-from onetool.version import __version__
+from onetool.files.yaml_document import YamlDocument
 
+from .documents import (
+    PACKS_DIR,
+    PROMPTS_FILE,
+    SECRETS_FILE,
+    Read,
+    load_project_trust,
+    merge_documents,
+    read_documents,
+    read_file,
+    settings_documents,
+)
 from .paths import Paths
 from .schema import PromptSettings, Settings
 from .secrets import Secrets, load_secrets
-from .trust import Trust, load_trust
-from .validation import validate
-
-SETTINGS_FILE = "onetool.yaml"
-FORMAT = 1
-"""The format of settings and prompts: the optional key `format` of a file."""
-SECRETS_FILE = "secrets.yaml"
-PROMPTS_FILE = "prompts.yaml"
-PACKS_DIR = "tools"
-FORMATS = {
-    SETTINGS_FILE: "Settings are a map with keys such as execution, aliases and tools.",
-    PROMPTS_FILE: "Prompts are a map with the keys instructions and packs.",
-}
-
-Read = Callable[[Path], bytes | None]
-T = TypeVar("T")
+from .trust import Trust
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +75,7 @@ class Configuration:
 
     @property
     def credentials(self) -> tuple[str, ...]:
-        """Every value to redact: secrets, and credentials that the settings of servers contain."""
+        """Every value to redact: secrets, and credentials that the settings of servers and packs contain."""
         servers = self.settings.servers.values()
         literals = (
             literal_credentials({**server.env, **server.headers}, server.args, server.url or "")
@@ -92,7 +85,20 @@ class Configuration:
             literal_credentials(tool.fixed_texts) for server in servers for tool in server.tools.values()
         )
         command = literal_credentials({}, self.settings.secrets.command)
-        return (*self.secrets.redacted, *command, *chain.from_iterable([*literals, *fixed]))
+        packs = (literal_credentials({name: text}) for name, text in _texts(self.settings.packs))
+        return (*self.secrets.redacted, *command, *chain.from_iterable([*literals, *fixed, *packs]))
+
+
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the texts of a value, with the nearest names above them."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _texts(item, str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, name)
+    elif isinstance(value, str):
+        yield name, value
 
 
 def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
@@ -102,10 +108,10 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
         SettingsError: A file is invalid, or other users can change it. The message has one line per problem,
             with file, line and key.
     """
-    trust = _load_trust(paths)
+    trust = load_project_trust(paths)
     read_project = trust.read if trust else None
-    documents = _settings_documents(paths, read_project)
-    settings = _run_in_project(_merge_documents(Settings, documents), documents, paths)
+    documents = settings_documents(paths, read_project)
+    settings = _run_in_project(merge_documents(Settings, documents), documents, paths)
     pack_dirs = _pack_dirs(paths, trust, documents)
     if trust is not None:
         for path in pack_dirs[-1].path.glob("*.py"):
@@ -119,7 +125,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
         pack_dirs=pack_dirs,
         roots=_roots(settings, paths),
         untrusted_files=tuple(trust.untrusted) if trust else (),
-        provider=(_read_file(paths.provider_file) or b"").decode("utf-8", "replace").strip(),
+        provider=(read_file(paths.provider_file) or b"").decode("utf-8", "replace").strip(),
         environment=env,
     )
 
@@ -127,7 +133,7 @@ def load_configuration(paths: Paths, env: Mapping[str, str]) -> Configuration:
 def operator_packs(paths: Paths) -> tuple[PackDirectory, ...]:
     """Return the directory with the packs of the operator of a hosted OneTool, if it exists."""
     directory = paths.config / PACKS_DIR
-    return (PackDirectory(directory, _read_file),) if directory.is_dir() else ()
+    return (PackDirectory(directory, read_file),) if directory.is_dir() else ()
 
 
 def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
@@ -136,9 +142,9 @@ def load_configured_tools(paths: Paths) -> tuple[ConfiguredTool, ...]:
     Raises:
         SettingsError: A file is invalid.
     """
-    trust = _load_trust(paths)
-    documents = _settings_documents(paths, trust.read if trust else None)
-    return _configured_tools(documents, _merge_documents(Settings, documents).approval.deny)
+    trust = load_project_trust(paths)
+    documents = settings_documents(paths, trust.read if trust else None)
+    return _configured_tools(documents, merge_documents(Settings, documents).approval.deny)
 
 
 def load_user_settings(paths: Paths) -> Settings:
@@ -147,7 +153,7 @@ def load_user_settings(paths: Paths) -> Settings:
     Raises:
         SettingsError: The file is invalid.
     """
-    return _merge_documents(Settings, _settings_documents(paths, None))
+    return merge_documents(Settings, settings_documents(paths, None))
 
 
 def merge_settings(paths: Paths, read_project: Read | None) -> tuple[Settings, PromptSettings]:
@@ -156,178 +162,12 @@ def merge_settings(paths: Paths, read_project: Read | None) -> tuple[Settings, P
     Raises:
         SettingsError: A file is invalid.
     """
-    settings = _merge_documents(Settings, _settings_documents(paths, read_project))
+    settings = merge_documents(Settings, settings_documents(paths, read_project))
     return settings, _load_prompts(paths, read_project)
 
 
-def parse_settings(kind: type[T], value: Mapping[str, Any], locate: Callable[[KeyPath], str]) -> T:
-    """Build settings or prompts from a map. `locate` returns the location of a key for error messages.
-
-    Raises:
-        SettingsError: The map is invalid. The message has one line per problem.
-    """
-    settings, problems = validate(kind, value)
-    if settings is None:
-        raise SettingsError("\n".join(f"{locate(path)}: {message}" for path, message in problems))
-    return settings
-
-
-def settings_files(paths: Paths, name: str = SETTINGS_FILE) -> tuple[Path, ...]:
-    """Return the paths of the user's and the project's file, in merge order."""
-    folders = [paths.config, *([paths.project] if paths.project else [])]
-    return tuple(folder / name for folder in folders)
-
-
-def _load_trust(paths: Paths) -> Trust | None:
-    return load_trust(paths.state, paths.project) if paths.project else None
-
-
 def _load_prompts(paths: Paths, read_project: Read | None) -> PromptSettings:
-    return _merge_documents(PromptSettings, _documents(paths, read_project, PROMPTS_FILE, PromptSettings))
-
-
-def _settings_documents(paths: Paths, read_project: Read | None) -> list[YamlDocument]:
-    documents = _documents(paths, read_project, SETTINGS_FILE, Settings)
-    for document in documents:
-        _resolve_paths(document, paths)
-        _check_secrets(document, paths)
-    _check_profiles(documents)
-    return documents
-
-
-def _check_secrets(document: YamlDocument, paths: Paths) -> None:
-    """Check that a project does not choose a program that OneTool runs, or where secrets are read."""
-    if document.file.parent == paths.project and "secrets" in document.value:
-        raise SettingsError(
-            f"{document.location(('secrets',))}: secrets cannot be set by a project. "
-            f"Set it in {paths.config / SETTINGS_FILE}."
-        )
-
-
-def _check_profiles(documents: Sequence[YamlDocument]) -> None:
-    """Check that a project does not change a profile of the user, which a client may depend on."""
-    own: set[str] = set()
-    for document in documents:
-        names = document.value.get("profiles", {}).keys()
-        for name in names & own:
-            location = document.location(("profiles", name))
-            raise SettingsError(f"{location}: profiles.{name}: your settings have a profile with this name.")
-        own |= names
-
-
-def _documents(paths: Paths, read_project: Read | None, name: str, kind: type) -> list[YamlDocument]:
-    readers: list[Read] = [_read_file, *([read_project] if read_project else [])]
-    files = zip(settings_files(paths, name), readers, strict=False)  # without a reader, no project file
-    contents = ((file, read(file)) for file, read in files)
-    return [_load_document(file, content, kind) for file, content in contents if content is not None]
-
-
-def _merge_documents(kind: type[T], documents: Sequence[YamlDocument]) -> T:
-    merged: dict[str, Any] = {}
-    for document in documents:
-        merged = _merge(merged, document.value)
-    return parse_settings(kind, merged, lambda path: documents[-1].location(path))
-
-
-def _read_file(file: Path) -> bytes | None:
-    try:
-        return read_own_file(file)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be read: {error.strerror}.") from None
-
-
-def check_settings(file: Path, content: bytes) -> None:
-    """Check that the content is a valid settings file.
-
-    Raises:
-        SettingsError: It is invalid. The message names the lines.
-    """
-    _load_document(file, content, Settings)
-
-
-def read_settings(file: Path) -> dict[str, Any]:
-    """Return the settings in a file, which may have any name.
-
-    Raises:
-        SettingsError: They are invalid. The message names the lines.
-    """
-    settings: dict[str, Any] = _load_document(file, file.read_bytes(), Settings).value
-    return settings
-
-
-def _load_document(file: Path, content: bytes, kind: type) -> YamlDocument:
-    """Parse and validate a file on its own, so that errors name its lines."""
-    from onetool.files.safe_yaml import parse_yaml
-
-    document = parse_yaml(file, content)
-    if document.value is None:
-        return YamlDocument(file, {}, {})
-    if not isinstance(document.value, dict):
-        actual = type(document.value).__name__
-        format = FORMATS.get(file.name, FORMATS[SETTINGS_FILE])
-        raise SettingsError(f"{file}:1: should be a map, not {actual}. {format}")
-    _check_format(document)
-    parse_settings(kind, document.value, document.location)
-    return document
-
-
-def _check_format(document: YamlDocument) -> None:
-    """Check and remove the optional key `format`, so that a file for a newer OneTool is refused as such."""
-    number = document.value.pop("format", FORMAT)
-    if type(number) is not int or number < 1:
-        raise SettingsError(f"{document.location(('format',))}: format: should be {FORMAT}, not {number!r}.")
-    if number > FORMAT:
-        raise SettingsError(
-            f"{document.location(('format',))}: the file has format {number}, which OneTool {__version__} "
-            f"does not know; it reads format {FORMAT}. Install a newer version of OneTool."
-        )
-
-
-def _resolve_paths(document: YamlDocument, paths: Paths) -> None:
-    """Make paths absolute: relative to the project, or to the directory of the user's file."""
-    is_project = document.file.parent == paths.project
-    base = document.file.parent.parent if is_project else document.file.parent
-
-    def absolute(key: KeyPath, values: Sequence[str]) -> list[str]:
-        try:
-            return [str((base / Path(value).expanduser()).resolve()) for value in values]
-        except (OSError, RuntimeError, ValueError) as error:
-            raise SettingsError(f"{document.location(key)}: {'.'.join(key)}: not a path: {error}") from None
-
-    value = document.value
-    if value.get("fs", {}).get("roots") is not None:
-        value["fs"]["roots"] = absolute(("fs", "roots"), value["fs"]["roots"])
-    for index, topic in enumerate(value.get("topics", ())):
-        topic["file"] = absolute(("topics", index, "file"), [topic["file"]])[0]
-    _resolve_servers(value.get("servers", {}), absolute)
-    _resolve_profiles(value.get("profiles", {}), absolute)
-    if value.get("tools_dirs"):
-        value["tools_dirs"] = absolute(("tools_dirs",), value["tools_dirs"])
-        if is_project:
-            raise SettingsError(
-                f"{document.location(('tools_dirs',))}: tools_dirs cannot be set by a project. "
-                f"Put its pack files into {document.file.parent / PACKS_DIR}, which `onetool trust` covers."
-            )
-
-
-def _resolve_servers(
-    servers: Mapping[str, Any], absolute: Callable[[KeyPath, Sequence[str]], list[str]]
-) -> None:
-    for name, server in servers.items():
-        if server.get("cwd") is not None:
-            server["cwd"] = absolute(("servers", name, "cwd"), [server["cwd"]])[0]
-        for index, grant in enumerate(server.get("paths") or ()):
-            grant["path"] = absolute(("servers", name, "paths", index, "path"), [grant["path"]])[0]
-
-
-def _resolve_profiles(
-    profiles: Mapping[str, Any], absolute: Callable[[KeyPath, Sequence[str]], list[str]]
-) -> None:
-    for name, profile in profiles.items():
-        if profile.get("roots") is not None:
-            profile["roots"] = absolute(("profiles", name, "roots"), profile["roots"])
+    return merge_documents(PromptSettings, read_documents(paths, read_project, PROMPTS_FILE, PromptSettings))
 
 
 def _run_in_project(settings: Settings, documents: Sequence[YamlDocument], paths: Paths) -> Settings:
@@ -348,14 +188,6 @@ def _run_in_project(settings: Settings, documents: Sequence[YamlDocument], paths
     return replace(settings, servers=servers)
 
 
-def _merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in override.items():
-        both_maps = isinstance(value, dict) and isinstance(merged.get(key), dict)
-        merged[key] = _merge(merged[key], value) if both_maps else value
-    return merged
-
-
 def _configured_tools(
     documents: Sequence[YamlDocument], deny: Sequence[str] = ()
 ) -> tuple[ConfiguredTool, ...]:
@@ -373,7 +205,7 @@ def _pack_dirs(
 ) -> tuple[PackDirectory, ...]:
     folders = [paths.config / PACKS_DIR]
     folders += [Path(path) for document in documents for path in document.value.get("tools_dirs", ())]
-    dirs = [PackDirectory(path, _read_file) for path in folders]
+    dirs = [PackDirectory(path, read_file) for path in folders]
     if trust is not None:
         dirs.append(PackDirectory(trust.project / PACKS_DIR, trust.read))
     return tuple(dirs)

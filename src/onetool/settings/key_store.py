@@ -5,14 +5,13 @@ from functools import partial
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
+from onetool.files.installation import extra_command
 from onetool.threads import call_with_limit
 
 T = TypeVar("T")
 SERVICE = "onetool"
 """The name under which the key store shows the secrets."""
-NO_EXTRA = (
-    "secrets.backend: the package 'keyring' is not installed. Run: pip install 'onetool-gateway[keyring]'"
-)
+NO_EXTRA = "secrets.backend: the package 'keyring' is not installed. Run: "
 NO_STORE = (
     "secrets.backend: this system has no key store that the package 'keyring' can use. Install one, such as "
     "GNOME Keyring or KWallet, or set secrets.backend: file."
@@ -66,7 +65,7 @@ def _import_keyring() -> Any:
     try:
         import keyring
     except ImportError:
-        raise SettingsError(NO_EXTRA) from None
+        raise SettingsError(NO_EXTRA + extra_command("keyring")) from None
     return keyring
 
 

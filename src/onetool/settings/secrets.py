@@ -40,8 +40,7 @@ class SecretEntry:
     @property
     def variable(self) -> str | None:
         """The environment variable with the value, if the entry is exactly `${NAME}`."""
-        text = self.value or ""
-        return text[2:-1] if text.startswith("${") and text.endswith("}") else None
+        return _variable(self.value or "")
 
 
 class Secrets(Mapping[str, Secret]):
@@ -53,13 +52,15 @@ class Secrets(Mapping[str, Secret]):
         redact: Iterable[str] = (),
         unavailable: Mapping[str, str] | None = None,
         place: str = "secrets.yaml",
+        add_with: str = "with: onetool secrets set NAME",
     ) -> None:
         """Store secrets.
 
         redact: further values to redact that are not available by name.
         place: where they are, for messages: a file, or a route.
+        add_with: how the secret NAME is added, for messages.
         """
-        self.place = place
+        self.place, self._add_with = place, add_with
         self._secrets = dict(secrets or {})
         self.unavailable = dict(unavailable or {})
         """Secrets without a value because a command failed, with the reason."""
@@ -70,6 +71,10 @@ class Secrets(Mapping[str, Secret]):
     def names(self) -> frozenset[str]:
         """All names, also those of secrets that are unavailable."""
         return frozenset(self._secrets) | frozenset(self.unavailable)
+
+    def how_to_add(self, name: str) -> str:
+        """Return what follows "Add it" in a message about a missing secret."""
+        return self._add_with.replace("NAME", name)
 
     def __getitem__(self, name: str) -> Secret:
         return self._secrets[name]
@@ -195,6 +200,24 @@ def check_name(name: str, location: str = "") -> None:
     """
     if not NAME.fullmatch(name):
         raise SettingsError(f"{location}{name!r} is not a name of a secret. {VALID_NAME}")
+
+
+def check_variable(name: str, value: str, env: Mapping[str, str]) -> None:
+    """Check that a value does not stand for an environment variable that is not set.
+
+    Raises:
+        SettingsError: It does, so no process could start with it.
+    """
+    variable = _variable(value)
+    if variable is not None and variable not in env:
+        raise SettingsError(
+            f"The value of {name} stands for the environment variable {variable[:100]!r}, which is not set. "
+            "Set it first, or enter the value itself."
+        )
+
+
+def _variable(value: str) -> str | None:
+    return value[2:-1] if value.startswith("${") and value.endswith("}") else None
 
 
 def _missing_message(entry: SecretEntry) -> str:

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.yaml_text import to_flow
+from onetool.domain.tools.script_block import script_blocks
 
 from .profile_schema import ProfileSettings
 from .schema import PromptSettings, ProviderSettings, Settings
+from .secrets import NAME
 from .server_schema import ServerSettings
 
 PROGRAMS = "Programs that would start"
@@ -24,13 +26,15 @@ APPROVAL = "Approval that would change"
 INSTRUCTIONS = "Instructions that models would read"
 OTHER = "Other settings that would change"
 GROUPS = (PROGRAMS, HOSTS, DIRECTORIES, PACKS, APPROVAL, INSTRUCTIONS, OTHER)
-SECRET = re.compile(r"\$\{(\w+)\}")
+SECRET = re.compile(rf"\$\{{({NAME.pattern})\}}")
 ENTRY_DEFAULTS: Mapping[str, Any] = {
     "servers": jsonable(ServerSettings()),
     "providers": jsonable(ProviderSettings()),
     "profiles": jsonable(ProfileSettings()),
 }
 """Defaults that a new entry of a map is compared with."""
+REMOVED: Any = object()
+"""The new value of what is removed."""
 LISTED_PATHS = frozenset({("allowedHosts",), ("fs", "roots"), ("topics",), ("search", "model_dir")})
 LISTED_ENTRY_KEYS: Mapping[str, frozenset[str]] = {
     "servers": frozenset({"command", "args", "env", "url", "headers"}),
@@ -83,7 +87,13 @@ def pack_effect(name: str, content: bytes) -> TrustEffect:
         if encoding.startswith("utf-8")
         else f"; decoded as {encoding!r}, so the code differs from the text"
     )
+    note += f"; installs {libraries}" if (libraries := _libraries(content)) else ""
     return TrustEffect(PACKS, f"{pack} ({name}): {', '.join(functions) or 'no functions'}{note}")
+
+
+def _libraries(content: bytes) -> str:
+    """Return the metadata of a pack file, which lists the libraries to install, on one line."""
+    return " ".join(" ".join(block.split()) for block in script_blocks(content))
 
 
 def _pack_name(node: ast.stmt) -> str:
@@ -109,6 +119,9 @@ def _server_effects(own: Settings, merged: Settings) -> Iterator[TrustEffect]:
             for key, value in theirs.items():
                 text = "unchanged, from your settings" if ours.get(key) == value else value
                 yield TrustEffect(group, f"{name}: {kind} {key} = {text}{_secrets_in(value)}")
+            yield from (
+                TrustEffect(group, f"{name}: {kind} {key} removed") for key in ours if key not in theirs
+            )
 
 
 def _secrets_in(value: str) -> str:
@@ -146,15 +159,16 @@ def _other_effects(own: Settings, merged: Settings) -> Iterator[TrustEffect]:
         is_entry_key = len(path) > 2 and path[2] in LISTED_ENTRY_KEYS.get(path[0], ())
         if path not in LISTED_PATHS and not is_entry_key:
             group = APPROVAL if path[0] in ("approval", "profiles") else OTHER
-            text = to_flow(value)
+            text = "removed" if value is REMOVED else to_flow(value)
             yield TrustEffect(group, f"{'.'.join(path)} = {text}{_secrets_in(text)}")
 
 
 def _changes(path: tuple[str, ...], before: Any, after: Any) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the path and the new value of everything that differs."""
+    """Yield the path and the new value of everything that differs: `REMOVED` if it is not there any more."""
     if isinstance(before, dict) and isinstance(after, dict):
         default = ENTRY_DEFAULTS.get(path[0]) if len(path) == 1 else None
         for key, value in after.items():
             yield from _changes((*path, key), before.get(key, default), value)
+        yield from (((*path, key), REMOVED) for key in before if key not in after)
     elif before != after:
         yield path, after

@@ -73,7 +73,7 @@ class _Validator:
     def _group(self, kind: Any, value: Any, path: KeyPath) -> Any:
         if not isinstance(value, Mapping):
             return self._report(path, "should be a map", value)
-        declared = _fields_of(kind)
+        declared = fields_of(kind)
         before = len(self.problems)
         for key in value:
             if key not in declared:
@@ -175,7 +175,8 @@ PATTERN_NAMES = {
 
 
 @cache
-def _fields_of(kind: Any) -> "dict[str, tuple[Field[Any], Any]]":
+def fields_of(kind: Any) -> "dict[str, tuple[Field[Any], Any]]":
+    """Return the fields of a settings dataclass and their types, by name."""
     hints = get_type_hints(kind)
     return {field_.name: (field_, hints[field_.name]) for field_ in fields(kind)}
 

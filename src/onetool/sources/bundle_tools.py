@@ -27,9 +27,16 @@ class BundleToolSource:
     capabilities = LOCAL
 
     def __init__(
-        self, store: BundleStore, make_runner: MakeRunner, clock: Callable[[], float] = time.monotonic
+        self,
+        store: BundleStore,
+        make_runner: MakeRunner,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        code_timeout_s: float | None = None,
     ) -> None:
+        """code_timeout_s: limit of tools made of code that have no limit of their own."""
         self._store, self._make_runner, self._clock = store, make_runner, clock
+        self._code_timeout_s = code_timeout_s
         self._packs: Collection[str] = ()
         self._packs_generation: Hashable = None
         self._packs_expire = 0.0
@@ -107,8 +114,10 @@ class BundleToolSource:
         return await self._store.count()
 
     def _tool(self, stored: StoredTool) -> Tool:
-        is_http = stored.tool.http_impl is not None
-        return Tool(spec_of(stored), _LazyRunner(self._make_runner, stored.tool).run if is_http else None)
+        tool = stored.tool
+        has_runner = tool.http_impl is not None or tool.code_impl is not None
+        spec = spec_of(stored, self._code_timeout_s)
+        return Tool(spec, _LazyRunner(self._make_runner, tool).run if has_runner else None)
 
 
 class _LazyRunner:
@@ -125,15 +134,18 @@ class _LazyRunner:
         return await self._runner(args, invocation)
 
 
-def spec_of(stored: StoredTool) -> ToolSpec:
-    """Return the spec of a stored version."""
+def spec_of(stored: StoredTool, code_timeout_s: float | None = None) -> ToolSpec:
+    """Return the spec of a stored version.
+
+    code_timeout_s: limit of tools made of code that have no limit of their own.
+    """
     tool, limits = stored.tool, stored.tool.limits or {}
     bundle_reason = "" if stored.bundle.is_enabled else BUNDLE_DISABLED
     return ToolSpec(
         name=stored.name,
         id=tool.id,
         description=tool.description or tool.display_name,
-        input_schema=tool.arg_schema,
+        input_schema=_input_schema(tool),
         output_schema=tool.output_schema,
         handler=(tool.python_impl or {}).get("func", ""),
         impl=tool.type,
@@ -142,10 +154,18 @@ def spec_of(stored: StoredTool) -> ToolSpec:
         enabled=stored.is_enabled,
         disabled_reason=bundle_reason or ("" if tool.is_enabled else DISABLED),
         timeout=limits["timeoutMS"] / 1000 if limits.get("timeoutMS") else None,
-        read_only=not _methods(tool) - SAFE_METHODS,
+        default_timeout=code_timeout_s if tool.type == "code" else None,
+        read_only=tool.type != "code" and not _methods(tool) - SAFE_METHODS,
         max_calls_per_minute=limits.get("maxCallsPerMinute"),
         tags=tool.tags,
     )
+
+
+def _input_schema(tool: ToolVersion) -> Mapping[str, Any]:
+    """Return the schema of the arguments. A program can use no others than those that the schema names."""
+    if tool.type != "code":
+        return tool.arg_schema
+    return {"additionalProperties": False, **tool.arg_schema}
 
 
 def _methods(tool: ToolVersion) -> set[str]:

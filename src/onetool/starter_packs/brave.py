@@ -65,7 +65,8 @@ def _request(kind: str, query: str, count: int, country: str, freshness: str) ->
     headers = api_headers(KEY, header_name="X-Subscription-Token", prefix="")
     if not headers:
         raise ValueError(
-            f"The secret {KEY} is missing. Add it to secrets.yaml. Get a key at brave.com/search/api."
+            f"The secret {KEY} is missing. Add it with: onetool secrets set {KEY}, or on the page Secrets of "
+            "the web UI. Get a key at brave.com/search/api."
         )
     params = {"q": query, "count": max(1, count), "country": country, "freshness": FRESHNESS_CODES[freshness]}
     base = str(get_config("packs.brave.base_url", BASE_URL)).rstrip("/")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from onetool.sdk import Context, allowed_path, get_secret, open_allowed, requires_lib, tool
+from onetool.sdk import Context, allowed_path, extra_command, get_secret, open_allowed, requires_lib, tool
 
 pack = "db"
 
@@ -28,7 +28,7 @@ PRAGMAS = frozenset(
     }
 )
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer"})
-INSTALL = 'pip install "onetool-gateway[postgres]" (for PostgreSQL; not needed for SQLite)'
+INSTALL = f"{extra_command('postgres')} (for PostgreSQL; not needed for SQLite)"
 READ_ONLY = "The database is read-only. Use a single SELECT, VALUES or WITH statement."
 TOO_LONG = "The query timed out. Request fewer rows or add a WHERE clause."
 TABLES = (

@@ -16,7 +16,8 @@ from onetool.domain.secrets.secret import Secret
 from onetool.domain.tools.registry import Registry
 from onetool.ports import ActivityStore, ServerSource, ToolSource
 from onetool.runtime.runtime import Runtime
-from onetool.settings.configuration import Configuration, ConfiguredTool, parse_settings
+from onetool.settings.configuration import Configuration, ConfiguredTool
+from onetool.settings.documents import parse_settings
 from onetool.settings.paths import Paths
 from onetool.settings.schema import PromptSettings, Settings
 from onetool.settings.secrets import Secrets

@@ -78,7 +78,7 @@ INVALID_URLS = {
     "https://${id}@api.test/": "has a placeholder",
     "https://me:word@api.test/": "user name or password",
     "https://api.test@evil.test/": "user name or password",
-    "https://evil.test/": "'evil.test', which is not in allowedHosts. Add it there. Listed: api.test",
+    "https://evil.test/": "'evil.test', which is not in allowedHosts. Add it to this setting. Listed",
     "https://api.test.evil.test/": "not in allowedHosts",
     "https://wild.test/": "not in allowedHosts",
     "https://xwild.test/": "not in allowedHosts",

@@ -2,7 +2,14 @@
 
 import pytest
 
-from onetool.domain.secrets.detection import is_probably_secret, literal_credentials, secret_arguments
+from onetool.domain.secrets.detection import (
+    is_probably_secret,
+    literal_credentials,
+    mask_credentials,
+    redact_server,
+    replace_secret_arguments,
+    secret_arguments,
+)
 
 KEY = "ghp_0123456789abcdef"
 
@@ -89,3 +96,25 @@ BASIC = "dXNlcjpodW50ZXIyMg=="  # user:hunter22
 def test_credentials_that_are_written_out_in_settings_are_found(named, args, url, credentials):
     """Ordinary words are left out: redacting them would make results useless."""
     assert set(literal_credentials(named, args, url)) == credentials
+
+
+@pytest.mark.parametrize(
+    ("args", "replaced"),
+    [
+        (["--api-key", "sk-12345678", "--port", "80"], ["--api-key", "...", "--port", "80"]),
+        (["--token=abcdef123", "x"], ["--token=...", "x"]),
+        (["https://me:hunter22@a.test"], ["..."]),
+        (["-v", "--dir", "/srv/notes"], ["-v", "--dir", "/srv/notes"]),
+    ],
+)
+def test_secret_arguments_are_replaced_and_the_others_stay(args, replaced):
+    assert replace_secret_arguments(args, "...") == replaced
+
+
+def test_invalid_url_of_a_server_is_not_shown():
+    assert redact_server("https://me:hunter2@[broken", None, ()) == "an invalid URL"
+
+
+def test_command_in_the_place_of_a_password_stays_readable():
+    text = "https://user:x|sh@example.com token=abc12345"
+    assert mask_credentials(text, "...") == "https://user:x|sh@example.com token=..."

@@ -13,6 +13,7 @@ import httpx2
 import pytest
 
 from onetool.domain.servers.client_config import CLIENTS
+from onetool.interfaces.cli.main import COMMANDS
 from onetool.interfaces.cli.serve import host_header
 from onetool.interfaces.mcp_clients import known_clients
 from support.ask_process import Terminal
@@ -150,6 +151,24 @@ def test_config_show_prints_the_active_settings(home):
     assert json.loads(onetool("config", "show", "--json").stdout)["secrets"]["names"] == ["KEY"]
     assert onetool("config", "validate").stdout.startswith("OK: ")
     assert json.loads(onetool("config", "path").stdout)["settings"] == str(home.config / "onetool.yaml")
+
+
+def test_credentials_in_the_settings_of_packs_are_redacted(home):
+    """In the settings, however they are shown, and in results of tools."""
+    login = "https://me:pw-0123456789@a.test/v1"
+    packs = {
+        "notes": {"api_key": "k-1234567890", "base_url": login, "deep": [{"password": "hunter"}], "size": 3}
+    }
+    home.write("onetool.yaml", json.dumps({"packs": packs}))
+    code = "def read() -> dict:\n    'Read.'\n    return get_config('packs.notes')\n"
+    home.write("tools/notes.py", f"from onetool.sdk import get_config\n\n{code}")
+    for words in (("config", "show"), ("config", "show", "--json"), ("config", "get", "packs.notes")):
+        shown = onetool(*words).stdout
+        assert [secret for secret in ("k-1234567890", "pw-0123456789", "hunter") if secret in shown] == []
+        assert "size" in shown
+    returned = onetool("run", "notes.read()").stdout
+    assert "size" in returned
+    assert [secret for secret in ("k-1234567890", "pw-0123456789") if secret in returned] == []
 
 
 def test_validation_without_files_reports_defaults(home):
@@ -309,7 +328,11 @@ def test_stats_prints_tables_and_writes_a_report(home):
 
 
 def test_help_shows_a_page_or_searches(home):
-    assert onetool("help").stdout.startswith("# OneTool")
+    overview = onetool("help").stdout
+    assert overview.startswith("# OneTool")
+    assert "ot." not in overview
+    assert set(re.findall(r"- onetool (\w+)", overview)) <= set(COMMANDS)
+    assert "onetool tools list" in onetool("help", "zzqqxx").stdout
     assert onetool("help", "fs.read_file").stdout.startswith("# fs.read_file")
     assert "- fs.read_file: " in onetool("help", "raed", "file").stdout
     assert "fs.read_file" in onetool("help", "--info", "list", "read", "file").stdout
@@ -372,7 +395,7 @@ def serving(*args):
         yield process, process.stdout.readline()
     finally:
         process.terminate()
-        _, process.errors = process.communicate(timeout=HANG_S)
+        process.rest, process.errors = process.communicate(timeout=HANG_S)
 
 
 def is_listening(port):
@@ -387,6 +410,7 @@ def test_the_token_is_generated_once(home):
         assert re.fullmatch(r"OneTool listens on http://127\.0\.0\.1:\d+\n", line)
     token = (home.state / "token").read_text()
     assert first.returncode == 0
+    assert "#login=" not in first.rest
     assert f"A new token is stored in {home.state / 'token'}" in first.errors
     assert token not in first.errors
     assert (home.state / "token").stat().st_mode & 0o777 == 0o600

@@ -62,6 +62,7 @@ def test_bash_completes_commands_options_and_names(home, tmp_path):
         "onetool to",
         "onetool tools in",
         "onetool tools invoke fs",
+        "onetool call fs",
         "onetool tools invoke fs.read_file --a",
         "onetool bundles enable ti",
         "onetool servers test ",
@@ -70,6 +71,7 @@ def test_bash_completes_commands_options_and_names(home, tmp_path):
     ) == [
         ["tools"],
         ["info", "invoke"],
+        ["fst", "fs.list_dir", "fs.read_file"],
         ["fst", "fs.list_dir", "fs.read_file"],
         ["--args"],
         ["time"],

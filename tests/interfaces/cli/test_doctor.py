@@ -57,4 +57,4 @@ def test_an_unavailable_server_is_a_problem_with_a_fix(home):
     assert done.returncode == 1
     assert findings["settings"]["status"] == "ok"
     assert findings["health"]["status"] == "problem"
-    assert findings["health"]["fix"] == "Find the cause with: onetool servers test dead"
+    assert findings["health"]["fix"] == "Fix the cause, then test it: onetool servers test dead"

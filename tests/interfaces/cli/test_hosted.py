@@ -67,7 +67,8 @@ def test_first_steps_say_what_is_missing(operator):
     operator.env["ONETOOL_KEYS"] = operator.ok("admin", "new-key")
     assert "Run: onetool migrate" in operator.fail("serve", "--hosted", "--port", "0")
     assert operator.ok("migrate").startswith("Applied ")
-    assert operator.ok("migrate") == "The database is up to date."
+    assert operator.ok("migrate", "--last-step") == operator.ok("migrate", "--pending")
+    assert "Workspaces: 0." in operator.ok("admin", "check")
     keys = operator.env["ONETOOL_KEYS"]
     operator.env["ONETOOL_KEYS"] = operator.ok("admin", "new-key", "others")
     assert "which this process does not have" in operator.fail("serve", "--hosted", "--port", "0")
@@ -92,10 +93,36 @@ def test_invalid_url_of_the_database_is_not_shown(operator, command):
 def test_workspaces_are_created_listed_and_deleted(team):
     assert "already" in team.fail("admin", "workspace", "create", "team-a")
     assert "no name for URLs" in team.fail("admin", "workspace", "create", "Team B")
-    assert json.loads(team.ok("admin", "workspace", "list")) == [{"slug": "team-a", "name": "Team A"}]
+    listed = [{"slug": "team-a", "name": "Team A", "cluster": "home"}]
+    assert json.loads(team.ok("admin", "workspace", "list")) == listed
     team.ok("admin", "workspace", "delete", "team-a", "--yes")
     assert "no workspace 'team-a'" in team.fail("admin", "workspace", "delete", "team-a", "--yes")
     assert "no workspace 'team-a'" in team.fail("admin", "key", "create", "team-a", "ci")
+
+
+def test_workspace_is_moved_to_a_second_cluster_and_found_there_by_all_commands(team):
+    with empty_database() as west:
+        assert "Set ONETOOL_CLUSTER_WEST_URL" in team.fail("admin", "cluster", "add", "west")
+        team.env["ONETOOL_CLUSTER_WEST_URL"] = west
+        assert "Run: onetool migrate" in team.fail("admin", "cluster", "add", "west")
+        team.ok("migrate")
+        team.ok("admin", "cluster", "add", "west")
+        moved = team.ok("admin", "workspace", "move", "team-a", "west")
+        assert moved.startswith("Moved workspace team-a from home to west. Rows: ")
+        team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="value")
+        assert team.ok("admin", "secret", "list", "team-a") == "TOKEN"
+        assert "Workspaces with new keys: 1." in team.ok("admin", "rotate-keys", "team-a")
+        assert "Workspaces: 1. Sealed values that were opened: 1." in team.ok("admin", "check")
+        clusters = json.loads(team.ok("admin", "cluster", "list"))
+        assert [(item["name"], item["workspaces"]) for item in clusters] == [("home", 0), ("west", 1)]
+        assert team.ok("admin", "workspace", "clean-up") == "Workspaces: 0."
+        del team.env["ONETOOL_CLUSTER_WEST_URL"]
+        for command in (
+            ["serve", "--hosted", "--port", "0"],
+            ["admin", "secret", "list", "team-a"],
+            ["admin", "check"],
+        ):
+            assert "Set ONETOOL_CLUSTER_WEST_URL" in team.fail(*command)
 
 
 def test_keys_are_shown_once_listed_and_revoked(team):
@@ -202,6 +229,7 @@ def test_data_key_is_replaced_and_a_value_that_cannot_be_opened_is_named(team):
     wrong = team.fail("admin", "rotate-keys", "team-a")
     assert "team-a: secrets 'TOKEN': A value cannot be opened with key" in wrong
     assert "Store or delete these values, and run the command again." in wrong
+    assert "team-a: A value cannot be opened with key" in team.fail("admin", "check")
     team.ok("admin", "secret", "set", "team-a", "TOKEN", stdin="canary-80\n")
     assert team.ok("admin", "rotate-keys", "team-a") == rotated.format(1, 0)
 

@@ -8,6 +8,7 @@ import yaml
 
 from support.ask_process import Terminal
 from support.cli_process import onetool
+from support.setups import write_setup
 
 KEY, TOKEN, LOGIN = "BSA-1234567890", "tok-abcdefgh123", "pw-0123456789"
 CURSOR = {
@@ -46,6 +47,10 @@ def run_init(*answers: str, args: tuple[str, ...] = ("init",)) -> str:
         return terminal.output.replace("\r", "")
 
 
+def files_in(directory):
+    return {file: file.read_bytes() for file in directory.rglob("*") if file.is_file()}
+
+
 def settings(home):
     return yaml.safe_load((home.config / "onetool.yaml").read_text())
 
@@ -61,9 +66,10 @@ def test_init_lists_the_servers_of_other_clients_and_imports_them_on_confirmatio
         ("brave-search", "npx -y brave"),
         ("docs", "https://docs.example.com/mcp"),
         ("hidden", "runner ..."),
+        ("broken", "an invalid URL"),
     ]
     assert [secret for secret in (KEY, TOKEN, LOGIN) if secret in seen] == []
-    assert seen.rstrip().splitlines()[-1].startswith("Try it:  onetool tools invoke hello.greet")
+    assert seen.rstrip().splitlines()[-1].startswith("Try it:  onetool call hello.greet")
     written = settings(at_home)
     assert {"brave_search", "docs", "hidden"} <= set(written["servers"])
     assert written["approval"] == {"allow": ["*"]}
@@ -125,3 +131,45 @@ def test_without_a_terminal_the_default_is_stated(at_home, args):
     assert "the default" not in onetool(*args).stdout
     at_home.write("onetool.yaml", "approval: {mcp: allow}\n")
     assert "the default" not in onetool(*args).stdout
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize(
+    ("args", "answers"),
+    [
+        (("mcp", "install", "zed"), []),
+        (("mcp", "install", "zed"), ["y\n"]),
+        (("mcp", "install", "zed"), ["y\n", "allow\n"]),
+        (("init",), ["y\n", "y\n", "n\n"]),
+    ],
+    ids=["change", "policy", "background", "init"],
+)
+def test_an_interrupted_question_leaves_everything_unchanged(at_home, args, answers):
+    """Of a command with several questions, also the last one. Ctrl-D ends a question as Ctrl-C does."""
+    if args[0] == "mcp":
+        at_home.write("onetool.yaml", "servers: {notes: {command: notes-server}}\n")
+    before = files_in(at_home.config), files_in(at_home.root / ".config"), files_in(at_home.root / ".cursor")
+    with Terminal(*args) as terminal:
+        for number, answer in enumerate([*answers, "\x04"], start=1):
+            terminal.wait_for(PROMPT.format(number))
+            terminal.type(answer)
+        assert terminal.wait_for_exit() == 1
+    after = files_in(at_home.config), files_in(at_home.root / ".config"), files_in(at_home.root / ".cursor")
+    assert after == before
+
+
+@pytest.mark.linux
+def test_an_interrupted_question_for_a_secret_says_how_to_set_it_later(at_home):
+    """The setup is imported by then."""
+    manifest = {"format": 1, "secrets": [{"name": name} for name in ("FIRST", "SECOND", "THIRD")]}
+    file = write_setup(
+        at_home, {"setup.yaml": yaml.safe_dump(manifest), "onetool.yaml": "aliases: {n: time.now}"}
+    )
+    with Terminal("import", str(file), "--yes") as terminal:
+        for name, answer in (("FIRST", "value-of-1\n"), ("SECOND", "\x04")):
+            terminal.wait_for(f"Value of {name}")
+            terminal.type(answer)
+        assert terminal.wait_for_exit() == 0
+        commands = re.findall(r"onetool secrets set \w+", terminal.output)
+    assert commands == ["onetool secrets set SECOND", "onetool secrets set THIRD"]
+    assert "FIRST" in (at_home.config / "secrets.yaml").read_text()

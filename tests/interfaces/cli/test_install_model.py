@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from onetool.files.installation import extra_command
 from onetool.interfaces.cli import install_model as model
 from onetool.interfaces.cli.install_model import (
     MODEL_DIR,
@@ -184,7 +185,7 @@ def test_the_target_directory_and_repeated_installs(home, tmp_path, monkeypatch)
         default = run_command(monkeypatch)
         assert (default.exit_code, read_directory(home.root / "data" / "model")) == (0, FILES)
         assert (
-            "Missing packages: numpy, safetensors, tokenizers. Run: pip install 'onetool-gateway[semantic]'"
+            f"Missing packages: numpy, safetensors, tokenizers. Run: {extra_command('semantic')}"
             in default.output
         )
         count = len(requests)

@@ -1,5 +1,6 @@
 """Settings files of MCP clients. Each has a file in `client_files`, as the client writes it."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -238,3 +239,73 @@ def test_moving_servers_removes_only_them(tmp_path):
     assert list(client._entries(after)) == ["onetool", "from-extension"]
     assert "// a custom server" in after
     assert '/* "context_servers": {"commented": {}}, */' in after
+
+
+def test_removing_onetool_restores_the_file(client):
+    """All but white space is as before. A map of servers that was added stays, empty."""
+    before = client.text()
+    client.write(client.with_server("/bin/onetool", ["mcp"]))
+    assert client.onetool_entries() == ["onetool"]
+    after = client.without_servers(["onetool"])
+    assert client._entries(after) == client._entries(before)
+    old, new = ("".join(text.split()) for text in (before, after))
+    assert old == (new if client.key in before else new.replace(f'"{client.key}":{{}},', ""))
+    client.file.write_text(after)
+    assert client.onetool_entries() == []
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex", "opencode"])
+def test_entries_for_profiles_and_single_servers_are_removed_too(home, tmp_path, name):
+    """An entry of another program stays, whatever its name."""
+    client = known_clients({"HOME": str(tmp_path)}, "linux")[name]
+    commands = {
+        "research": [r"C:\bin\onetool.exe", "mcp", "--profile", "research"],
+        "github": ["/usr/bin/onetool", "mcp", "--only", "github"],
+        "onetool-two": ["/usr/bin/other", "mcp"],
+    }
+    entries = {key: client.make_entry(command, args) for key, (command, *args) in commands.items()}
+    client.file.parent.mkdir(parents=True)
+    tables = [f"[mcp_servers.{key}]\ncommand = '{c}'\nargs = {a}\n" for key, (c, *a) in commands.items()]
+    client.file.write_text("\n".join(tables) if client.is_toml else json.dumps({client.key: entries}))
+    env = {**os.environ, "HOME": str(tmp_path)}
+    env.pop("XDG_CONFIG_HOME", None)
+    before = client.text()
+    done = onetool("mcp", "uninstall", name, "--yes", env=env)
+    assert (done.returncode, list(client._entries(client.text()))) == (0, ["onetool-two"]), done.stderr
+    assert "Removed research, github." in done.stdout
+    (backup,) = client.file.parent.glob("*before-onetool")
+    assert backup.read_text() == before
+    again = onetool("mcp", "uninstall", name, "--yes", env=env)
+    assert (again.returncode, again.stdout) == (0, f"{client.file} does not contain OneTool.\n")
+
+
+def test_removal_shows_no_values_of_variables(home, tmp_path):
+    client = known_clients({"HOME": str(tmp_path)}, "linux")["codex"]
+    client.file.parent.mkdir(parents=True)
+    client.file.write_text(
+        "[mcp_servers.onetool]\ncommand = 'onetool'\nargs = ['mcp']\n\n[mcp_servers.onetool.env]\n"
+        'A = \'canary-1\'\nB = "canary\\u002D2"\n\'C\' = """\ncanary-3\n"""\n'
+        "[mcp_servers.two]\ncommand = 'onetool'\nargs = ['mcp']\nenv = {D = 'canary-4', E = \"canary-5\"}\n"
+    )
+    env = {**os.environ, "HOME": str(tmp_path)}
+    done = onetool("mcp", "uninstall", "codex", env=env, stdin="n\n")
+    assert (done.returncode, "canary" in done.stdout) == (1, False), done.stdout
+    assert '-A = "***"\n-B = "***"\n' in done.stdout
+
+
+def test_removal_without_a_confirmation_changes_nothing(home, tmp_path):
+    client = make_client(tmp_path, "zed")
+    client.file.write_text(client.with_server("onetool", ["mcp"]))
+    before = client.text()
+    env = {**os.environ, "HOME": str(tmp_path)}
+    env.pop("XDG_CONFIG_HOME", None)
+    done = onetool("mcp", "uninstall", "zed", env=env, stdin="n\n")
+    assert (done.returncode, client.text()) == (1, before)
+    assert '-    "onetool": {\n' in done.stdout
+
+
+@pytest.mark.parametrize("name", ["claude", "claude-code"])
+def test_guessed_client_is_answered_with_its_command(home, name):
+    done = onetool("mcp", "install", name)
+    assert done.returncode == 2
+    assert "claude mcp add onetool -- onetool mcp" in done.stderr

@@ -125,10 +125,11 @@ def test_readable_secrets_are_reported_without_their_value(home, cursor):
 
 def test_no_secret_is_stored_if_the_settings_cannot_be_edited(home, cursor):
     cursor({"s": entry(env={"API_KEY": KEY})})
-    settings = home.write("onetool.yaml", "servers: {a: {command: x}}\n")
+    text = "packs: &a {a: {command: x}}\nservers: *a\n"
+    settings = home.write("onetool.yaml", text)
     done = onetool("servers", "import", "cursor", "--yes", env=cursor.env)
-    assert (done.returncode, "cannot be edited automatically" in done.stderr) == (2, True)
-    assert settings.read_text() == "servers: {a: {command: x}}\n"
+    assert (done.returncode, "cannot be edited automatically" in done.stderr) == (2, True), done.stderr
+    assert settings.read_text() == text
     assert not (home.config / "secrets.yaml").exists()
 
 

@@ -294,6 +294,10 @@ def test_what_is_trusted_is_what_was_shown(home, project):
         (b"x = \0\n", "tools/p.py: not valid Python; a start would skip it"),
         (b"x = '\\d'\ndef f(): ...\n", "p (tools/p.py): f"),
         (
+            b'# /// script\n# dependencies = ["fruit>=2"]\n# ///\ndef f(): ...\n',
+            'p (tools/p.py): f; installs dependencies = ["fruit>=2"]',
+        ),
+        (
             b"# coding: utf-7\n# +AAo-import os\n",
             "p (tools/p.py): no functions; decoded as 'utf-7', so the code differs from the text",
         ),

@@ -8,7 +8,7 @@ import pytest
 from onetool.conversation.session_approvals import SessionApprovals
 from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.calls.question import Answer
-from onetool.domain.errors import SettingsError
+from onetool.domain.errors import SettingsError, WorkspaceUnavailable
 from onetool.interfaces.rest.active_chats import STOPPED, ActiveChats
 from onetool.interfaces.rest.schemas.chat import ChatBody
 from onetool.sdk import tool
@@ -342,7 +342,11 @@ async def test_an_internal_error_ends_the_stream(tmp_path):
     """For example a full disk."""
     write_script(tmp_path, {"text": "Hi."})
     body = ChatBody(**question())
-    for error, message in [(OSError(28, "full"), "OSError"), (SettingsError("Act first."), "Act first.")]:
+    for error, message in [
+        (OSError(28, "full"), "OSError"),
+        (SettingsError("Act first."), "Act first."),
+        (WorkspaceUnavailable("It is away."), "The store cannot be used: It is away. Try again."),
+    ]:
         async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot:
             ot.runtime.sessions = Sessions(error)
             stream = await ActiveChats(ot.runtime).ask(body)

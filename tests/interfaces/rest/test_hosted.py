@@ -277,6 +277,10 @@ async def test_paths_of_a_single_user_do_not_exist_in_workspaces(server):
         for path in ("/healthz", "/readyz", "/registry/servers?search=x", "/unknown"):
             assert (await client.get(path)).status_code == 404
         assert (await client.get("/logout")).status_code == 405
+        for path in ("/settings%0A", "/settings/log%0A", "/settings/%0Alog", "/registry/servers%0A?search=x"):
+            assert (await client.get(path)).status_code == 400, path
+        for method, path in (("PUT", "/settings/log.level%0A"), ("PUT", "/providers/openai/key%0A")):
+            assert (await client.request(method, path, json={"value": "x"})).status_code == 400, path
 
 
 async def test_browser_exchanges_a_key_for_a_cookie_of_the_workspace(server):

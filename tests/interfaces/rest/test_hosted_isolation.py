@@ -244,6 +244,7 @@ def fill_path(path: str, team: Team) -> str:
         ids
         | {
             "question": "0",
+            "key": "log.level",
             "kind": "service",
             "server": "remote",
             "name": "probes.probe" if kind == "access" else "remote",

@@ -147,7 +147,7 @@ async def test_own_secret_is_not_sent_without_encryption(team):
 
 async def test_messages_say_where_secrets_of_a_workspace_are(team):
     message = (await call(team.anna)).json()["error"]["message"]
-    assert "Add it to the workspace (PUT /secrets/NAME) as TOKEN" in message
+    assert "Add it to the secrets of the workspace: PUT /secrets/TOKEN" in message
     assert "secrets.yaml" not in message
 
 

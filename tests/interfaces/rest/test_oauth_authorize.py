@@ -309,6 +309,7 @@ async def test_client_that_is_allowed_too_often_replaces_older_grants(oauth):
 async def test_database_that_is_away_allows_nothing(oauth):
     async with oauth.logged_in() as browser:
         question = consent_of(await oauth.ask(browser))
+        await oauth.parts.threads.run(oauth.parts.notices.stop)
         oauth.parts.database.is_away = True
         assert (await oauth.ask(browser)).status_code == 503
         assert (await oauth.answer(browser, question)).status_code == 503

@@ -106,7 +106,7 @@ async def test_health_contains_problems_and_fixes():
         result = (await client.get("/health?connect=true")).json()
         reason = "command 'no-such-program' not found; use an absolute path or a command on PATH"
         assert result["servers"] == {"gone": {"state": "failed", "reason": reason, **nothing}}
-        assert result["problems"][0]["fix"] == "Find the cause with: onetool servers test gone"
+        assert result["problems"][0]["fix"] == "Fix the cause, then test it: onetool servers test gone"
         assert result.keys() == {
             *(
                 "version",

@@ -32,6 +32,7 @@ ERRORS = {
 }
 BLOCKS = {
     "text": "type text",
+    "image": "type source",
     "tool_use": "type id name input",
     "tool_result": "type tool_use_id content",
     "thinking": "type thinking signature",

@@ -35,7 +35,7 @@ SCHEMA = (
     "type format title description nullable enum items minItems maxItems properties required minProperties "
     "maxProperties minimum maximum minLength maxLength pattern example anyOf propertyOrdering default"
 )
-PARTS = {"text", "functionCall", "functionResponse"}
+PARTS = {"text", "inlineData", "inline_data", "functionCall", "functionResponse"}
 
 
 class GeminiServer(ProviderServer):
@@ -100,6 +100,9 @@ class GeminiServer(ProviderServer):
         check_keys(part, required=kind or "text", optional="thoughtSignature" if role == "model" else "")
         if kind == "text":
             require(part["text"], "Unable to submit request because it must have a text parameter")
+            return None
+        if kind in ("inlineData", "inline_data"):  # the API accepts both forms
+            check_keys(part[kind], required="data", optional="mimeType mime_type")
             return None
         require((kind == "functionCall") == (role == "model"), f"{kind} is not for {role}")
         inner = check_keys(

@@ -64,8 +64,22 @@ export function useActivity(filter: ActivityFilter, isLive: boolean) {
 }
 
 /** Load a call with its arguments, its result and the calls inside it. */
-export const useRecordedCall = (id: string) =>
+export const useRecordedCall = (id: string) => useQuery(recordedCallQuery(id));
+
+export const recordedCallQuery = (id: string) => ({
+  queryKey: ['activity', 'call', id],
+  queryFn: () => unwrap(api.GET('/activity/{id}', { params: { path: { id } } })),
+});
+
+/** How many calls of a tool the tester lists. */
+const HISTORY_LENGTH = 10;
+
+/** Load the latest calls of a tool, also those inside other calls. */
+export const useToolHistory = (tool: string) =>
   useQuery({
-    queryKey: ['activity', 'call', id],
-    queryFn: () => unwrap(api.GET('/activity/{id}', { params: { path: { id } } })),
+    queryKey: ['activity', 'tool', tool],
+    queryFn: async () => {
+      const query = { tool, limit: HISTORY_LENGTH };
+      return (await unwrap(api.GET('/activity', { params: { query } }))).records;
+    },
   });

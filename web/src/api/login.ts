@@ -2,19 +2,32 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, onUnauthorized, unwrap } from './client';
+import { takeLoginCode } from './loginCode';
 import { WORKSPACE } from './workspace';
 
 const QUERY_KEY = ['login'];
+const LINK_KEY = ['login', 'link-rejected'];
 
 export function useLoginStatus() {
   const queries = useQueryClient();
   useEffect(() => onUnauthorized(() => queries.setQueryData(QUERY_KEY, false)), [queries]);
   return useQuery({
     queryKey: QUERY_KEY,
-    queryFn: async () => (await unwrap(api.GET('/login'))).loggedIn,
+    queryFn: async () => {
+      const code = takeLoginCode();
+      if (code) {
+        const { response } = await api.POST('/login', { body: { token: code } });
+        queries.setQueryData(LINK_KEY, response.status === 401);
+      }
+      return (await unwrap(api.GET('/login'))).loggedIn;
+    },
     staleTime: Infinity,
   });
 }
+
+/** Return whether the page was opened with a login link that was used before or has expired. */
+export const useRejectedLink = (): boolean =>
+  useQuery({ queryKey: LINK_KEY, queryFn: () => false, enabled: false }).data ?? false;
 
 /** Load how people log in to a workspace. */
 export const useLoginConfig = () =>

@@ -1,4 +1,5 @@
 // Errors of the REST API.
+import { reportAway } from './connection';
 import type { components } from './schema';
 
 type FieldError = components['schemas']['FieldErrorResponse'];
@@ -17,8 +18,13 @@ export class Problem extends Error {
 /** Rethrow an error of `fetch`: network errors become a `Problem` with status 0, aborts stay as they are. */
 export function throwUnreachable(error: unknown): never {
   const isKnown = error instanceof DOMException || error instanceof Problem;
-  throw isKnown ? error : new Problem(0, 'OneTool is not responding.');
+  if (isKnown) throw error;
+  reportAway();
+  throw new Problem(0, 'OneTool is not responding.');
 }
+
+/** Return whether a request failed because the server did not respond. A banner says so. */
+export const isUnreachable = (error: unknown): boolean => error instanceof Problem && error.status === 0;
 
 interface ErrorBody {
   title?: unknown;

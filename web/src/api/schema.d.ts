@@ -784,6 +784,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/code/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write Program
+         * @description Return the program of steps.
+         */
+        post: operations["write_program_code_steps_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/code/literals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List Literals
+         * @description List the values in code that can become parameters of a tool.
+         */
+        post: operations["list_literals_code_literals_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/code/parameters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Parameters
+         * @description Replace values in code by parameters. Return the program and the schema of its arguments.
+         */
+        post: operations["add_parameters_code_parameters_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/activity": {
         parameters: {
             query?: never;
@@ -1162,6 +1222,142 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Settings
+         * @description List all settings with their values, types and descriptions. Those of servers are at `/servers`.
+         */
+        get: operations["get_settings_settings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Setting
+         * @description Return a setting, or an entry of a map, such as `profiles.research`.
+         */
+        get: operations["get_setting_settings__key__get"];
+        /**
+         * Put Setting
+         * @description Set a setting in your file. Nothing is written that OneTool would not start with.
+         */
+        put: operations["put_setting_settings__key__put"];
+        post?: never;
+        /**
+         * Reset Setting
+         * @description Remove a setting from your file, so that its default applies.
+         */
+        delete: operations["reset_setting_settings__key__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/default": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Default Provider
+         * @description Set the default provider of chat models.
+         */
+        put: operations["put_default_provider_providers_default_put"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/providers/{name}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Provider Key
+         * @description Store the API key of a provider, as a secret. It can be sent to the same hosts as before.
+         */
+        put: operations["put_provider_key_providers__name__key_put"];
+        post?: never;
+        /**
+         * Delete Provider Key
+         * @description Delete the stored API key of a provider. One in the environment stays.
+         */
+        delete: operations["delete_provider_key_providers__name__key_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Secrets
+         * @description List the names of your secrets and of those of the workspace.
+         */
+        get: operations["list_secrets_secrets_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/secrets/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Secret
+         * @description Create or replace a secret. Your own is used in your calls in place of the workspace's.
+         */
+        put: operations["put_secret_secrets__name__put"];
+        post?: never;
+        /**
+         * Delete Secret
+         * @description Delete a secret.
+         */
+        delete: operations["delete_secret_secrets__name__delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/servers/{name}/instructions/approve": {
         parameters: {
             query?: never;
@@ -1269,7 +1465,7 @@ export interface paths {
         put?: never;
         /**
          * Login
-         * @description Exchange the token for a cookie that scripts cannot read.
+         * @description Exchange the token, or the code of a login link, for a cookie that scripts cannot read.
          *
          *     After several wrong tokens, the responses to further ones are delayed.
          */
@@ -1636,50 +1832,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/secrets": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * List Secrets
-         * @description List the names of your secrets and of those of the workspace.
-         */
-        get: operations["list_secrets_secrets_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/secrets/{name}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        /**
-         * Put Secret
-         * @description Create or replace a secret. Your own is used in your calls in place of the workspace's.
-         */
-        put: operations["put_secret_secrets__name__put"];
-        post?: never;
-        /**
-         * Delete Secret
-         * @description Delete a secret.
-         */
-        delete: operations["delete_secret_secrets__name__delete"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -1974,6 +2126,23 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * AttachmentBody
+         * @description A file that is sent with a question.
+         */
+        AttachmentBody: {
+            /**
+             * Name
+             * @example plan.md
+             */
+            name: string;
+            /**
+             * Data
+             * @description The bytes as base64.
+             * @example SGVsbG8=
+             */
+            data: string;
+        };
+        /**
          * AuditPage
          * @description A page of changes, newest first.
          */
@@ -2226,6 +2395,12 @@ export interface components {
              */
             text: string;
             /**
+             * Attachments
+             * @description Images (PNG, JPEG, GIF, WebP) and texts in UTF-8. The bytes decide what a file is. A model that takes no images responds with 400. Limits: 3,900,000 bytes each, 12,582,912 bytes for all images, 200,000 characters of each text.
+             * @default []
+             */
+            attachments: components["schemas"]["AttachmentBody"][];
+            /**
              * Provider
              * @example scripted
              */
@@ -2252,51 +2427,6 @@ export interface components {
              * @description Tools that the model may call, now and in later questions of the session.
              */
             toolAllow?: string[] | null;
-        };
-        /**
-         * ClientGrantList
-         * @description The clients that a person has allowed.
-         */
-        ClientGrantList: {
-            /** Grants */
-            grants: components["schemas"]["ClientGrantResponse"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ClientGrantResponse
-         * @description A client that a person has allowed to act for them.
-         */
-        ClientGrantResponse: {
-            /** Id */
-            id: string;
-            /**
-             * Clientid
-             * @description The URL of the client's document, or an id that it got here.
-             */
-            clientId: string;
-            /**
-             * Clientname
-             * @description As the client calls itself.
-             */
-            clientName: string;
-            /**
-             * Createdat
-             * @description Unix time in seconds.
-             */
-            createdAt: number;
-            /**
-             * Usedat
-             * @description When the client last got a token.
-             */
-            usedAt: number;
-            /**
-             * Expiresat
-             * @description When it must ask again, unless it is used before.
-             */
-            expiresAt: number;
-        } & {
-            [key: string]: unknown;
         };
         /**
          * ClientList
@@ -2327,6 +2457,54 @@ export interface components {
             file: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * CodeBody
+         * @description Code, or a snippet.
+         */
+        CodeBody: {
+            /**
+             * Code
+             * @example web.fetch(url="https://example.com")
+             */
+            code: string;
+        };
+        /**
+         * CodeImpl
+         * @description A program that calls tools, or the steps from which it is written.
+         */
+        CodeImpl: {
+            /**
+             * Program
+             * @description Python for the sandbox. The arguments are variables; the last line is the result.
+             * @example web.fetch(url=url)
+             */
+            program?: string | null;
+            /** Steps */
+            steps?: components["schemas"]["CodeStep"][] | null;
+            /** @description Only with steps. Default: the last step's result. */
+            result?: components["schemas"]["StepResult"] | null;
+        };
+        /**
+         * CodeStep
+         * @description A call of a tool. Later steps use its result by its name; it is null if the step is skipped.
+         */
+        CodeStep: {
+            /**
+             * Name
+             * @example weather
+             */
+            name: string;
+            /**
+             * Tool
+             * @example web.fetch
+             */
+            tool: string;
+            /** Args */
+            args?: {
+                [key: string]: components["schemas"]["StepValue"];
+            };
+            when?: components["schemas"]["StepCondition"] | null;
         };
         /**
          * CompleteBody
@@ -2414,98 +2592,6 @@ export interface components {
             move: boolean;
         };
         /**
-         * ConnectedResponse
-         * @description A login that is complete.
-         */
-        ConnectedResponse: {
-            /** Server */
-            server: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ConnectionList
-         * @description Servers to which you or the workspace can connect.
-         */
-        ConnectionList: {
-            /** Connections */
-            connections: components["schemas"]["ConnectionResponse"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ConnectionLoginBody
-         * @description Whose login it will be.
-         */
-        ConnectionLoginBody: {
-            /**
-             * Of
-             * @description `workspace`: for the calls of all members. Needs the role maker.
-             * @default me
-             * @enum {string}
-             */
-            of: "me" | "workspace";
-        };
-        /**
-         * ConnectionLoginResponse
-         * @description A login that has begun.
-         */
-        ConnectionLoginResponse: {
-            /**
-             * Url
-             * @description The page of the provider, to open in the browser in which you are logged in.
-             */
-            url: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * ConnectionResponse
-         * @description A server that is called with credentials of members, or with a login of the workspace.
-         */
-        ConnectionResponse: {
-            /** Server */
-            server: string;
-            /**
-             * Credentials
-             * @description Whose credentials calls use. `either`: yours, or else those of the workspace.
-             * @enum {string}
-             */
-            credentials: "workspace" | "person" | "either";
-            /**
-             * Canlogin
-             * @description Whether the server has a login. Otherwise, secrets are sent to it.
-             */
-            canLogIn: boolean;
-            /**
-             * Mine
-             * @description Whether you have logged in, or have all secrets.
-             */
-            mine: boolean;
-            /**
-             * Workspace
-             * @description Whether the workspace has logged in.
-             */
-            workspace: boolean;
-            /**
-             * Secrets
-             * @description Names of your secrets that are sent to the server.
-             */
-            secrets: string[];
-            /**
-             * Missingsecrets
-             * @description Those of them that you do not have.
-             */
-            missingSecrets: string[];
-            /**
-             * Toolsknown
-             * @description Whether the tools of the server were listed.
-             */
-            toolsKnown: boolean;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * ContentPart
          * @description A part of a result, as in the MCP protocol. Media have a size and a handle in place of their bytes.
          */
@@ -2588,6 +2674,17 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * DefaultProviderBody
+         * @description The default provider of chat models.
+         */
+        DefaultProviderBody: {
+            /**
+             * Name
+             * @example openai
+             */
+            name: string;
+        };
+        /**
          * EnabledBody
          * @description The enabled flag of a bundle or tool.
          */
@@ -2601,65 +2698,6 @@ export interface components {
          * @enum {string}
          */
         ErrorCode: "tool_not_found" | "invalid_args" | "execution_error";
-        /**
-         * GrantBody
-         * @description An exception for the tools that match a pattern.
-         */
-        GrantBody: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "person" | "group" | "service";
-            /** Member */
-            member: string;
-            /**
-             * Effect
-             * @description `allow`: called without approval. `ask`: only after approval. `deny`: never called.
-             * @enum {string}
-             */
-            effect: "allow" | "ask" | "deny";
-            /** Pattern */
-            pattern: string;
-        };
-        /**
-         * GrantList
-         * @description All grants of the workspace.
-         */
-        GrantList: {
-            /** Grants */
-            grants: components["schemas"]["GrantResponse"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * GrantResponse
-         * @description A grant.
-         */
-        GrantResponse: {
-            /** Id */
-            id: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "person" | "group" | "service";
-            /** Member */
-            member: string;
-            /**
-             * Effect
-             * @enum {string}
-             */
-            effect: "allow" | "ask" | "deny";
-            /** Pattern */
-            pattern: string;
-            /** Addedby */
-            addedBy: string;
-            /** Addedat */
-            addedAt: number | null;
-        } & {
-            [key: string]: unknown;
-        };
         /** HTTPValidationError */
         HTTPValidationError: {
             /** Detail */
@@ -2822,7 +2860,7 @@ export interface components {
             response: components["schemas"]["HttpResponse"];
             /**
              * Credentials
-             * @description Whose secrets calls of a hosted OneTool use: those of the `workspace`, of the calling `person`, or `either`: those of the person, if they have all that the tool needs, or else those of the workspace.
+             * @description Whose secrets calls of a hosted OneTool use: those of the `workspace`, of the calling `person`, or `either`: those of the person, in place of all that the workspace has for the tool or of none of them.
              * @default either
              * @enum {string}
              */
@@ -2943,6 +2981,13 @@ export interface components {
              * @description Hosts to add to allowedHosts.
              */
             hosts?: string[];
+            /**
+             * Renamed
+             * @description Operations whose operationId is not the name of their function, with that name.
+             */
+            renamed?: {
+                [key: string]: string;
+            };
         };
         /**
          * ImportedServers
@@ -3081,86 +3126,6 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * InvitationBody
-         * @description A new invitation.
-         */
-        InvitationBody: {
-            /**
-             * Role
-             * @default caller
-             * @enum {string}
-             */
-            role: "owner" | "maker" | "caller" | "auditor";
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns?: string[];
-            /**
-             * Note
-             * @description For whom it is.
-             * @default
-             */
-            note: string;
-            /**
-             * Days
-             * @description Lifetime.
-             * @default 7
-             */
-            days: number;
-        };
-        /**
-         * InvitationList
-         * @description All invitations, newest first.
-         */
-        InvitationList: {
-            /** Invitations */
-            invitations: components["schemas"]["InvitationResponse"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * InvitationResponse
-         * @description An invitation, without its secret.
-         */
-        InvitationResponse: {
-            /** Id */
-            id: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "owner" | "maker" | "caller" | "auditor";
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-            /** Note */
-            note: string;
-            /** Createdby */
-            createdBy: string;
-            /**
-             * Createdat
-             * @description Unix time in seconds.
-             */
-            createdAt: number;
-            /**
-             * Expiresat
-             * @description Unix time in seconds.
-             */
-            expiresAt: number;
-            /**
-             * Acceptedby
-             * @description The id of the person who has become a member with it.
-             */
-            acceptedBy: string | null;
-            /** Acceptedat */
-            acceptedAt: number | null;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
          * InvokeBody
          * @description The arguments of a call.
          */
@@ -3231,72 +3196,62 @@ export interface components {
         };
         JsonValue: unknown;
         /**
-         * KeyBody
-         * @description A new API key.
+         * LiteralResponse
+         * @description A value in code that can become a parameter.
          */
-        KeyBody: {
-            /** Name */
-            name: string;
+        LiteralResponse: {
             /**
-             * Days
-             * @description Lifetime.
-             * @default 90
+             * Index
+             * @description Its number, from 0.
              */
-            days: number;
+            index: number;
             /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             * Line
+             * @description From 1.
              */
-            patterns?: string[];
+            line: number;
             /**
-             * Service
-             * @description The service that it acts for; default: yourself.
+             * Column
+             * @description From 1, in characters.
              */
-            service?: string | null;
-        };
-        /**
-         * KeyList
-         * @description API keys, newest first.
-         */
-        KeyList: {
-            /** Keys */
-            keys: components["schemas"]["KeyResponse"][];
+            column: number;
+            /**
+             * Text
+             * @description The source of the value; a long one is shortened.
+             */
+            text: string;
+            value: components["schemas"]["JsonValue"];
+            /**
+             * Type
+             * @description The type in JSON Schema.
+             * @example string
+             */
+            type: string;
+            /**
+             * Suggestedname
+             * @description Equal values with the same name can be one parameter.
+             */
+            suggestedName: string;
+            /**
+             * Count
+             * @description How many literals of the code have this value.
+             */
+            count: number;
         } & {
             [key: string]: unknown;
         };
         /**
-         * KeyResponse
-         * @description An API key, without its text.
+         * Literals
+         * @description The values in code that can become parameters, in their order.
          */
-        KeyResponse: {
-            /** Id */
-            id: string;
-            /** Owner */
-            owner: string;
-            /** Name */
-            name: string;
+        Literals: {
+            /** Literals */
+            literals: components["schemas"]["LiteralResponse"][];
             /**
-             * Prefix
-             * @description The start of the key.
+             * Code
+             * @description What the positions refer to: without a fence, and snippets expanded.
              */
-            prefix: string;
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-            /**
-             * Createdat
-             * @description Unix time in seconds.
-             */
-            createdAt: number;
-            /**
-             * Expiresat
-             * @description Unix time in seconds.
-             */
-            expiresAt: number;
-            /** Revokedat */
-            revokedAt: number | null;
+            code: string;
         } & {
             [key: string]: unknown;
         };
@@ -3331,22 +3286,6 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * LoginResultBody
-         * @description The parameters with which the provider sent the browser back.
-         */
-        LoginResultBody: {
-            /** State */
-            state: string;
-            /** Code */
-            code?: string | null;
-            /** Iss */
-            iss?: string | null;
-            /** Error */
-            error?: string | null;
-            /** Error Description */
-            error_description?: string | null;
-        };
-        /**
          * LoginStatus
          * @description Whether the request has a valid token or cookie.
          */
@@ -3359,90 +3298,6 @@ export interface components {
              * @default false
              */
             withAccount: boolean;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * MeResponse
-         * @description Who makes the request, and what they may do.
-         */
-        MeResponse: {
-            /** Principal */
-            principal: string;
-            /** Roles */
-            roles: ("owner" | "maker" | "caller" | "auditor")[];
-            /** Rights */
-            rights: string[];
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * MemberBody
-         * @description The role of a member.
-         */
-        MemberBody: {
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "owner" | "maker" | "caller" | "auditor";
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns?: string[];
-        };
-        /**
-         * MemberList
-         * @description All members of the workspace.
-         */
-        MemberList: {
-            /** Members */
-            members: components["schemas"]["MemberResponse"][];
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * MemberResponse
-         * @description A member of the workspace.
-         */
-        MemberResponse: {
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "person" | "group" | "service";
-            /** Id */
-            id: string;
-            /**
-             * Name
-             * @description Of a person or group.
-             */
-            name: string;
-            /**
-             * Email
-             * @description Of a person, as the issuer reports it.
-             */
-            email: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "owner" | "maker" | "caller" | "auditor";
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-            /** Addedby */
-            addedBy: string;
-            /** Addedat */
-            addedAt: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -3474,7 +3329,7 @@ export interface components {
             failed: boolean;
             /**
              * Content
-             * @description Role `tool`: the media in the result.
+             * @description Role `tool`: the media in the result. Role `user`: the attached images.
              */
             content: components["schemas"]["ContentPart"][];
             /** At */
@@ -3493,87 +3348,6 @@ export interface components {
             ok: boolean;
             /** Durationms */
             durationMs: number;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * NewInvitationResponse
-         * @description A new invitation. Its secret is shown once.
-         */
-        NewInvitationResponse: {
-            /** Id */
-            id: string;
-            /**
-             * Role
-             * @enum {string}
-             */
-            role: "owner" | "maker" | "caller" | "auditor";
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-            /** Note */
-            note: string;
-            /** Createdby */
-            createdBy: string;
-            /**
-             * Createdat
-             * @description Unix time in seconds.
-             */
-            createdAt: number;
-            /**
-             * Expiresat
-             * @description Unix time in seconds.
-             */
-            expiresAt: number;
-            /**
-             * Acceptedby
-             * @description The id of the person who has become a member with it.
-             */
-            acceptedBy: string | null;
-            /** Acceptedat */
-            acceptedAt: number | null;
-            /** Secret */
-            secret: string;
-        } & {
-            [key: string]: unknown;
-        };
-        /**
-         * NewKeyResponse
-         * @description A new API key. Its text is shown once.
-         */
-        NewKeyResponse: {
-            /** Id */
-            id: string;
-            /** Owner */
-            owner: string;
-            /** Name */
-            name: string;
-            /**
-             * Prefix
-             * @description The start of the key.
-             */
-            prefix: string;
-            /**
-             * Patterns
-             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
-             */
-            patterns: string[];
-            /**
-             * Createdat
-             * @description Unix time in seconds.
-             */
-            createdAt: number;
-            /**
-             * Expiresat
-             * @description Unix time in seconds.
-             */
-            expiresAt: number;
-            /** Revokedat */
-            revokedAt: number | null;
-            /** Key */
-            key: string;
         } & {
             [key: string]: unknown;
         };
@@ -3625,6 +3399,54 @@ export interface components {
             problem: string;
             /** Ageseconds */
             ageSeconds: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ParameterBody
+         * @description A value that becomes a parameter.
+         */
+        ParameterBody: {
+            /**
+             * Index
+             * @description Number of the literal.
+             */
+            index: number;
+            /**
+             * Name
+             * @description Name of the parameter. Equal values may share one.
+             */
+            name: string;
+            /**
+             * Description
+             * @default
+             */
+            description: string;
+        };
+        /**
+         * ParametersBody
+         * @description Code, and the values in it that become parameters.
+         */
+        ParametersBody: {
+            /**
+             * Code
+             * @example web.fetch(url="https://example.com")
+             */
+            code: string;
+            /** Parameters */
+            parameters: components["schemas"]["ParameterBody"][];
+        };
+        /**
+         * ParametersResponse
+         * @description A program, and the schema of its arguments. The defaults are the former values.
+         */
+        ParametersResponse: {
+            /** Program */
+            program: string;
+            /** Argschema */
+            argSchema: {
+                [key: string]: unknown;
+            };
         } & {
             [key: string]: unknown;
         };
@@ -3763,6 +3585,20 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * ProgramResponse
+         * @description A program.
+         */
+        ProgramResponse: {
+            /**
+             * Program
+             * @example page = web.fetch(url=url)
+             *     page
+             */
+            program: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * ProgressResponse
          * @description The last progress of a job.
          */
@@ -3876,6 +3712,14 @@ export interface components {
             arguments: components["schemas"]["PromptArgument"][];
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * ProviderKeyBody
+         * @description An API key. It is stored like a secret and never returned.
+         */
+        ProviderKeyBody: {
+            /** Key */
+            key: string;
         };
         /**
          * ProviderList
@@ -4335,7 +4179,7 @@ export interface components {
             value: string;
             /**
              * Hosts
-             * @description Where it may be sent. Required for your own secrets. Null: to any host, for makers.
+             * @description Where it may be sent; an empty list: nowhere. Required for your own secrets in a workspace. Null: to any host, for makers. Without workspaces, missing: as stored.
              */
             hosts?: string[] | null;
             /**
@@ -4373,6 +4217,11 @@ export interface components {
              * @description Where it may be sent; null: to any host.
              */
             hosts: string[] | null;
+            /**
+             * Source
+             * @description Where its value is; null in a workspace, which stores it sealed.
+             */
+            source?: ("file" | "keyring" | "command" | "environment" | "missing") | null;
         } & {
             [key: string]: unknown;
         };
@@ -4640,6 +4489,109 @@ export interface components {
             [key: string]: unknown;
         };
         /**
+         * SettingBody
+         * @description A new value of a setting.
+         */
+        SettingBody: {
+            /**
+             * Value
+             * @description The value, by the type of the setting.
+             */
+            value: unknown;
+            /**
+             * Digest
+             * @description `digest` of the value that is replaced. Fails if it is another one. Null: not checked.
+             */
+            digest?: string | null;
+        };
+        /**
+         * SettingList
+         * @description All settings, except those of servers.
+         */
+        SettingList: {
+            /** Settings */
+            settings: components["schemas"]["SettingResponse"][];
+            /**
+             * File
+             * @description Your settings file, which changes are written to.
+             */
+            file: string;
+            /**
+             * Canedit
+             * @description Whether settings can be changed here.
+             */
+            canEdit: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * SettingResponse
+         * @description A setting. Secrets in its values are hidden.
+         */
+        SettingResponse: {
+            /**
+             * Key
+             * @example log.level
+             */
+            key: string;
+            /**
+             * Type
+             * @enum {string}
+             */
+            type: "string" | "integer" | "number" | "boolean" | "choice" | "list" | "map" | "any";
+            /**
+             * Items
+             * @description Type of the items of a list or the entries of a map.
+             */
+            items: ("string" | "integer" | "number" | "boolean" | "choice" | "list" | "map" | "any") | null;
+            /**
+             * Choices
+             * @description The allowed values, if there are only some.
+             */
+            choices: string[];
+            /**
+             * Nullable
+             * @description Whether null is allowed.
+             */
+            nullable: boolean;
+            /** Minimum */
+            minimum: number | null;
+            /** Maximum */
+            maximum: number | null;
+            /** Description */
+            description: string;
+            /**
+             * Restart
+             * @description Whether a change applies only after a restart.
+             */
+            restart: boolean;
+            /** Default */
+            default: unknown;
+            /**
+             * Value
+             * @description The active value.
+             */
+            value: unknown;
+            /**
+             * Origin
+             * @description What sets the active value.
+             * @enum {string}
+             */
+            origin: "default" | "user" | "project";
+            /**
+             * Stored
+             * @description The value in your file, as written there; null if it is not set there.
+             */
+            stored: unknown;
+            /**
+             * Digest
+             * @description Hash of the value in your file. Empty: it is not set there.
+             */
+            digest: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
          * SignatureResponse
          * @description A function of a pack.
          */
@@ -4690,6 +4642,65 @@ export interface components {
             seconds: number;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * StepCondition
+         * @description When a step runs. Missing values, null, empty texts, lists and objects are empty.
+         */
+        StepCondition: {
+            /**
+             * From
+             * @example weather.alert
+             */
+            from: string;
+            /**
+             * Is
+             * @enum {string}
+             */
+            is: "present" | "empty" | "equals" | "not_equals";
+            value?: components["schemas"]["JsonValue"];
+        };
+        /**
+         * StepResult
+         * @description What a tool made of steps returns.
+         */
+        StepResult: {
+            /**
+             * From
+             * @example weather.items[0]
+             */
+            from: string;
+        };
+        /**
+         * StepValue
+         * @description A fixed `value`, or the path of a value: `args.city` or `weather.items[0].name`.
+         */
+        StepValue: {
+            value?: components["schemas"]["JsonValue"];
+            /**
+             * From
+             * @example args.city
+             */
+            from?: string | null;
+        };
+        /**
+         * StepsBody
+         * @description Steps of which a program is to be written.
+         */
+        StepsBody: {
+            /** Steps */
+            steps: components["schemas"]["CodeStep"][];
+            /**
+             * Argschema
+             * @default {
+             *       "type": "object",
+             *       "properties": {}
+             *     }
+             */
+            argSchema: {
+                [key: string]: components["schemas"]["JsonValue"];
+            };
+            result?: components["schemas"]["StepResult"] | null;
         };
         /**
          * StoredSettings
@@ -4859,7 +4870,7 @@ export interface components {
              * Type
              * @enum {string}
              */
-            type: "python" | "http";
+            type: "python" | "http" | "code";
             /**
              * Argschema
              * @default {
@@ -4876,6 +4887,7 @@ export interface components {
             } | null;
             pythonImpl?: components["schemas"]["PythonImpl"] | null;
             httpImpl?: components["schemas"]["HttpImpl"] | null;
+            codeImpl?: components["schemas"]["CodeImpl"] | null;
             limits?: components["schemas"]["ToolLimits"] | null;
         };
         /**
@@ -4997,6 +5009,8 @@ export interface components {
             pythonImpl?: components["schemas"]["PythonImpl"] | null;
             /** @description Of a tool of type `http`. */
             httpImpl?: components["schemas"]["HttpImpl"] | null;
+            /** @description Of a tool of type `code`. */
+            codeImpl?: components["schemas"]["CodeImpl"] | null;
             limits?: components["schemas"]["ToolLimits"] | null;
             /** Callcount */
             callCount: number;
@@ -5179,6 +5193,533 @@ export interface components {
              * @default null
              */
             errors: components["schemas"]["FieldErrorResponse"][] | null;
+        };
+        /**
+         * ClientGrantList
+         * @description The clients that a person has allowed.
+         */
+        ClientGrantList: {
+            /** Grants */
+            grants: components["schemas"]["ClientGrantResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ClientGrantResponse
+         * @description A client that a person has allowed to act for them.
+         */
+        ClientGrantResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Clientid
+             * @description The URL of the client's document, or an id that it got here.
+             */
+            clientId: string;
+            /**
+             * Clientname
+             * @description As the client calls itself.
+             */
+            clientName: string;
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Usedat
+             * @description When the client last got a token.
+             */
+            usedAt: number;
+            /**
+             * Expiresat
+             * @description When it must ask again, unless it is used before.
+             */
+            expiresAt: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectedResponse
+         * @description A login that is complete.
+         */
+        ConnectedResponse: {
+            /** Server */
+            server: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionList
+         * @description Servers to which you or the workspace can connect.
+         */
+        ConnectionList: {
+            /** Connections */
+            connections: components["schemas"]["ConnectionResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionLoginBody
+         * @description Whose login it will be.
+         */
+        ConnectionLoginBody: {
+            /**
+             * Of
+             * @description `workspace`: for the calls of all members. Needs the role maker.
+             * @default me
+             * @enum {string}
+             */
+            of: "me" | "workspace";
+        };
+        /**
+         * ConnectionLoginResponse
+         * @description A login that has begun.
+         */
+        ConnectionLoginResponse: {
+            /**
+             * Url
+             * @description The page of the provider, to open in the browser in which you are logged in.
+             */
+            url: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * ConnectionResponse
+         * @description A server that is called with credentials of members, or with a login of the workspace.
+         */
+        ConnectionResponse: {
+            /** Server */
+            server: string;
+            /**
+             * Credentials
+             * @description Whose credentials calls use. `either`: yours, or else those of the workspace.
+             * @enum {string}
+             */
+            credentials: "workspace" | "person" | "either";
+            /**
+             * Canlogin
+             * @description Whether the server has a login. Otherwise, secrets are sent to it.
+             */
+            canLogIn: boolean;
+            /**
+             * Mine
+             * @description Whether you have logged in, or have all secrets.
+             */
+            mine: boolean;
+            /**
+             * Workspace
+             * @description Whether the workspace has logged in.
+             */
+            workspace: boolean;
+            /**
+             * Secrets
+             * @description Names of your secrets that are sent to the server.
+             */
+            secrets: string[];
+            /**
+             * Missingsecrets
+             * @description Those of them that you do not have.
+             */
+            missingSecrets: string[];
+            /**
+             * Toolsknown
+             * @description Whether the tools of the server were listed.
+             */
+            toolsKnown: boolean;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * GrantBody
+         * @description An exception for the tools that match a pattern.
+         */
+        GrantBody: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Member */
+            member: string;
+            /**
+             * Effect
+             * @description `allow`: called without approval. `ask`: only after approval. `deny`: never called.
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny";
+            /** Pattern */
+            pattern: string;
+        };
+        /**
+         * GrantList
+         * @description All grants of the workspace.
+         */
+        GrantList: {
+            /** Grants */
+            grants: components["schemas"]["GrantResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * GrantResponse
+         * @description A grant.
+         */
+        GrantResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Member */
+            member: string;
+            /**
+             * Effect
+             * @enum {string}
+             */
+            effect: "allow" | "ask" | "deny";
+            /** Pattern */
+            pattern: string;
+            /** Addedby */
+            addedBy: string;
+            /** Addedat */
+            addedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InvitationBody
+         * @description A new invitation.
+         */
+        InvitationBody: {
+            /**
+             * Role
+             * @default caller
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+            /**
+             * Note
+             * @description For whom it is.
+             * @default
+             */
+            note: string;
+            /**
+             * Days
+             * @description Lifetime.
+             * @default 7
+             */
+            days: number;
+        };
+        /**
+         * InvitationList
+         * @description All invitations, newest first.
+         */
+        InvitationList: {
+            /** Invitations */
+            invitations: components["schemas"]["InvitationResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * InvitationResponse
+         * @description An invitation, without its secret.
+         */
+        InvitationResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Note */
+            note: string;
+            /** Createdby */
+            createdBy: string;
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /**
+             * Acceptedby
+             * @description The id of the person who has become a member with it.
+             */
+            acceptedBy: string | null;
+            /** Acceptedat */
+            acceptedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * KeyBody
+         * @description A new API key.
+         */
+        KeyBody: {
+            /** Name */
+            name: string;
+            /**
+             * Days
+             * @description Lifetime.
+             * @default 90
+             */
+            days: number;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+            /**
+             * Service
+             * @description The service that it acts for; default: yourself.
+             */
+            service?: string | null;
+        };
+        /**
+         * KeyList
+         * @description API keys, newest first.
+         */
+        KeyList: {
+            /** Keys */
+            keys: components["schemas"]["KeyResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * KeyResponse
+         * @description An API key, without its text.
+         */
+        KeyResponse: {
+            /** Id */
+            id: string;
+            /** Owner */
+            owner: string;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The start of the key.
+             */
+            prefix: string;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /** Revokedat */
+            revokedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * LoginResultBody
+         * @description The parameters with which the provider sent the browser back.
+         */
+        LoginResultBody: {
+            /** State */
+            state: string;
+            /** Code */
+            code?: string | null;
+            /** Iss */
+            iss?: string | null;
+            /** Error */
+            error?: string | null;
+            /** Error Description */
+            error_description?: string | null;
+        };
+        /**
+         * MeResponse
+         * @description Who makes the request, and what they may do.
+         */
+        MeResponse: {
+            /** Principal */
+            principal: string;
+            /** Roles */
+            roles: ("owner" | "maker" | "caller" | "auditor")[];
+            /** Rights */
+            rights: string[];
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemberBody
+         * @description The role of a member.
+         */
+        MemberBody: {
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns?: string[];
+        };
+        /**
+         * MemberList
+         * @description All members of the workspace.
+         */
+        MemberList: {
+            /** Members */
+            members: components["schemas"]["MemberResponse"][];
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * MemberResponse
+         * @description A member of the workspace.
+         */
+        MemberResponse: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "person" | "group" | "service";
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description Of a person or group.
+             */
+            name: string;
+            /**
+             * Email
+             * @description Of a person, as the issuer reports it.
+             */
+            email: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Addedby */
+            addedBy: string;
+            /** Addedat */
+            addedAt: number | null;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NewInvitationResponse
+         * @description A new invitation. Its secret is shown once.
+         */
+        NewInvitationResponse: {
+            /** Id */
+            id: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "owner" | "maker" | "caller" | "auditor";
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /** Note */
+            note: string;
+            /** Createdby */
+            createdBy: string;
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /**
+             * Acceptedby
+             * @description The id of the person who has become a member with it.
+             */
+            acceptedBy: string | null;
+            /** Acceptedat */
+            acceptedAt: number | null;
+            /** Secret */
+            secret: string;
+        } & {
+            [key: string]: unknown;
+        };
+        /**
+         * NewKeyResponse
+         * @description A new API key. Its text is shown once.
+         */
+        NewKeyResponse: {
+            /** Id */
+            id: string;
+            /** Owner */
+            owner: string;
+            /** Name */
+            name: string;
+            /**
+             * Prefix
+             * @description The start of the key.
+             */
+            prefix: string;
+            /**
+             * Patterns
+             * @description Names or patterns of the only tools that may be called, such as `github.*`; empty: all.
+             */
+            patterns: string[];
+            /**
+             * Createdat
+             * @description Unix time in seconds.
+             */
+            createdAt: number;
+            /**
+             * Expiresat
+             * @description Unix time in seconds.
+             */
+            expiresAt: number;
+            /** Revokedat */
+            revokedAt: number | null;
+            /** Key */
+            key: string;
+        } & {
+            [key: string]: unknown;
         };
     };
     responses: never;
@@ -8575,6 +9116,213 @@ export interface operations {
             };
         };
     };
+    write_program_code_steps_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StepsBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProgramResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_literals_code_literals_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CodeBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Literals"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_parameters_code_parameters_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ParametersBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ParametersResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_activity_activity_get: {
         parameters: {
             query?: {
@@ -10396,6 +11144,749 @@ export interface operations {
             };
             /** @description Bad Gateway */
             502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_settings_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_setting_settings__key__get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Names with dots between them. A name that contains dots is in double quotes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_setting_settings__key__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Names with dots between them. A name that contains dots is in double quotes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SettingBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reset_setting_settings__key__delete: {
+        parameters: {
+            query?: {
+                /** @description `digest` of the value that is removed. Null: not checked. */
+                digest?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description Names with dots between them. A name that contains dots is in double quotes. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_default_provider_providers_default_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DefaultProviderBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_provider_key_providers__name__key_put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderKeyBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_provider_key_providers__name__key_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_secrets_secrets_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretList"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_secret_secrets__name__put: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecretBody"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SecretResponse"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_secret_secrets__name__delete: {
+        parameters: {
+            query?: {
+                of?: "me" | "workspace";
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -12420,218 +13911,6 @@ export interface operations {
             header?: never;
             path: {
                 id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Not Found */
-            404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    list_secrets_secrets_get: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SecretList"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    put_secret_secrets__name__put: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["SecretBody"];
-            };
-        };
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["SecretResponse"];
-                };
-            };
-            /** @description Bad Request */
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Unauthorized */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Forbidden */
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Request Entity Too Large */
-            413: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-            /** @description Service Unavailable */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
-        };
-    };
-    delete_secret_secrets__name__delete: {
-        parameters: {
-            query?: {
-                of?: "me" | "workspace";
-            };
-            header?: never;
-            path: {
-                name: string;
             };
             cookie?: never;
         };

@@ -1,12 +1,12 @@
-// The user's own secrets and those of the workspace, without their values. They exist only in hosted mode.
+// The user's own secrets and, in hosted mode, those of the workspace, without their values.
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from './client';
 
 export type Secret = Schemas['SecretResponse'];
 export type SecretOwner = Secret['of'];
 
-export const useSecrets = () =>
-  useQuery({ queryKey: ['secrets'], queryFn: async () => (await unwrap(api.GET('/secrets'))).secrets });
+export const useSecrets = (enabled = true) =>
+  useQuery({ queryKey: ['secrets'], queryFn: async () => (await unwrap(api.GET('/secrets'))).secrets, enabled });
 
 function useSecretMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
   const queries = useQueryClient();

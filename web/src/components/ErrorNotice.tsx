@@ -1,13 +1,13 @@
 import { Button } from '@mantine/core';
-import { errorMessage, Problem } from '~/api/problem';
+import { errorMessage, isUnreachable } from '~/api/problem';
 import { useMessages } from '~/i18n';
 import { InlineMarkdown } from './InlineMarkdown';
 import { Notice } from './Notice';
 
-/** A failed request, with a retry button if the caller can retry it. */
+/** A failed request, with a retry button if the caller can retry it. Requests are retried once the server is back. */
 export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const messages = useMessages();
-  const isUnreachable = error instanceof Problem && error.status === 0;
+  if (isUnreachable(error) && onRetry) return null;
   const retryButton = onRetry && (
     <Button size="compact-sm" variant="default" onClick={onRetry}>
       {messages.common.retry}
@@ -16,7 +16,7 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   return (
     <Notice tone="danger" action={retryButton}>
       <strong>{messages.errors.requestFailed}</strong>{' '}
-      <InlineMarkdown text={isUnreachable ? messages.errors.unreachable : errorMessage(error)} />
+      <InlineMarkdown text={isUnreachable(error) ? messages.errors.unreachable : errorMessage(error)} />
     </Notice>
   );
 }

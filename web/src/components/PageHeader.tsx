@@ -3,7 +3,7 @@ import css from './components.module.css';
 import { InlineMarkdown } from './InlineMarkdown';
 
 interface Props {
-  title: string;
+  title: ReactNode;
   lead?: string;
   /** Buttons next to the title. */
   children?: ReactNode;

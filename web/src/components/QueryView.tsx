@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { isUnreachable } from '~/api/problem';
 import { ErrorNotice } from './ErrorNotice';
 import { Loading } from './Loading';
 
@@ -17,7 +18,7 @@ interface Props<T> {
 /** Render the data of a query. If a refetch fails, show the error above the previous data. */
 export function QueryView<T>({ query, children }: Props<T>) {
   const error = query.error ? <ErrorNotice error={query.error} onRetry={() => query.refetch()} /> : null;
-  if (query.data === undefined) return error ?? <Loading />;
+  if (query.data === undefined) return error && !isUnreachable(query.error) ? error : <Loading />;
   return (
     <>
       {error}

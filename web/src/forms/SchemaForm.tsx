@@ -22,6 +22,8 @@ interface Props {
   schema: object;
   value: Args;
   disabled?: boolean;
+  /** Whether the fields are part of another form, which submits them. */
+  isNested?: boolean;
   /** Shown if there are no fields. Default: that the tool takes no arguments. */
   emptyText?: string;
   onChange: (value: Args) => void;
@@ -43,7 +45,7 @@ const fields = { json: JsonField };
 const noDefaults = { emptyObjectFields: 'skipDefaults', arrayMinItems: { populate: 'never' } } as const;
 
 /** A form for the arguments of a tool or the answer to a question, generated from its JSON Schema. */
-export default function SchemaForm({ id, schema, value, disabled, emptyText, onChange, onSubmit }: Props) {
+export default function SchemaForm({ id, schema, value, disabled, isNested, emptyText, onChange, onSubmit }: Props) {
   const messages = useMessages();
   const form = useMemo(() => simplifySchema(schema), [schema]);
   const validator = useMemo(() => createValidator(schema), [schema]);
@@ -61,6 +63,7 @@ export default function SchemaForm({ id, schema, value, disabled, emptyText, onC
   return (
     <Form
       id={id}
+      tagName={isNested ? 'div' : 'form'}
       idPrefix={id}
       schema={form.schema}
       uiSchema={form.uiSchema}

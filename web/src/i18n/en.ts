@@ -1,5 +1,9 @@
 // English UI strings. They also define the keys that every other language must provide.
+
+import { enCodeTools } from './enCodeTools';
+import { enEveryday } from './enEveryday';
 import { enHosted } from './enHosted';
+import { enSettings } from './enSettings';
 
 const count = (n: number, singular: string, plural: string) =>
   `${n.toLocaleString('en')} ${n === 1 ? singular : plural}`;
@@ -91,6 +95,8 @@ export const en = {
     submit: 'Log in',
     withAccount: 'Log in with your account',
     invalidToken: 'Invalid token.',
+    linkRejected:
+      'This login link was used already or has expired: it works once, for 10 minutes. Start `onetool serve` again in a terminal to get a new link, or enter the token.',
   },
   tools: {
     title: 'Tools',
@@ -148,7 +154,7 @@ export const en = {
     testerTab: 'Try it',
     definitionTab: 'Definition',
     accessTab: 'Access',
-    type: { http: 'HTTP request', python: 'Python function' } as Record<string, string>,
+    type: { http: 'HTTP request', python: 'Python function', steps: 'Steps', code: 'Code' } as Record<string, string>,
     lastCalled: (when: string) => `last called ${when}`,
     neverCalled: 'never called',
     unavailable: 'This tool is unavailable.',
@@ -156,7 +162,6 @@ export const en = {
       'This tool has an app that shows its results. It runs in MCP clients that support apps; here you see the content.',
     missingTitle: 'Tool not found',
     missingHint: 'The tool or its bundle may have been deleted.',
-    codeName: 'Name in code',
     readOnly: 'This tool cannot be edited. You can only enable or disable it.',
     deleteVersion: 'Delete this version',
     deleteVersionTitle: (name: string, version: string) => `Delete version ${version} of ${name}?`,
@@ -192,7 +197,6 @@ export const en = {
     cli: 'onetool run',
     python: 'Python',
     recentCalls: 'Recent calls',
-    noRecentCalls: 'Your calls are listed here until you reload the page.',
     reuseArgs: 'Use these arguments again',
     logIn: 'Log in',
     errorCode: {
@@ -205,7 +209,7 @@ export const en = {
   editor: {
     title: 'New tool',
     versionTitle: (name: string) => `New version of ${name}`,
-    lead: 'Describe a request in a few fields. No JSON required.',
+    lead: 'Describe a request, or a sequence of calls of other tools, in a few fields. No JSON required.',
     recipeTab: 'Form',
     jsonTab: 'JSON',
     jsonOnly:
@@ -232,7 +236,8 @@ export const en = {
     method: 'Method',
     url: 'URL',
     urlHint: 'Use placeholders such as ${city} for values that change.',
-    allowHostHint: (host: string) => `Before you call this tool, add ${host} to allowedHosts in onetool.yaml.`,
+    allowHostHint: (host: string) =>
+      `Before you call this tool, add ${host} to the allowed hosts in Settings, Network.`,
     query: 'Query parameters',
     addQuery: 'Add parameter',
     headers: 'Headers',
@@ -273,7 +278,7 @@ export const en = {
     summary: (n: number, name: string) =>
       `Imported ${count(n, 'tool', 'tools')} into bundle ${name}. The bundle is disabled.`,
     warnings: 'Warnings',
-    hosts: 'Add these hosts to allowedHosts in onetool.yaml',
+    hosts: 'Add these hosts to the allowed hosts in Settings, Network',
     secrets: 'Add these entries to secrets.yaml',
     skipped: 'Skipped',
     tools: 'Imported tools',
@@ -310,7 +315,8 @@ export const en = {
     userLabel: 'You',
     modelLabel: 'Model',
     thinking: 'Thinking…',
-    approvalTitle: (tool: string) => `Run ${tool}?`,
+    /** What is before and after the name of the tool. */
+    approvalTitle: ['Run ', '?'] as [string, string],
     approvalHint:
       'This tool can make changes. “Always run” allows every call of it in this session, with any arguments.',
     approvalShortHint: 'This tool can make changes.',
@@ -788,7 +794,10 @@ export const en = {
     themes: { auto: 'System', light: 'Light', dark: 'Dark' },
     language: 'Language',
   },
+  ...enCodeTools,
   ...enHosted,
+  ...enEveryday,
+  ...enSettings,
 };
 
 type Widen<T> = T extends string

@@ -1,6 +1,9 @@
 // 简体中文
 import type { Messages } from './en';
+import { zhCodeTools } from './zhCodeTools';
+import { zhEveryday } from './zhEveryday';
 import { zhHosted } from './zhHosted';
+import { zhSettings } from './zhSettings';
 
 const AGES = [
   [86_400, '天'],
@@ -79,6 +82,8 @@ export const zh: Messages = {
     submit: '登录',
     withAccount: '使用您的账户登录',
     invalidToken: '令牌无效。',
+    linkRejected:
+      '此登录链接已被使用或已过期：每个链接只能使用一次，有效期为 10 分钟。请在终端中重新运行 `onetool serve` 以获取新链接，或输入令牌。',
   },
   tools: {
     title: '工具',
@@ -129,14 +134,13 @@ export const zh: Messages = {
     testerTab: '试用',
     definitionTab: '定义',
     accessTab: '权限',
-    type: { http: 'HTTP 请求', python: 'Python 函数' },
+    type: { http: 'HTTP 请求', python: 'Python 函数', steps: '步骤', code: '代码' },
     lastCalled: (when) => `上次调用：${when}`,
     neverCalled: '从未调用',
     unavailable: '此工具不可用。',
     hasApp: '此工具带有显示结果的应用。应用只在支持应用的 MCP 客户端中运行，此处显示内容。',
     missingTitle: '未找到工具',
     missingHint: '此工具或其工具包可能已被删除。',
-    codeName: '代码中的名称',
     readOnly: '此工具不能编辑，只能启用或停用。',
     deleteVersion: '删除此版本',
     deleteVersionTitle: (name, version) => `删除 ${name} 的版本 ${version}？`,
@@ -172,7 +176,6 @@ export const zh: Messages = {
     cli: 'onetool run',
     python: 'Python',
     recentCalls: '最近的调用',
-    noRecentCalls: '您的调用会列在这里，重新加载页面后清空。',
     reuseArgs: '再次使用这些参数',
     logIn: '登录',
     errorCode: { tool_not_found: '未找到工具', invalid_args: '参数无效', execution_error: '工具执行失败' },
@@ -181,7 +184,7 @@ export const zh: Messages = {
   editor: {
     title: '新建工具',
     versionTitle: (name) => `${name} 的新版本`,
-    lead: '填写几个字段即可描述一个请求，无需编写 JSON。',
+    lead: '填写几个字段即可描述一个请求，或一系列对其他工具的调用，无需编写 JSON。',
     recipeTab: '表单',
     jsonTab: 'JSON',
     jsonOnly: '配方表单不支持此工具的全部内容，例如多个请求或自定义身份验证。请以 JSON 编辑。',
@@ -207,7 +210,7 @@ export const zh: Messages = {
     method: '方法',
     url: 'URL',
     urlHint: '会变化的值请使用占位符，例如 ${city}。',
-    allowHostHint: (host) => `调用此工具之前，请在 onetool.yaml 中将 ${host} 加入 allowedHosts。`,
+    allowHostHint: (host) => `调用此工具之前，请在“设置 › 网络”中将 ${host} 加入允许的主机。`,
     query: '查询参数',
     addQuery: '添加参数',
     headers: '请求头',
@@ -244,7 +247,7 @@ export const zh: Messages = {
     reviewTitle: '启用前请先检查',
     summary: (n, name) => `已将 ${n} 个工具导入工具包 ${name}。此工具包处于停用状态。`,
     warnings: '警告',
-    hosts: '请将这些主机加入 onetool.yaml 的 allowedHosts',
+    hosts: '请在“设置 › 网络”中将这些主机加入允许的主机',
     secrets: '请将这些条目加入 secrets.yaml',
     skipped: '已跳过',
     tools: '已导入的工具',
@@ -280,7 +283,7 @@ export const zh: Messages = {
     userLabel: '您',
     modelLabel: '模型',
     thinking: '正在思考…',
-    approvalTitle: (tool) => `运行 ${tool}？`,
+    approvalTitle: ['运行 ', '？'],
     approvalHint: '此工具可能会进行更改。“始终运行”允许在本会话中以任意参数调用此工具。',
     approvalShortHint: '此工具可以进行更改。',
     hiddenCharacters: (count) => `（已隐藏 ${count.toLocaleString('zh')} 个字符）`,
@@ -748,5 +751,8 @@ export const zh: Messages = {
     themes: { auto: '跟随系统', light: '浅色', dark: '深色' },
     language: '语言',
   },
+  ...zhCodeTools,
   ...zhHosted,
+  ...zhEveryday,
+  ...zhSettings,
 };

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'wouter';
 import { WORKSPACE } from '~/api/workspace';
 import { useMessages } from '~/i18n';
+import { CommandButton } from './CommandButton';
 import { Identity } from './Identity';
 import css from './layout.module.css';
 import { NavLinks } from './NavLinks';
@@ -22,6 +23,7 @@ export function Layout({ children }: { children: ReactNode }) {
           <span className={WORKSPACE ? css.brandName : undefined}>OneTool</span>
         </Link>
         <WorkspaceMenu />
+        <CommandButton />
         <NavLinks />
         <Identity />
         <UserMenu />

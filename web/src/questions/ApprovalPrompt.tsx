@@ -2,6 +2,7 @@ import { Button, Group } from '@mantine/core';
 import { useState } from 'react';
 import { fetchApproval } from '~/api/jobs';
 import { errorMessage } from '~/api/problem';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import type { PromptProps } from './promptProps';
 import css from './questions.module.css';
@@ -15,7 +16,8 @@ export function ApprovalPrompt({ question, isSending, canApproveAlways, onAnswer
   const messages = useMessages();
   const [shown, setShown] = useState(question.approval?.arguments ?? []);
   const [error, setError] = useState('');
-  const title = messages.chat.approvalTitle(question.approval?.tool ?? '');
+  const tool = question.approval?.tool ?? '';
+  const [before, after] = messages.chat.approvalTitle;
   const decide = (allow: boolean, always = {}) => onAnswer({ action: 'accept', content: { allow, ...always } });
   const hasMore = shown.some(({ hidden }) => hidden > 0);
 
@@ -28,9 +30,13 @@ export function ApprovalPrompt({ question, isSending, canApproveAlways, onAnswer
   };
 
   return (
-    <fieldset className={css.approval} aria-label={title}>
+    <fieldset className={css.approval} aria-label={`${before}${tool}${after}`}>
       <span>
-        <strong>{title}</strong>{' '}
+        <strong>
+          {before}
+          <ToolName name={tool} />
+          {after}
+        </strong>{' '}
         <span className={css.muted}>
           {canApproveAlways ? messages.chat.approvalHint : messages.chat.approvalShortHint}
         </span>

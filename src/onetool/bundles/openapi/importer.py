@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from onetool.domain.bundles.bundle import InvalidBundle
-from onetool.domain.bundles.identifiers import MAX_SLUG_LENGTH, check_version
+from onetool.domain.bundles.identifiers import MAX_SLUG_LENGTH, check_version, python_name
 from onetool.domain.text.strings import truncate_middle
 
 from .document import OpenApiDocument, UnusableDocument, as_dict, as_text, read_document
@@ -36,6 +36,8 @@ class ImportReport(NamedTuple):
     """Hosts to add to allowedHosts."""
     skipped: list[str]
     """Operations and parameters that were not imported, and why."""
+    renamed: dict[str, str]
+    """The functions of operations whose `operationId` is not the name of the function."""
 
 
 def read_openapi(content: bytes, *, base_url: str | None = None) -> ImportReport:
@@ -50,7 +52,7 @@ def read_openapi(content: bytes, *, base_url: str | None = None) -> ImportReport
         server = choose_server(document.root.get("servers"), base_url)
     except UnusableDocument as error:
         raise InvalidBundle(f"The document has no usable server URL: {error}") from None
-    report = ImportReport(bundle, [], [], [], [])
+    report = ImportReport(bundle, [], [], [], [], {})
     _add_tools(report, document, server, base_url)
     return report
 
@@ -70,7 +72,11 @@ def _add_tools(
         except UnusableDocument as error:
             report.skipped.append(_skip_message(name, error))
             continue
-        report.tools.append(ImportedTool(slugs.reserve(_slug(operation)), version, built.body))
+        slug = slugs.reserve(_slug(operation))
+        report.tools.append(ImportedTool(slug, version, built.body))
+        operation_id = truncate_middle(as_text(operation.definition.get("operationId")), 200)
+        if operation_id and operation_id != python_name(slug):
+            report.renamed[operation_id] = python_name(slug)
         report.skipped.extend(_skip_message(name, f"imported {text}") for text in built.omitted)
         report.secrets.extend(name for name in built.secrets if name not in report.secrets)
         report.hosts.extend(host for host in built.hosts if host not in report.hosts)

@@ -39,6 +39,7 @@ class AuditAction(StrEnum):
     WORKSPACE_CREATE = "workspace.create"
     WORKSPACE_LIMITS = "workspace.limits"
     WORKSPACE_DELETE = "workspace.delete"
+    WORKSPACE_MOVE = "workspace.move"
     KEYS_REWRAP = "keys.rewrap"
     KEYS_ROTATE = "keys.rotate"
 

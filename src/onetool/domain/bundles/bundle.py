@@ -40,9 +40,9 @@ TOOL_TYPES: Mapping[str, type] = (
         str,
     )
     | dict.fromkeys(("is_enabled", "is_built_in"), bool)
-    | dict.fromkeys(("arg_schema", "output_schema", "python_impl", "http_impl", "limits"), dict)
+    | dict.fromkeys(("arg_schema", "output_schema", "python_impl", "http_impl", "code_impl", "limits"), dict)
 )
-ToolType = Literal["python", "http"]
+ToolType = Literal["python", "http", "code"]
 SCHEMA_VERSION = 1
 """Version of the file format in which bundles are stored."""
 
@@ -204,6 +204,8 @@ class ToolVersion:
     is_built_in: bool = False
     python_impl: Mapping[str, Any] | None = None
     http_impl: Mapping[str, Any] | None = None
+    code_impl: Mapping[str, Any] | None = None
+    """The program of a tool of type `code`, and the steps from which it was written."""
     limits: Mapping[str, Any] | None = None
     created_at: str = ""
     modified_at: str = ""

@@ -29,6 +29,11 @@ def check_id(text: str, field: str) -> str:
     return str(uuid)
 
 
+def is_derived_id(uuid: str) -> bool:
+    """Whether an id is that of a pack or a tool that is not stored."""
+    return uuid.startswith(DERIVED_ID_PREFIX)
+
+
 def check_stored_id(text: str, field: str) -> str:
     """Return the id of a stored object in canonical form.
 
@@ -36,7 +41,7 @@ def check_stored_id(text: str, field: str) -> str:
         InvalidBundle: The text is not a UUIDv7, or is reserved for objects that are not stored.
     """
     uuid = check_id(text, field)
-    if uuid.startswith(DERIVED_ID_PREFIX):
+    if is_derived_id(uuid):
         raise InvalidBundle(
             f"{field} {text!r} has a zero timestamp. Such ids are reserved for packs that are not stored.",
             path=field,

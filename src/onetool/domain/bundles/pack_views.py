@@ -49,7 +49,7 @@ def tool_view(spec: ToolSpec, bundle: Bundle, toggles: Mapping[str, bool]) -> St
         type="python",
         arg_schema=spec.input_schema,
         output_schema=spec.output_schema,
-        display_name=spec.qualified_name,
+        display_name=spec.title or spec.qualified_name,
         description=spec.description,
         tags=spec.tags,
         is_enabled=toggles.get(tool_id, True),

@@ -142,6 +142,66 @@ class PythonImpl(StrictModel):
     func: Name = Field(examples=["time.now"])
 
 
+class StepValue(StrictModel):
+    """A fixed `value`, or the path of a value: `args.city` or `weather.items[0].name`."""
+
+    value: JsonValue = None
+    path: str | None = Field(None, alias="from", max_length=1_000, examples=["args.city"])
+
+    @model_validator(mode="after")
+    def _check_value_or_path(self) -> "StepValue":
+        if ("value" in self.model_fields_set) == (self.path is not None):
+            raise ValueError("specify exactly one of value and from")
+        return self
+
+
+class StepCondition(StrictModel):
+    """When a step runs. Missing values, null, empty texts, lists and objects are empty."""
+
+    path: str = Field(alias="from", max_length=1_000, examples=["weather.alert"])
+    check: Literal["present", "empty", "equals", "not_equals"] = Field(alias="is")
+    value: JsonValue = None
+
+
+class StepResult(StrictModel):
+    """What a tool made of steps returns."""
+
+    path: str = Field(alias="from", max_length=1_000, examples=["weather.items[0]"])
+
+
+class CodeStep(StrictModel):
+    """A call of a tool. Later steps use its result by its name; it is null if the step is skipped."""
+
+    name: Name = Field(examples=["weather"])
+    tool: Name = Field(examples=["web.fetch"])
+    args: dict[Name, StepValue] = Field(default_factory=dict, max_length=100)
+    when: StepCondition | None = None
+
+
+Steps = Annotated[list[CodeStep], Field(max_length=50)]
+
+
+class CodeImpl(StrictModel):
+    """A program that calls tools, or the steps from which it is written."""
+
+    program: str | None = Field(
+        None,
+        max_length=100_000,
+        description="Python for the sandbox. The arguments are variables; the last line is the result.",
+        examples=["web.fetch(url=url)"],
+    )
+    steps: Steps | None = None
+    result: StepResult | None = Field(None, description="Only with steps. Default: the last step's result.")
+
+    @model_validator(mode="after")
+    def _check_program_or_steps(self) -> "CodeImpl":
+        if self.program is None and self.steps is None:
+            raise ValueError("specify program or steps")
+        if self.result is not None and self.steps is None:
+            raise ValueError("result is only for tools with steps")
+        return self
+
+
 class ToolLimits(StrictModel):
     """Limits of one tool. Omitted limits use the configured defaults."""
 
@@ -159,18 +219,20 @@ class ToolBody(StrictModel):
     description: Text = ""
     tags: list[Name] = Field(default_factory=list, max_length=50)
     isEnabled: bool = True
-    type: Literal["python", "http"]
+    type: Literal["python", "http", "code"]
     argSchema: dict[str, JsonValue] = Field(default={"type": "object", "properties": {}})
     outputSchema: dict[str, JsonValue] | None = None
     pythonImpl: PythonImpl | None = None
     httpImpl: HttpImpl | None = None
+    codeImpl: CodeImpl | None = None
     limits: ToolLimits | None = None
 
     @model_validator(mode="after")
     def _check_impl_matches_type(self) -> "ToolBody":
-        impls: dict[str, Any] = {"python": self.pythonImpl, "http": self.httpImpl}
-        other = "http" if self.type == "python" else "python"
-        if impls[self.type] is None or impls[other] is not None:
+        impls: dict[str, Any] = {"python": self.pythonImpl, "http": self.httpImpl, "code": self.codeImpl}
+        others = [kind for kind, impl in impls.items() if kind != self.type and impl is not None]
+        if impls[self.type] is None or others:
+            other = others[0] if others else "http" if self.type == "python" else "python"
             raise ValueError(f"a tool of type {self.type!r} requires {self.type}Impl and not {other}Impl")
         return self
 
@@ -185,6 +247,10 @@ KNOWN_FIELDS = frozenset(
             HttpRequest,
             HttpResponse,
             PythonImpl,
+            CodeImpl,
+            CodeStep,
+            StepCondition,
+            StepValue,
             ToolLimits,
             HmacAuth,
             OAuth2Auth,

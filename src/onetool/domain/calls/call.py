@@ -23,6 +23,12 @@ class ErrorText(str):
     __slots__ = ()
 
 
+class ErrorNote(str):
+    """A note on an exception that is shown after its text: where a pack failed, and what to do."""
+
+    __slots__ = ()
+
+
 class ToolCall(NamedTuple):
     """A request to run one tool."""
 

@@ -99,6 +99,9 @@ class Caller:
     idempotency_key: str = ""
     """Sent along by the outermost call of a job, so that a receiver that gets it twice acts once."""
     depth: int = 0
+    programs: int = 0
+    """How many programs run around this call: code of a model, and tools made of code. Jobs that they start
+    count them too."""
     credentials: CredentialSet | None = field(default=None, repr=False)
     """What the outermost call and its nested calls have used so far; None before the outermost call."""
     own_secrets: Mapping[str, Secret] = field(default_factory=dict, repr=False)

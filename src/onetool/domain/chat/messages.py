@@ -46,11 +46,11 @@ class Message:
     failed: bool = False
     """Tool messages: whether the text is an error."""
     user_text: str | None = None
-    """Tool messages: what the user sees in place of the text. None: the same text."""
+    """What the user sees in place of the text. None: the same text."""
     media: tuple[MediaReference, ...] = ()
-    """Tool messages: the media in the result."""
+    """Tool messages: the media in the result. User messages: the attached images."""
     images: tuple[Media, ...] = ()
-    """Tool messages: those of the media that are sent to the model as images."""
+    """Those of the media that are sent to the model as images."""
     at: float | None = field(default=None, compare=False)
     """Time of the message in seconds since the epoch. None: not recorded."""
 

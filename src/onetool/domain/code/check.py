@@ -81,7 +81,7 @@ def explain_undefined(name: str, job: SandboxJob) -> str:
     bound = job.program.bindings.counts
     if name in bound:
         return f"{name!r} is not defined here, only inside of a function, class or comprehension."
-    suggestion = did_you_mean(name, {*job.known_names, *bound} - {name})
+    suggestion = did_you_mean(name, {*job.known_names, *job.variables, *bound} - {name})
     suggestion = suggestion or did_you_mean(name, BUILTINS, min_similarity=BUILTIN_SIMILARITY)
     return f"{name!r} is not defined.{suggestion}"
 
@@ -106,7 +106,8 @@ class _Checker:
                 yield from self._check_statement(node.value)
 
     def _is_defined(self, name: str) -> bool:
-        if name in BUILTINS or name in self._job.modules or name in self._job.aliases:
+        job = self._job
+        if name in BUILTINS or name in job.modules or name in job.aliases or name in job.variables:
             return True
         return (
             name == STR_FUNCTION or _is_dunder(name) or "*" in self._bindings.counts

@@ -85,6 +85,8 @@ class SandboxJob:
     """Aliases that the program uses, each with its `pack.func`."""
     known_names: Mapping[str, str] = field(default_factory=dict)
     """Every pack and alias that exists, with the reason if it is unavailable, else an empty string."""
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    """Variables that have a value before the program runs: JSON, or `Media` anywhere in it."""
     host: SandboxHost
     limits: SandboxLimits = SandboxLimits()
 

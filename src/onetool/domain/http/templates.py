@@ -140,7 +140,9 @@ def _find_url_problem(template: str, allowed: Sequence[str]) -> str:
     host, _ = parse_authority(authority)
     if not is_listed(host, allowed):
         listed = ", ".join(allowed) or "none"
-        return f"has the host {host!r}, which is not in allowedHosts. Add it there. Listed: {listed}."
+        return (
+            f"has the host {host!r}, which is not in allowedHosts. Add it to this setting. Listed: {listed}."
+        )
     invalid = next((char for char in template if char == "\\" or char <= " " or char == "\x7f"), None)
     if invalid:
         return f"contains {invalid!r}. Percent-encode it. {URL_EXAMPLE}"

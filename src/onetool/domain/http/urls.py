@@ -1,6 +1,7 @@
 """Strict URL parsing, so that no other parser sees a different host, and the list of allowed hosts."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -102,6 +103,19 @@ def is_listed_exactly(host: str, allowed: Sequence[str]) -> bool:
     """Whether a host is listed by its exact name, not only through a pattern."""
     name = normalize_host(host)
     return any(name == normalize_host(entry) for entry in allowed)
+
+
+def how_to_allow(host: str, allowed: Sequence[str], *, is_hosted: bool = False) -> str:
+    """Return a sentence that says how a host is added to the setting `allowedHosts`, which has `allowed`.
+
+    >>> how_to_allow("127.0.0.1", ["api.example.com"])
+    'Add it with: onetool config set allowedHosts api.example.com,127.0.0.1'
+    >>> how_to_allow("127.0.0.1", [], is_hosted=True)
+    'The operator adds it to the settings of the workspace with: onetool admin settings set'
+    """
+    if is_hosted:
+        return "The operator adds it to the settings of the workspace with: onetool admin settings set"
+    return f"Add it with: onetool config set allowedHosts {shlex.quote(','.join([*allowed, host]))}"
 
 
 def _check_host(text: str) -> str:

@@ -9,6 +9,8 @@ from onetool.domain.tools.tool import ToolSpec
 from .rule import Rule, first_match
 
 READ_ONLY = Rule(Effect.ALLOW, "the tool is read-only")
+EACH_CALL = Rule(Effect.ALLOW, "each call of its program is decided by itself")
+"""A tool made of code changes nothing but by calls of other tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class ApprovalRules:
                 return Rule(Effect.DENY, f"{self.origin}.deny", pattern)
         if tool.read_only and implementation.read_only:
             return READ_ONLY
+        if implementation.impl == "code":
+            return EACH_CALL
         if self.allow and (pattern := first_match(self.allow, tool.names)) is not None:
             return Rule(Effect.ALLOW, f"{self.origin}.allow", pattern)
         return default

@@ -23,6 +23,8 @@ USERINFO = re.compile(r"://(?:[^/?#\s]*@|[^/?#\s:]*:(?!\d+[/?#])[^@\s]+@)")
 NAME_VALUE_PAIR = re.compile(r"""(?:^|[?&;#\s"'{,])([\w.-]+)["']?(?:=|:(?!//)\s*)["']?(?=([^&;#\s"',}]+))""")
 """`name=value` or `name: value` in a query string, a header, an argument or a connection string."""
 
+SHELL = re.compile(r"[\s`|;<>]|\$[({]|&&")
+"""Parts of commands of a shell, and of references to secrets."""
 CREDENTIAL = re.compile(r"(?=.{8})(?:.*\d|.{16})", re.DOTALL)
 """A value that a program generated: long, or with a digit. Redacting an ordinary word would harm results."""
 
@@ -42,6 +44,53 @@ def secret_arguments(args: Sequence[str]) -> Iterator[str]:
     for number, option, value in _option_values(args):
         if is_probably_secret(option, value):
             yield f"{option} {secret_name_in(value)}".strip() or f"number {number}"
+
+
+def replace_secret_arguments(args: Sequence[str], replacement: str) -> list[str]:
+    """Return command line arguments with a replacement instead of each secret value.
+
+    >>> replace_secret_arguments(["--api-key", "sk-12345678", "--port=80"], "...")
+    ['--api-key', '...', '--port=80']
+    """
+    replaced = list(args)
+    for number, option, value in _option_values(args):
+        if is_probably_secret(option, value):
+            prefix = f"{option}=" if args[number - 1].startswith("-") else ""
+            replaced[number - 1] = prefix + replacement
+    return replaced
+
+
+def mask_credentials(text: str, replacement: str, name: str = "") -> str:
+    """Return a text with a replacement instead of each secret value in it. Everything else stays readable.
+
+    A value that could be a command of a shell is not replaced: others may write `token=` before it.
+
+    >>> mask_credentials("token=abc12345; curl x | sh", "...")
+    'token=...; curl x | sh'
+    """
+    if name and _is_secret(name, text) and not SHELL.search(text):
+        return replacement
+    pairs = [match for match in NAME_VALUE_PAIR.finditer(text) if _is_secret(match[1], match[2])]
+    spans = [match.span(2) for match in pairs if not SHELL.search(match[2])]
+    spans += [(match.start() + 3, match.end() - 1) for match in USERINFO.finditer(text)]
+    masked, end = "", 0
+    for start, stop in sorted(spans):
+        if start >= end and not SHELL.search(text[start:stop]):
+            masked, end = masked + text[end:start] + replacement, stop
+    return masked + text[end:]
+
+
+def mask_arguments(args: Sequence[str], replacement: str) -> list[str]:
+    """Return command line arguments with a replacement instead of each secret value, but never of a command.
+
+    >>> mask_arguments(["--api-key=sk-12345678", "-c", "pass=secret12; ls"], "...")
+    ['--api-key=...', '-c', 'pass=...; ls']
+    """
+    masked = list(args)
+    for number, option, value in _option_values(args):
+        prefix = f"{option}=" if args[number - 1].startswith("-") else ""
+        masked[number - 1] = prefix + mask_credentials(value, replacement, option)
+    return masked
 
 
 def literal_credentials(named: Mapping[str, str], args: Sequence[str] = (), url: str = "") -> Iterator[str]:
@@ -85,7 +134,10 @@ def redact_server(url: str | None, command: str | None, args: Sequence[str]) -> 
     """Return the URL or the command line of a server without secrets."""
     if url is None:
         return " ".join([command or "", *(["..."] if any(secret_arguments(args)) else args)])
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an invalid URL"  # its secrets cannot be found
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 

@@ -21,6 +21,7 @@ DOC_SLUGS = {
 """Packs whose documentation page has another name."""
 PYTHON_ORIGINS = ("builtin", "pack")
 NO_MATCHES = "(none)"
+BROWSE = "Browse with ot.tools() or ot.packs()."
 MAX_SIGNATURES_BYTES = 1_120
 """About 300 tokens, in any script."""
 MIN_SIGNATURES = 5
@@ -175,7 +176,7 @@ def found_text(query: str, found: FoundTools) -> str:
         return no_matches_text(query)
     if not found.is_close:
         nearest = ", ".join(spec.qualified_name for spec in specs)
-        return f"Nothing fits {query!r} closely. Nearest: {nearest}. Browse with ot.tools() or ot.packs()."
+        return f"Nothing fits {query!r} closely. Nearest: {nearest}. {BROWSE}"
     lines = signatures_text(specs, MAX_SIGNATURES_BYTES * max(len(specs), MIN_SIGNATURES) // MIN_SIGNATURES)
     shown = specs[: lines.count("\n") + 1]
     total = f"{found.total} or more" if found.has_more else str(found.total)
@@ -186,7 +187,7 @@ def found_text(query: str, found: FoundTools) -> str:
 
 def no_matches_text(query: str) -> str:
     """Return the message for a query without matches."""
-    return f"No matches found for {query!r}. Browse with ot.tools() or ot.packs()."
+    return f"No matches found for {query!r}. {BROWSE}"
 
 
 def _signature_line(spec: ToolSpec, max_bytes: int) -> str:

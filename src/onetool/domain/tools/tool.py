@@ -15,7 +15,7 @@ from .requirement import Requirement
 
 JsonSchema = Mapping[str, Any]
 Runner = Callable[[Mapping[str, Any], Invocation], Coroutine[Any, Any, Any]]
-Impl = Literal["python", "http", "mock", "builtin", "internal", "proxy"]
+Impl = Literal["python", "http", "code", "mock", "builtin", "internal", "proxy"]
 Origin = Literal["builtin", "pack", "config", "bundle", "proxy"]
 
 CURRENT = "current"

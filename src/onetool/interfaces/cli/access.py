@@ -9,10 +9,11 @@ from onetool.domain.text.suggestions import did_you_mean
 from onetool.files.safe_yaml import parse_yaml
 from onetool.runtime.access import Access, access_json, explain
 from onetool.runtime.runtime import Runtime
-from onetool.settings.yaml_editor import replace_entry
+from onetool.settings.yaml_editor import set_value
 
 from .command import json_option, load_current_configuration, print_json, stdout, use_json, with_runtime
 from .config_files import edit_settings
+from .tools_toggle import enable_command
 
 profile_option = click.option("--profile", metavar="NAME", help="Only for clients with this profile.")
 
@@ -32,7 +33,7 @@ def why(tool: str, profile: str | None, as_json: bool) -> None:
       onetool why github.delete_repo --profile research
     """
     check_profile(profile)
-    found = with_runtime(lambda runtime: _explain(runtime, tool))
+    found, command = with_runtime(lambda runtime: _explain(runtime, tool))
     if profile is not None:
         found = [access for access in found if access.caller.profile == profile]
     if use_json(as_json):
@@ -44,6 +45,8 @@ def why(tool: str, profile: str | None, as_json: bool) -> None:
         (str(decision.effect), words, "; ".join(map(str, decision.rules))) for words, _, decision in found
     ]
     table(("EFFECT", "CALLER", "RULES, THE DECIDING ONE FIRST"), rows)
+    if command:
+        click.echo(f"Enable it with: {command}", file=stdout())
 
 
 @click.command()
@@ -74,34 +77,37 @@ def deny(pattern: str, profile: str | None) -> None:
     _add(pattern, "deny", "allow", profile)
 
 
-async def _explain(runtime: Runtime, tool: str) -> list[Access]:
+async def _explain(runtime: Runtime, tool: str) -> tuple[list[Access], str]:
+    """Return what each kind of caller may do, and the command that enables the tool if it is disabled."""
     found = await explain(runtime.state, tool)
     if not found:
         names = [spec.name for spec in await runtime.state.catalog.specs()]
         raise click.ClickException(f"Tool not found: {tool!r}.{did_you_mean(tool, names)}")
-    return found
+    spec = await runtime.state.catalog.find(tool)
+    return found, enable_command(spec.spec) if spec else ""
 
 
 def _add(pattern: str, key: str, other: str, profile: str | None) -> None:
     """Add a pattern to one list of the user's settings, and remove it from the other."""
     check_profile(profile)
+    path = ("approval",) if profile is None else ("profiles", profile, "approval")
+    changed: dict[str, list[str]] = {}
 
     def change(file: Path, text: str) -> str:
         data: Any = parse_yaml(file, text.encode()).value or {}
-        if profile is None:
-            for name, values in _changed(data.get("approval") or {}, pattern, key, other).items():
-                text = replace_entry(file, text, "approval", name, values)
-            return text
-        settings = (data.get("profiles") or {}).get(profile)
+        settings = data if profile is None else (data.get("profiles") or {}).get(profile)
         if settings is None:
             raise click.ClickException(f"Profile {profile!r} is not in {file}. Edit the file that has it.")
-        approval = settings.get("approval") or {}
-        approval |= _changed(approval, pattern, key, other)
-        return replace_entry(file, text, "profiles", profile, settings | {"approval": approval})
+        changed.update(_changed(settings.get("approval") or {}, pattern, key, other))
+        for name, values in changed.items():
+            text = set_value(file, text, (*path, name), values)
+        return text
 
     edit_settings(change)
-    where = "approval" if profile is None else f"profiles.{profile}.approval"
-    click.echo(f"Added {pattern!r} to {where}.{key}. Clients follow after a reload.", file=stdout())
+    where = ".".join(path)
+    removed = f" Removed it from {where}.{other}." if other in changed else ""
+    applies = "It applies from the next call on, also for running clients."
+    click.echo(f"Added {pattern!r} to {where}.{key}.{removed} {applies}", file=stdout())
 
 
 def _changed(approval: dict[str, Any], pattern: str, key: str, other: str) -> dict[str, list[str]]:

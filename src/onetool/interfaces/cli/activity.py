@@ -14,6 +14,7 @@ from onetool.domain.text.json_text import encode
 from onetool.runtime.runtime import Runtime
 
 from .command import json_option, mask_values, print_json, stdout, use_json, with_runtime
+from .groups import CommandGroup
 from .since import UNITS, Since
 
 PAGE_SIZE = 200
@@ -21,7 +22,7 @@ POLL_INTERVAL_S = 0.5
 COLUMNS = ("ID", "TIME", "TOOL", "STATUS", "MS", "FROM")
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @click.option("--tool", metavar="PATTERN", help="Only this tool, pack or pattern, such as `fs.*`.")
 @click.option("--interface", metavar="NAME", help="Only calls from this interface, such as `mcp`.")
 @click.option("--client", metavar="NAME", help="Only calls of this MCP client.")
@@ -127,6 +128,8 @@ def _print(records: Sequence[CallRecord], *, as_json: bool, follow: bool, header
     from .tables import table
 
     table(COLUMNS if header else [""] * len(COLUMNS), [_row(record) for record in records])
+    if not follow:
+        click.echo("Details of one: onetool activity show ID", err=True)
 
 
 def _row(record: CallRecord) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,40 +13,51 @@ import click
 from onetool.domain.identity.interface import acting_through
 from onetool.domain.identity.principal import OPERATOR, acting_as
 from onetool.domain.text.json_text import pretty
-from onetool.settings.configuration import read_settings
+from onetool.settings.documents import read_settings
 
+from .admin_clusters import clean_up, cluster, move
 from .admin_members import grant, key, member
 from .admin_people import invitation, person
 from .audit import audit
 from .command import has_terminal, json_option, print_json, stdout, use_json
-from .hosted import DATABASE_URL, KEYS, exit_on_hosted_error, variable, with_contents
+from .groups import CommandGroup
+from .hosted import KEYS, exit_on_hosted_error, other_clusters, owner_url, variable, with_contents
 
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted_admin import WorkspaceAdmin
 
-OWNER_URL = "ONETOOL_OWNER_DATABASE_URL"
 NO_LIMIT = "none"
 """Who acts, in audit logs."""
 FC = TypeVar("FC", bound=Callable[..., Any] | click.Command)
 
 
 @click.command()
-def migrate() -> None:
-    """Create or update the tables of a hosted OneTool.
+@click.option("--pending", is_flag=True, help="Only list what would be applied, and whether servers can run.")
+@click.option("--last-step", is_flag=True, help="Also remove what only servers of the version before use.")
+def migrate(pending: bool, last_step: bool) -> None:
+    """Create or update the tables of a hosted OneTool, in all its clusters.
 
-    Uses ONETOOL_OWNER_DATABASE_URL, or ONETOOL_DATABASE_URL if it is not set. The first time, its role must
-    be able to create roles. From the first time with ONETOOL_KEYS on, servers with other keys do not start.
+    Uses ONETOOL_OWNER_DATABASE_URL, or ONETOOL_DATABASE_URL if it is not set; for other clusters,
+    ONETOOL_CLUSTER_NAME_OWNER_URL or ONETOOL_CLUSTER_NAME_URL. The first time, its role must be able to
+    create roles. From the first time with ONETOOL_KEYS on, servers with other keys do not start.
     """
+    if pending:
+        _list_pending()
+        return
     with exit_on_hosted_error():
         from onetool.bootstrap.hosted_admin import migrate_database
 
-        applied = migrate_database(_owner_url(), lambda line: click.echo(line, err=True))
+        report = partial(click.echo, err=True)
+        applied = migrate_database(owner_url(), report, is_last_step=last_step)
+        for name, url in other_clusters(is_owner=True).items():
+            report(f"Cluster {name}:")
+            applied += migrate_database(url, report, is_last_step=last_step)
         if os.environ.get(KEYS, "").strip():
             _administration().check_keys()
     click.echo(f"Applied {len(applied)}." if applied else "The database is up to date.", file=stdout())
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 @click.pass_context
 def admin(ctx: click.Context) -> None:
     """Manage the workspaces and API keys of a hosted OneTool."""
@@ -53,7 +65,7 @@ def admin(ctx: click.Context) -> None:
     ctx.with_resource(acting_through("cli"))
 
 
-for command in (member, grant, key, invitation, person, audit):
+for command in (cluster, member, grant, key, invitation, person, audit):
     admin.add_command(command)
 
 
@@ -67,6 +79,25 @@ def new_ring_key(name: str) -> None:
         click.echo(new_key(name), file=stdout())
 
 
+@admin.command()
+def check() -> None:
+    """Check that this version fits the database, and that ONETOOL_KEYS open sealed values. Changes nothing.
+
+    Opens one value of each kind in each workspace.
+    """
+    with exit_on_hosted_error():
+        from onetool.bootstrap.hosted_admin import check as check_installation
+
+        found = check_installation(owner_url(), variable(KEYS), other_clusters(is_owner=True))
+    if found.problems:
+        raise click.ClickException("Values cannot be opened:\n" + "\n".join(found.problems))
+    click.echo(
+        "The tables and keys fit. "
+        f"Workspaces: {found.workspaces:,}. Sealed values that were opened: {found.opened:,}.",
+        file=stdout(),
+    )
+
+
 @admin.command("rewrap-keys")
 def rewrap_keys() -> None:
     """Seal the keys of all workspaces with the first key of ONETOOL_KEYS, while servers run.
@@ -76,7 +107,7 @@ def rewrap_keys() -> None:
     with exit_on_hosted_error():
         from onetool.bootstrap.hosted_admin import rewrap
 
-        count = rewrap(_owner_url(), variable(KEYS))
+        count = rewrap(owner_url(), variable(KEYS), other_clusters(is_owner=True))
     click.echo(f"Keys that were sealed again: {count:,}.", file=stdout())
 
 
@@ -100,7 +131,9 @@ def rotate_keys(slug: str | None, is_all: bool, older_than: int | None) -> None:
         from onetool.bootstrap.hosted_admin import rotate
 
         age = None if older_than is None else timedelta(days=older_than)
-        done = rotate(_owner_url(), variable(KEYS), slug, age, lambda line: click.echo(line, err=True))
+        others = other_clusters(is_owner=True)
+        report = partial(click.echo, err=True)
+        done = rotate(owner_url(), variable(KEYS), slug, age, report, others=others)
     unreadable = [f"{item.slug}: {line}" for item in done for line in item.unreadable]
     if unreadable:
         lines = "\n".join(unreadable)
@@ -114,16 +147,21 @@ def rotate_keys(slug: str | None, is_all: bool, older_than: int | None) -> None:
 
 @admin.group()
 def workspace() -> None:
-    """Create, list and delete workspaces."""
+    """Create, list, move and delete workspaces."""
+
+
+for command in (move, clean_up):
+    workspace.add_command(command)
 
 
 @workspace.command("create")
 @click.argument("slug")
 @click.option("--name", default="", help="Name for people. Default: the slug.")
-def create_workspace(slug: str, name: str) -> None:
+@click.option("--cluster", help="Cluster for its rows. Default: the open one with the fewest workspaces.")
+def create_workspace(slug: str, name: str, cluster: str | None) -> None:
     """Create a workspace. SLUG is its name in URLs: /w/SLUG/mcp."""
     with exit_on_hosted_error():
-        _administration().create(slug, name)
+        _administration().create(slug, name, cluster)
     click.echo(
         f"Created workspace {slug}. Create a key: onetool admin key create {slug} NAME --role owner",
         file=stdout(),
@@ -137,10 +175,10 @@ def list_workspaces(as_json: bool) -> None:
     with exit_on_hosted_error():
         found = _administration().list()
     if use_json(as_json):
-        print_json([{"slug": item.slug, "name": item.name} for item in found])
+        print_json([{"slug": item.slug, "name": item.name, "cluster": item.cluster} for item in found])
         return
     for item in found:
-        click.echo(f"{item.slug}  {item.name}", file=stdout())
+        click.echo(f"{item.slug}  {item.name}  {item.cluster}", file=stdout())
 
 
 @workspace.command("delete")
@@ -260,12 +298,20 @@ def delete_secret(slug: str, name: str) -> None:
     click.echo(f"Deleted secret {name} of {slug}.", file=stdout())
 
 
-def _owner_url() -> str:
-    """Return the URL of the role that owns the tables."""
-    return os.environ.get(OWNER_URL) or variable(DATABASE_URL)
+def _list_pending() -> None:
+    with exit_on_hosted_error():
+        from onetool.bootstrap.hosted_admin import pending_migrations
+
+        urls = (owner_url(), *other_clusters(is_owner=True).values())
+        found = {item.name: item for url in urls for item in pending_migrations(url)}
+    for item in found.values():
+        note = "servers can run meanwhile" if item.is_compatible else "stop all servers and workers first"
+        click.echo(f"{item.name}  {note}", file=stdout())
+    if not found:
+        click.echo("The database is up to date.", file=stdout())
 
 
 def _administration() -> "WorkspaceAdmin":
     from onetool.bootstrap.hosted_admin import workspace_admin
 
-    return workspace_admin(_owner_url(), variable(KEYS))
+    return workspace_admin(owner_url(), variable(KEYS), other_clusters(is_owner=True))

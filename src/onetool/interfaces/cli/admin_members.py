@@ -12,6 +12,7 @@ from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind, StoredGrant
 
 from .command import json_option, print_json, stdout, use_json
+from .groups import CommandGroup
 from .hosted import exit_on_hosted_error, with_contents
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _kind_option() -> Callable[[FC], FC]:
     return click.option("--kind", type=kinds, default=MemberKind.SERVICE.value, show_default=True)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def member() -> None:
     """Add, list and remove members of a workspace, and their roles.
 
@@ -111,7 +112,7 @@ def remove_member(slug: str, id: str, kind: str) -> None:
     click.echo(f"Removed {id} from {slug}.", file=stdout())
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def grant() -> None:
     """Add and remove exceptions for single tools: allow, ask or deny."""
 
@@ -151,7 +152,7 @@ def remove_grant(slug: str, id: str) -> None:
     click.echo(f"Removed grant {id}.", file=stdout())
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def key() -> None:
     """Create, list and revoke API keys."""
 

@@ -12,6 +12,7 @@ from onetool.domain.identity.principal import OPERATOR
 from onetool.domain.identity.roles import Role
 
 from .command import json_option, print_json, stdout, use_json
+from .groups import CommandGroup
 from .hosted import DATABASE_URL, exit_on_hosted_error, variable, with_contents
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ T = TypeVar("T")
 MAX_DAYS, DEFAULT_DAYS = 30, 7
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def person() -> None:
     """List people who have logged in, and disable them."""
 
@@ -70,7 +71,7 @@ def enable_person(id: UUID) -> None:
     click.echo(f"Enabled {id}.", file=stdout())
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def invitation() -> None:
     """Invite people to a workspace."""
 

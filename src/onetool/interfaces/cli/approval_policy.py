@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from onetool.files.safe_yaml import parse_yaml
-from onetool.settings.configuration import SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.schema import ApprovalSettings, Settings
 from onetool.settings.yaml_editor import add_entries
 
@@ -20,8 +20,8 @@ POLICIES = {
 """The values of `approval.mcp` and their consequences."""
 SUGGESTED = "ask"
 DEFAULT = f"""
-MCP clients can call every tool: approval.mcp is {ApprovalSettings().mcp}, the default, and only the client
-asks you. To change that, set approval.mcp to ask or deny in {SETTINGS_FILE}."""
+{{who}} can call every tool{{part}}: approval.mcp is {ApprovalSettings().mcp}, the default, and only the
+client asks you. To change that: onetool config set approval.mcp ask"""
 ONE_TOOL = """
 An MCP client sees one tool that reaches all others. If you once tell the client to always allow it, the
 client asks no more."""
@@ -31,23 +31,33 @@ messages, for example?
 """
 
 
-def choose_mcp_policy(settings: Settings, *, is_interactive: bool) -> None:
-    """Ask which policy applies to MCP clients, unless the user chose one before.
+def ask_for_mcp_policy(settings: Settings, *, is_interactive: bool, profile: str | None = None) -> str | None:
+    """Ask which policy applies to MCP clients, unless the user chose one before. Writes nothing.
 
     If the user cannot be asked, only say that the default is active.
+
+    profile: the one of the client. If it asks or denies, nothing is left to choose for the client.
     """
     if "*" in settings.approval.allow or _is_chosen(settings):
-        return
+        return None
+    if profile is not None and settings.profiles[profile].approval.mode != "allow":
+        return None
     if not is_interactive:
-        click.echo(DEFAULT, file=stdout())
-        return
+        who, part = ("This client", f" of profile {profile}") if profile else ("MCP clients", "")
+        click.echo(DEFAULT.format(who=who, part=part), file=stdout())
+        return None
     if settings.expose != "all":
         click.echo(ONE_TOOL, file=stdout())
     click.echo(QUESTION, file=stdout())
     for policy, consequence in POLICIES.items():
         click.echo(f"  {policy:<6} {consequence}", file=stdout())
     click.echo(file=stdout())
-    chosen = click.prompt("Policy for MCP clients", type=click.Choice(list(POLICIES)), default=SUGGESTED)
+    chosen: str = click.prompt("Policy for MCP clients", type=click.Choice(list(POLICIES)), default=SUGGESTED)
+    return chosen
+
+
+def set_mcp_policy(chosen: str) -> None:
+    """Write the policy for MCP clients to the user's settings."""
     edit_settings(lambda file, text: add_entries(file, text, "approval", {"mcp": chosen}))
     click.echo(f"Set approval.mcp to {chosen} in {current_paths().config / SETTINGS_FILE}.", file=stdout())
 

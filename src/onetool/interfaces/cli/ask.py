@@ -15,11 +15,11 @@ from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
 from onetool.runtime.runtime import Runtime
 
+from .call import allow_option
 from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import session_names
 from .question_prompt import asked_on_terminal
 from .start_progress import StartProgress
-from .tools import allow_option
 
 if TYPE_CHECKING:
     from .ask_view import AskView

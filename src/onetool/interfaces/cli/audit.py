@@ -12,6 +12,7 @@ from onetool.domain.audit.entry import AuditEntry, AuditFilter, entry_json
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.domain.text.json_text import encode
 from onetool.domain.text.strings import pluralize
+from onetool.files.installation import extra_command
 
 from .command import json_option, print_json, stdout, use_json
 from .hosted import DATABASE_URL, KEYS, exit_on_hosted_error, variable
@@ -76,7 +77,7 @@ async def _send(contents: "WorkspaceContents", filter: AuditFilter, slug: str) -
     try:
         from onetool.telemetry.audit_logs import AuditLogExport
     except ModuleNotFoundError:
-        raise SettingsError("Nothing was sent. Run: pip install 'onetool-gateway[otel]'") from None
+        raise SettingsError(f"Nothing was sent. Run: {extra_command('otel')}") from None
 
     export, sent = AuditLogExport(slug), 0
     try:

@@ -7,16 +7,21 @@ from typing import Any
 
 import click
 
-from onetool.domain.chat.providers import PROVIDERS, SCRIPTED
-from onetool.domain.text.suggestions import did_you_mean
-from onetool.files.atomic import write_atomic
-from onetool.settings.provider_status import ProviderStatus, provider_statuses
+from onetool.domain.errors import SettingsError
+from onetool.interfaces.server_settings.settings_file import set_default_provider
+from onetool.settings.provider_status import (
+    ProviderStatus,
+    check_provider,
+    key_secret_name,
+    provider_statuses,
+)
 
 from .command import current_paths, json_option, load_current_configuration, print_json, stdout, use_json
-from .config_files import edit_secrets, secrets_place
+from .config_files import NO_ECHO, edit_secrets, refuse_secret_argument, secrets_place
+from .groups import CommandGroup
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def auth() -> None:
     """Manage API keys and the default chat model provider.
 
@@ -28,9 +33,10 @@ def auth() -> None:
     """
 
 
-@auth.command()
+@auth.command(context_settings=NO_ECHO)
 @click.argument("provider")
-def login(provider: str) -> None:
+@click.argument("words", nargs=-1, metavar="")
+def login(provider: str, words: tuple[str, ...]) -> None:
     """Store an API key for PROVIDER. Prompts for the key or reads it from stdin.
 
     \b
@@ -39,6 +45,8 @@ def login(provider: str) -> None:
       pass show openai | onetool auth login openai
     """
     name = _key_name(provider)
+    if words:
+        refuse_secret_argument(f"onetool auth login {provider}")
     place = secrets_place(name)
     is_interactive = sys.stdin.isatty()
     key = click.prompt(f"API key for {provider}", hide_input=True) if is_interactive else sys.stdin.read()
@@ -77,12 +85,11 @@ def use(provider: str) -> None:
     Example:
       onetool auth use ollama
     """
-    configuration = load_current_configuration()
-    supported = [*configuration.settings.providers, *PROVIDERS, SCRIPTED]
-    if provider not in supported:
-        raise click.BadParameter(f"Provider not supported: {provider}.{did_you_mean(provider, supported)}")
-    write_atomic(current_paths().provider_file, provider.encode())
-    write_atomic(current_paths().reload_file, b"")
+    try:
+        check_provider(load_current_configuration().settings, provider)
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from None
+    set_default_provider(current_paths(), provider)
     click.echo(f"Default provider: {provider}")
 
 
@@ -114,22 +121,10 @@ def _key_name(provider: str) -> str:
     Raises:
         BadParameter: The provider is unknown, needs no key, or has no `key_secret`.
     """
-    configured = load_current_configuration().settings.providers.get(provider)
-    if configured is not None and configured.key_secret:
-        return configured.key_secret
-    known = PROVIDERS.get(provider)
-    if known is None or not known.keys:
-        with_key = [name for name, entry in PROVIDERS.items() if entry.keys]
-        reason = "needs no key" if known or provider == SCRIPTED else "is not a known provider"
-        if configured is not None and known is None:
-            raise click.BadParameter(
-                f"providers.{provider} has no key_secret. Add to onetool.yaml: key_secret: NAME_OF_THE_SECRET"
-            )
-        raise click.BadParameter(
-            f"{provider!r} {reason}.{did_you_mean(provider, with_key)} "
-            f"Providers with a key: {', '.join(with_key)}."
-        )
-    return known.keys[0]
+    try:
+        return key_secret_name(load_current_configuration().settings, provider)
+    except SettingsError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def _to_json(status: ProviderStatus, default: str | None) -> Mapping[str, Any]:

@@ -17,7 +17,7 @@ from onetool.bootstrap import open_runtime, open_shared_parts
 from onetool.bootstrap.factories import new_id
 from onetool.files.atomic import make_private_dir
 from onetool.files.lock import locked
-from onetool.interfaces.background.address import NotReachable, check_private_dir, socket_path
+from onetool.interfaces.background.address import NOT_RUNNING, NotReachable, check_private_dir, socket_path
 from onetool.interfaces.background.attach import ask
 from onetool.interfaces.background.runtimes import DirectoryRuntimes
 from onetool.interfaces.background.service import BackgroundService
@@ -64,20 +64,24 @@ def up(foreground: bool) -> None:
     click.echo(f"OneTool is running (process {response['pid']}). Stop it with: onetool down", file=stdout())
 
 
-def offer_background() -> None:
-    """Ask whether to run OneTool in the background, if there are servers and it does not run yet."""
-    if os.name == "nt" or not load_current_configuration().settings.servers:
-        return
+def ask_for_background() -> bool:
+    """Ask whether to run OneTool in the background, unless it runs already."""
+    if os.name == "nt":
+        return False
     with suppress(NotReachable):
         ask(socket_path(current_paths().state), attach="status")
-        return
+        return False
     click.echo(
         "\nEvery MCP client starts its own copy of every server. OneTool in the background shares them"
         "\nbetween clients, until you log out or run `onetool down`.",
     )
-    if click.confirm("Run it now?", default=False):
-        response = _start(socket_path(current_paths().state))
-        click.echo(f"OneTool is running (process {response['pid']}). Stop it with: onetool down")
+    return click.confirm("Run it now?", default=False)
+
+
+def start_background() -> None:
+    """Run OneTool in the background."""
+    response = _start(socket_path(current_paths().state))
+    click.echo(f"OneTool is running (process {response['pid']}). Stop it with: onetool down")
 
 
 @click.command()
@@ -106,7 +110,8 @@ def status(as_json: bool) -> None:
         if use_json(as_json):
             print_json({"running": False, "reason": str(error)})
         else:
-            click.echo(f"Not running: {error}. Start it with: onetool up", file=stdout())
+            reason = "" if str(error) == NOT_RUNNING else f": {error}"
+            click.echo(f"Not running{reason}. Start it with: onetool up", file=stdout())
         raise SystemExit(1) from None
     if use_json(as_json):
         print_json({"running": True, **response})
@@ -168,7 +173,12 @@ async def _serve(path: Path) -> None:
 
         def open_directory(cwd: Path) -> AbstractAsyncContextManager[Runtime]:
             paths = find_paths(os.environ, cwd)
-            return open_runtime(lambda: load_configuration(paths, os.environ), shared=parts, asks_users=True)
+            return open_runtime(
+                lambda: load_configuration(paths, os.environ),
+                shared=parts,
+                asks_users=True,
+                waits_for_libraries=False,
+            )
 
         service = BackgroundService(DirectoryRuntimes(open_directory), new_id)
         loop = asyncio.get_running_loop()

@@ -1,25 +1,30 @@
 """`onetool bundles`: manage bundles of stored tools."""
 
-from collections.abc import Callable, Coroutine
+import shlex
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from onetool.domain.bundles.bundle import Bundle, BundleError, BundleFilter, BundleNotFound, StoredTool
+from onetool.domain.bundles.identifiers import python_name, to_slug
 from onetool.domain.text.strings import first_line, pluralize
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.runtime.runtime import Runtime
 
 from .command import confirm, json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import bundle_names
+from .groups import CommandGroup, PathCommand
 
 T = TypeVar("T")
 PAGE_SIZE = 256
 ALL = BundleFilter(include_disabled=True)
+MAX_RENAMED = 20
+"""Changed names that an import shows."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def bundles() -> None:
     """Manage bundles of stored tools. BUNDLE is an id or a slug."""
 
@@ -125,7 +130,7 @@ def delete(bundle: str, yes: bool) -> None:
     click.echo(f"Deleted {bundle}.", file=stdout())
 
 
-@bundles.command()
+@bundles.command(cls=PathCommand)
 @click.argument("bundle", shell_complete=bundle_names)
 @click.argument("file", type=click.Path(dir_okay=False))
 def export(bundle: str, file: str) -> None:
@@ -149,7 +154,7 @@ def import_() -> None:
     """Import a bundle. It is disabled until you enable it."""
 
 
-@import_.command("zip")
+@import_.command("zip", cls=PathCommand)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 def import_zip(file: str) -> None:
     """Import a bundle from a ZIP FILE created by `bundles export`.
@@ -158,15 +163,10 @@ def import_zip(file: str) -> None:
     Example:
       onetool bundles import zip weather.zip
     """
-    content = Path(file).read_bytes()
-    bundle, count = _run(lambda runtime: runtime.state.transfer.import_archive(content))
-    click.echo(
-        f"Imported {pluralize(count, 'tool')}. Review, then enable: onetool bundles enable {bundle.slug}",
-        file=stdout(),
-    )
+    import_bundle_archive(Path(file).read_bytes())
 
 
-@import_.command("openapi")
+@import_.command("openapi", cls=PathCommand)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.option(
     "--base-url", metavar="URL", help="Base URL of the API. Overrides the servers listed in the document."
@@ -179,22 +179,57 @@ def import_openapi(file: str, base_url: str | None, as_json: bool) -> None:
     Example:
       onetool bundles import openapi petstore.yaml
     """
-    content = Path(file).read_bytes()
-    imported = _run(lambda runtime: runtime.state.transfer.import_openapi(content, base_url))
+    import_openapi_document(Path(file).read_bytes(), base_url, as_json=as_json)
+
+
+def import_bundle_archive(content: bytes, *, enable: bool = False) -> None:
+    """Import the bundle of a ZIP archive and print the next step."""
+
+    async def store(runtime: Runtime) -> tuple[Bundle, int]:
+        bundle, count = await runtime.state.transfer.import_archive(content)
+        return await _enable_if(enable, runtime, bundle), count
+
+    bundle, count = _run(store)
+    step = "It is enabled." if enable else f"Review, then enable: onetool bundles enable {bundle.slug}"
+    click.echo(f"Imported {pluralize(count, 'tool')}. {step}", file=stdout())
+
+
+def import_openapi_document(
+    content: bytes, base_url: str | None, *, as_json: bool = False, enable: bool = False
+) -> None:
+    """Create a bundle from an OpenAPI document and print what is left to do."""
+
+    async def store(runtime: Runtime) -> tuple[dict[str, Any], Sequence[str]]:
+        imported = await runtime.state.transfer.import_openapi(content, base_url)
+        allowed = runtime.state.configuration.settings.allowedHosts
+        bundle = await _enable_if(enable, runtime, imported["bundle"])
+        others.extend(other.id for other in await runtime.state.bundles.named(bundle.slug) if other != bundle)
+        return imported | {"bundle": bundle}, allowed
+
+    others = list[str]()
+    imported, allowed = _run(store)
     bundle: Bundle = imported["bundle"]
     if use_json(as_json):
         print_json(imported | {"bundle": bundle.to_json()})
         return
     click.echo(
-        f"Imported {pluralize(imported['tools'], 'tool')} into bundle {bundle.slug!r}, disabled.",
+        f"Imported {pluralize(imported['tools'], 'tool')} into bundle {bundle.slug!r}, "
+        f"{_state(bundle.is_enabled)}.",
         file=stdout(),
     )
     for text in imported["skipped"]:
-        click.echo(f"  skipped: {text}", file=stdout())
+        click.echo(mask(f"  skipped: {text}"), file=stdout())
     for text in imported["warnings"]:
-        click.echo(f"  warning: {text}", file=stdout())
-    for step in _next_steps(imported, bundle):
+        click.echo(mask(f"  warning: {text}"), file=stdout())
+    _print_renamed(imported["renamed"], bundle)
+    if others:
+        click.echo(f"Another bundle has the same slug: {', '.join(others)}", file=stdout())
+    for step in _next_steps(imported, bundle, allowed, bundle.id if others else bundle.slug):
         click.echo(step, file=stdout())
+
+
+async def _enable_if(enable: bool, runtime: Runtime, bundle: Bundle) -> Bundle:
+    return await runtime.state.bundles.set_bundle_enabled(bundle.id, True) if enable else bundle
 
 
 def _run(action: Callable[[Runtime], Coroutine[Any, Any, T]]) -> T:
@@ -215,19 +250,19 @@ def _set_enabled(name: str, is_enabled: bool) -> None:
 
 
 async def _find(runtime: Runtime, name: str) -> Bundle:
-    """Return the bundle with this id or slug.
+    """Return the bundle with this id or slug, or whose tools are in the pack with this name.
 
     Raises:
         BundleNotFound: No bundle, or more than one, has this name.
     """
-    bundles = await _list_all(runtime)
-    matches = [bundle for bundle in bundles if name in (bundle.id, bundle.slug)]
+    bundles = runtime.state.bundles
+    matches = await bundles.named(name) or await bundles.named(to_slug(name))
     if len(matches) == 1:
         return matches[0]
     if matches:
         ids = ", ".join(bundle.id for bundle in matches)
         raise BundleNotFound(f"Several bundles have the slug {name!r}. Use an id instead: {ids}")
-    suggestion = did_you_mean(name, [bundle.slug for bundle in bundles])
+    suggestion = did_you_mean(name, [bundle.slug for bundle in await _list_all(runtime)])
     raise BundleNotFound(f"Bundle {name!r} not found.{suggestion}")
 
 
@@ -253,13 +288,33 @@ async def _load(runtime: Runtime, name: str) -> tuple[Bundle, list[StoredTool]]:
             return bundle, tools
 
 
-def _next_steps(imported: dict[str, Any], bundle: Bundle) -> list[str]:
+def _print_renamed(renamed: Mapping[str, str], bundle: Bundle) -> None:
+    """Print the tools that have another name than their operation: call them by the new name."""
+    if not renamed:
+        return
+    from .tables import table
+
+    shown = list(renamed.items())[:MAX_RENAMED]
+    table(("OPERATION", "TOOL"), [(old, f"{python_name(bundle.slug)}.{new}") for old, new in shown])
+    if more := len(renamed) - len(shown):
+        click.echo(f"... and {more} more: onetool bundles show {bundle.slug}", file=stdout())
+    click.echo(file=stdout())
+
+
+def _next_steps(imported: Mapping[str, Any], bundle: Bundle, allowed: Sequence[str], name: str) -> list[str]:
+    """Return the commands after an import.
+
+    name: the slug of the bundle, or its id if others have the same slug.
+
+    allowed: the hosts in the setting, which the command replaces.
+    """
     steps = []
-    if imported["hosts"]:
-        steps.append(f"Allow its host in onetool.yaml:  allowedHosts: [{', '.join(imported['hosts'])}]")
-    if imported["secrets"]:
-        steps.append(f"Add to secrets.yaml:             {', '.join(imported['secrets'])}")
-    return [*steps, f"Then enable the bundle:          onetool bundles enable {bundle.slug}"]
+    if missing := [host for host in imported["hosts"] if host not in allowed]:
+        hosts = ",".join([*allowed, *missing])
+        steps.append(f"Allow its host:          onetool config set allowedHosts {shlex.quote(hosts)}")
+    steps += [f"Store its secret:        onetool secrets set {name}" for name in imported["secrets"]]
+    enable = f"Then enable the bundle:  onetool bundles enable {name}"
+    return steps if bundle.is_enabled else [*steps, enable]
 
 
 def _state(is_enabled: bool) -> str:

@@ -27,6 +27,8 @@ T = TypeVar("T")
 _stdout: TextIO | None = None
 _credentials = CredentialSet()
 """What is redacted in the output of the command."""
+_progress = StartProgress()
+"""What the command shows while servers start."""
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -83,7 +85,8 @@ def confirm(question: str) -> None:
         ClickException: Stdin is not interactive; the message suggests `--yes`.
     """
     try:
-        is_confirmed = click.confirm(question, err=True)
+        with _progress.paused():
+            is_confirmed = click.confirm(question, err=True)
     except click.Abort:
         if sys.stdin.isatty():
             raise
@@ -124,12 +127,14 @@ def with_runtime(
     *,
     log_level: str | None = None,
     waits_for_servers: bool = True,
+    waits_for_libraries: bool = True,
     progress: StartProgress | None = None,
 ) -> T:
     """Open a runtime, run an action with it and close it.
 
     log_level: minimum level of messages on stderr, unless the user passed --log-level.
     waits_for_servers: whether listings wait until servers have started, with their progress on a terminal.
+    waits_for_libraries: whether listings wait until libraries of packs are installed; False for a server.
     progress: shows servers that are starting; for an action that pauses it while it prints.
     """
     configuration = load_current_configuration()
@@ -143,19 +148,21 @@ def with_runtime(
         return next(already_loaded, None) or load_configuration(configuration.paths, os.environ)
 
     async def run() -> T:
-        global _credentials
+        global _credentials, _progress
+        _progress = progress or _progress
         async with open_runtime(
             load,
             log_level=level,
             owns_process=True,
             waits_for_servers=waits_for_servers,
+            waits_for_libraries=waits_for_libraries,
             asks_users=not waits_for_servers or (sys.stdin.isatty() and sys.stderr.isatty()),
             attach=partial(attach_server, configuration.paths),
         ) as runtime:
             _credentials = runtime.state.credentials  # with tokens that are issued later
             if not waits_for_servers:
                 return await action(runtime)
-            async with (progress or StartProgress()).show(runtime):
+            async with _progress.show(runtime):
                 return await action(runtime)
 
     return asyncio.run(run())

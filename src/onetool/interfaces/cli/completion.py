@@ -70,7 +70,7 @@ def _run(list_names: NameLister) -> Sequence[str]:
 
     async def run() -> Sequence[str]:
         read = partial(load_configuration, current_paths(), os.environ)
-        async with open_runtime(read, owns_process=True) as runtime:
+        async with open_runtime(read, owns_process=True, waits_for_libraries=False) as runtime:
             return await list_names(runtime)
 
     return asyncio.run(run())
@@ -79,6 +79,11 @@ def _run(list_names: NameLister) -> Sequence[str]:
 async def _tools(runtime: Runtime) -> Sequence[str]:
     tools = runtime.state.catalog.tools(start_servers=False)
     return [*runtime.state.catalog.aliases, *[tool.spec.name async for tool in tools if tool.spec.enabled]]
+
+
+async def _disabled_tools(runtime: Runtime) -> Sequence[str]:
+    tools = runtime.state.catalog.tools(start_servers=False)
+    return [tool.spec.name async for tool in tools if not tool.spec.enabled]
 
 
 async def _packs(runtime: Runtime) -> Sequence[str]:
@@ -103,6 +108,7 @@ async def _sessions(runtime: Runtime) -> Sequence[str]:
 
 
 tool_names = _completer(_tools)
+disabled_tool_names = _completer(_disabled_tools)
 pack_names = _completer(_packs)
 bundle_names = _completer(_bundles)
 server_names = _completer(_servers)

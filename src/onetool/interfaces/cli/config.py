@@ -1,11 +1,13 @@
-"""`onetool config`: show and validate settings, and show their paths."""
+"""`onetool config`: show, change and validate settings, and show their paths."""
 
 import click
 
 from onetool.domain.text.json_text import jsonable
 from onetool.domain.text.strings import pluralize
+from onetool.interfaces.server_settings.setting_editor import hide_secrets
 from onetool.runtime.runtime import Runtime
-from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE, Configuration, settings_files
+from onetool.settings.configuration import Configuration
+from onetool.settings.documents import SECRETS_FILE, SETTINGS_FILE, settings_files
 
 from .command import (
     current_paths,
@@ -18,11 +20,20 @@ from .command import (
     use_json,
     with_runtime,
 )
+from .config_values import get_setting, set_setting, unset_setting
+from .groups import CommandGroup
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def config() -> None:
-    """Show and validate settings."""
+    """Show, change and validate settings.
+
+    \b
+    Examples:
+      onetool config get log.level
+      onetool config set activity.retention_days 90
+      onetool config unset activity.retention_days
+    """
 
 
 @config.command()
@@ -38,13 +49,18 @@ def show(as_json: bool) -> None:
     settings = jsonable(configuration.settings)
     settings["secrets"]["names"] = sorted(configuration.secrets.names)
     settings["fs"] = {"roots": [str(root) for root in configuration.roots]}
-    settings = mask_values(settings)
+    settings = mask_values({key: hide_secrets((key,), value) for key, value in settings.items()})
     if as_json:
         print_json(settings)
     else:
         import yaml
 
         click.echo(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True), nl=False)
+
+
+config.add_command(get_setting)
+config.add_command(set_setting)
+config.add_command(unset_setting)
 
 
 @config.command()

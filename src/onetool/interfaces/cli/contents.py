@@ -15,11 +15,11 @@ from onetool.domain.servers.server_item import ItemKind
 from onetool.domain.text.strings import first_line
 from onetool.runtime.runtime import Runtime
 
+from .call import EXIT_CODES
 from .command import json_option, mask, print_json, stdout, terminal_safe, use_json, with_runtime
 from .completion import server_names
 from .media import content_json, save_media, save_option
 from .server_selection import select_servers
-from .tools import EXIT_CODES
 
 CALLER = Caller(interface="cli", default_effect=Effect.ALLOW)
 Views = list[dict[str, Any]]

@@ -11,7 +11,7 @@ from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.runtime.health import UNTIL_STARTED_S, check_health
 from onetool.runtime.runtime import Runtime
-from onetool.settings.configuration import SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.provider_status import provider_statuses
 
 from .command import json_option, print_json, use_json, with_runtime

@@ -5,15 +5,18 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from onetool.domain.errors import MemberError, SettingsError, StoreUnavailable
+from onetool.files.installation import extra_command
 from onetool.settings.configuration import operator_packs
+from onetool.telemetry.request_meter import RequestMeter
 
 from .command import current_paths, stdout
+from .metrics_listener import serving_metrics
 from .reaper import reap
 
 if TYPE_CHECKING:
@@ -21,37 +24,52 @@ if TYPE_CHECKING:
     from onetool.bootstrap.hosted_admin import WorkspaceContents
     from onetool.bootstrap.login_settings import ClientSettings, LoginSettings
     from onetool.bootstrap.people import PeopleParts
+    from onetool.bootstrap.worker import Worker
     from onetool.bootstrap.workspaces import OpenWorkspaces
     from onetool.interfaces.rest.current_workspace import MountedWorkspace
+    from onetool.interfaces.rest.hosted import HostedApp
     from onetool.interfaces.rest.hosted_credentials import HostedPeople
 
 T = TypeVar("T")
 DATABASE_URL, REDIS_URL, KEYS = "ONETOOL_DATABASE_URL", "ONETOOL_REDIS_URL", "ONETOOL_KEYS"
+OWNER_URL = "ONETOOL_OWNER_DATABASE_URL"
+POOLED_URL = "ONETOOL_POOLED_DATABASE_URL"
 FIRST_REAP_S = 60.0
 """Seconds after a workspace was opened. One that is seldom used is closed long before the interval ends."""
 
 
 def serve_hosted(
-    sock: socket.socket, hosts: tuple[str, ...], log_level: str, reap_interval: float, *, with_worker: bool
+    sock: socket.socket,
+    hosts: tuple[str, ...],
+    log_level: str,
+    reap_interval: float,
+    *,
+    with_worker: bool,
+    metrics: tuple[str, int] | None,
 ) -> None:
     """Serve all workspaces until a signal arrives.
 
     with_worker: whether to run queued jobs too.
+    metrics: where to serve the metrics of the process.
     """
     with exit_on_hosted_error():
-        asyncio.run(_serve(sock, hosts, log_level, reap_interval, with_worker=with_worker))
+        asyncio.run(_serve(sock, hosts, log_level, reap_interval, with_worker=with_worker, metrics=metrics))
 
 
 async def _serve(
-    sock: socket.socket, hosts: tuple[str, ...], log_level: str, reap_interval: float, *, with_worker: bool
+    sock: socket.socket,
+    hosts: tuple[str, ...],
+    log_level: str,
+    reap_interval: float,
+    *,
+    with_worker: bool,
+    metrics: tuple[str, int] | None,
 ) -> None:
-    from onetool.bootstrap.hosted import ApiKeyAuthenticator
     from onetool.bootstrap.login_settings import login_settings
     from onetool.bootstrap.workspaces import OpenWorkspaces
     from onetool.interfaces.rest.connections import hosted_limits
-    from onetool.interfaces.rest.hosted import MAX_REQUESTS, HostedApp
+    from onetool.interfaces.rest.counted_requests import CountedRequests
     from onetool.interfaces.rest.server import BACKLOG, create_server
-    from onetool.interfaces.web.static import StaticApp
 
     login = login_settings(os.environ)
     async with open_parts(log_level=log_level) as parts:
@@ -59,17 +77,9 @@ async def _serve(
             lambda slug: _mounted(parts, slug, reap_interval)
         )
         limits = hosted_limits()
-        app = HostedApp(
-            workspaces,
-            authenticate=ApiKeyAuthenticator(parts).authenticate,
-            status=parts.status,
-            threads=parts.threads,
-            hosts=hosts if login is None else (*hosts, login.host),
-            web_ui=StaticApp(),
-            max_requests=min(MAX_REQUESTS, limits.max_connections // 2),
-            people=None if login is None else hosted_people(parts, login),
-        )
-        server, loop = create_server(app, limits), asyncio.get_running_loop()
+        app = _app(parts, workspaces, hosts, login, max_requests=limits.max_connections // 2)
+        requests, loop = RequestMeter(), asyncio.get_running_loop()
+        server = create_server(CountedRequests(app, requests), limits)
 
         def stop() -> None:
             app.drain()
@@ -83,11 +93,40 @@ async def _serve(
         stdout().flush()
         watch = loop.create_task(workspaces.watch())
         try:
-            async with _working(parts, workspaces) if with_worker else nullcontext():
+            worker = _worker(parts, workspaces) if with_worker else None
+            measured: Any = {"requests": requests, "worker": worker}
+            async with (
+                serving_metrics(metrics, parts, app.status, workspaces, **measured),
+                _working(worker),
+            ):
                 await server.serve(sockets=[sock])
         finally:
             watch.cancel()
             await workspaces.aclose()
+
+
+def _app(
+    parts: "HostedParts",
+    workspaces: "OpenWorkspaces[MountedWorkspace]",
+    hosts: tuple[str, ...],
+    login: "LoginSettings | None",
+    *,
+    max_requests: int,
+) -> "HostedApp":
+    from onetool.bootstrap.hosted import ApiKeyAuthenticator
+    from onetool.interfaces.rest.hosted import MAX_REQUESTS, HostedApp
+    from onetool.interfaces.web.static import StaticApp
+
+    return HostedApp(
+        workspaces,
+        authenticate=ApiKeyAuthenticator(parts).authenticate,
+        status=parts.status,
+        threads=parts.threads,
+        hosts=hosts if login is None else (*hosts, login.host),
+        web_ui=StaticApp(),
+        max_requests=min(MAX_REQUESTS, max_requests),
+        people=None if login is None else hosted_people(parts, login),
+    )
 
 
 def hosted_people(parts: "HostedParts", settings: "LoginSettings") -> "HostedPeople":
@@ -152,20 +191,25 @@ def _with_authorization(
     )
 
 
-@asynccontextmanager
-async def _working(
-    parts: "HostedParts", workspaces: "OpenWorkspaces[MountedWorkspace]"
-) -> AsyncIterator[None]:
-    """Run queued jobs during the block."""
+def _worker(parts: "HostedParts", workspaces: "OpenWorkspaces[MountedWorkspace]") -> "Worker":
     from onetool.bootstrap.worker import Worker
 
+    return Worker(parts, variable(DATABASE_URL), workspaces.use)
+
+
+@asynccontextmanager
+async def _working(worker: "Worker | None") -> AsyncIterator[None]:
+    """Run queued jobs during the block, if there is a worker."""
+    if worker is None:
+        yield
+        return
     stop = asyncio.Event()
-    worker = asyncio.create_task(Worker(parts, variable(DATABASE_URL), workspaces.use).run(stop))
+    working = asyncio.create_task(worker.run(stop))
     try:
         yield
     finally:
         stop.set()
-        await worker
+        await working
 
 
 @asynccontextmanager
@@ -197,6 +241,8 @@ def open_parts(**options: Any) -> AbstractAsyncContextManager["HostedParts"]:
     return open_hosted(
         variable(DATABASE_URL),
         variable(KEYS),
+        clusters=other_clusters(),
+        pooled_url=os.environ.get(POOLED_URL, "").strip(),
         redis_url=os.environ.get(REDIS_URL, "").strip(),
         pack_dirs=operator_packs(current_paths()),
         public_url=public_url(os.environ),
@@ -213,9 +259,7 @@ def exit_on_hosted_error() -> Iterator[None]:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(2) from None
     except ModuleNotFoundError as error:
-        click.echo(
-            f"Error: {error.name} is not installed. Run: pip install 'onetool-gateway[hosted]'", err=True
-        )
+        click.echo(f"Error: {error.name} is not installed. Run: {extra_command('hosted')}", err=True)
         raise SystemExit(2) from None
 
 
@@ -227,12 +271,28 @@ def variable(name: str) -> str:
     return value
 
 
+def owner_url() -> str:
+    """Return the URL of the role that owns the tables."""
+    return os.environ.get(OWNER_URL) or variable(DATABASE_URL)
+
+
+def other_clusters(*, is_owner: bool = False) -> dict[str, str]:
+    """Return the URLs of the clusters other than `home`, by name.
+
+    is_owner: those of the role that owns the tables.
+    """
+    from onetool.bootstrap.cluster_urls import cluster_urls
+
+    return cluster_urls(os.environ, is_owner=is_owner)
+
+
 def with_contents(slug: str, action: Callable[["WorkspaceContents"], Awaitable[T]]) -> T:
     """Open a workspace and do something with what it contains."""
     from onetool.bootstrap.hosted_admin import open_contents
 
     async def run() -> T:
-        async with open_contents(variable(DATABASE_URL), variable(KEYS), slug) as contents:
+        url, keys = variable(DATABASE_URL), variable(KEYS)
+        async with open_contents(url, keys, slug, other_clusters()) as contents:
             return await action(contents)
 
     return asyncio.run(run())

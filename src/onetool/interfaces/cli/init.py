@@ -3,9 +3,9 @@
 import click
 
 from onetool.files.atomic import write_new
-from onetool.settings.configuration import PACKS_DIR, SECRETS_FILE, SETTINGS_FILE
+from onetool.settings.documents import PACKS_DIR, SECRETS_FILE, SETTINGS_FILE
 
-from .approval_policy import choose_mcp_policy
+from .approval_policy import ask_for_mcp_policy
 from .command import current_paths, has_terminal, load_current_configuration, stdout
 
 SETTINGS = """\
@@ -20,7 +20,7 @@ execution:
 # fs:
 #   roots: [~/projects]
 
-# Aliases of tools: `onetool tools invoke now`.
+# Aliases of tools: `onetool call now`.
 aliases:
   now: time.now
 
@@ -47,6 +47,10 @@ PACK = '''\
 
 pack = "{name}"
 
+# A secret: run `onetool secrets set WEATHER_KEY`, then read it in a function:
+#   from onetool.sdk import get_secret
+#   key = get_secret("WEATHER_KEY")
+
 
 def greet(name: str, excited: bool = False) -> str:
     """Greet a person.
@@ -71,13 +75,16 @@ def init(yes: bool) -> None:
     """Create the settings files. Existing files are not changed.
 
     In a terminal, it offers to import servers from MCP clients and lets you choose which tools require
-    approval, also for calls from MCP clients, and whether OneTool runs in the background.
+    approval, also for calls from MCP clients, and whether OneTool runs in the background. Nothing is written
+    before the last answer.
 
     \b
     Examples:
       onetool init
       onetool init --yes
     """
+    from .init_prompts import apply, ask
+
     paths = current_paths()
     files = {
         paths.config / SETTINGS_FILE: (SETTINGS, "commented settings"),
@@ -91,18 +98,12 @@ def init(yes: bool) -> None:
         for file, (_, description) in files.items():
             click.echo(f"  {file.relative_to(paths.config).as_posix():<16}{description}")
         click.echo()
+    answers = ask(load_current_configuration().settings) if is_interactive else None
     for file, (text, _) in files.items():
         is_new = write_new(file, text.encode())
         click.echo(f"{'wrote' if is_new else 'exists':<6} {file}")
-    settings = load_current_configuration().settings
-    if is_interactive:
-        from .background import offer_background
-        from .init_prompts import prompt_for_approval, prompt_for_servers
-
-        prompt_for_servers(settings)
-        prompt_for_approval(settings)
-        before, settings = settings, load_current_configuration().settings
-        if settings.servers.keys() - before.servers.keys():
-            offer_background()
-    choose_mcp_policy(settings, is_interactive=is_interactive)
-    click.echo('\nTry it:  onetool tools invoke hello.greet --args \'{"name": "Ada"}\'', file=stdout())
+    if answers:
+        apply(answers)
+    else:
+        ask_for_mcp_policy(load_current_configuration().settings, is_interactive=False)
+    click.echo("\nTry it:  onetool call hello.greet name=Ada", file=stdout())

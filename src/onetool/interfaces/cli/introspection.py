@@ -8,29 +8,62 @@ import click
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.text.json_text import pretty
+from onetool.domain.tools.help_text import BROWSE
 from onetool.domain.usage.summary import PERIODS
 
+from .call import EXIT_CODES
 from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import pack_names, tool_names
-from .tools import EXIT_CODES
 
 Printer = Callable[[Any], None]
+BROWSE_COMMANDS = "Browse with: onetool tools list, or onetool packs."
+OVERVIEW = """\
+# OneTool
+
+## Find tools
+- onetool tools list: all tools
+- onetool search read file: the tools that fit these words
+- onetool packs: groups of tools
+- onetool snippets: named code templates
+- onetool help fs.read_file: one tool, with its arguments and an example
+
+## Use tools
+- onetool call fs.list_dir path=.: call one tool
+- onetool run 'time.now()["iso"]': run code that calls tools
+- onetool ask 'Which files are here?': let a model call tools
+
+## Add tools
+- onetool import FILE: an OpenAPI document, MCP servers, a pack or a bundle
+- onetool servers add NAME -- COMMAND: an MCP server
+- onetool scaffold pack NAME: a Python file whose functions are tools
+
+## Connect and check
+- onetool mcp install CLIENT: let an MCP client use these tools
+- onetool serve: the web UI and the REST API
+- onetool secrets set NAME: store a key that tools need
+- onetool doctor: find problems
+
+All commands: onetool --help. Options of one: onetool COMMAND --help."""
 full_option = click.option("--full", is_flag=True, help="Show all details.")
 
 
 @click.command()
-@click.argument("pattern", default="")
+@click.argument("words", nargs=-1, metavar="[PATTERN]")
 @full_option
 @json_option
-def packs(pattern: str, full: bool, as_json: bool) -> None:
+def packs(words: tuple[str, ...], full: bool, as_json: bool) -> None:
     """List packs. With PATTERN, only packs whose names contain it.
+
+    `onetool scaffold pack NAME` creates a pack.
 
     \b
     Examples:
       onetool packs
       onetool packs fs --full
     """
-    result = _call("ot.packs", pattern=pattern, info="full" if full else "min")
+    if len(words) > 1:
+        raise click.UsageError("Pass one PATTERN. To create a pack: onetool scaffold pack NAME")
+    result = _call("ot.packs", pattern="".join(words), info="full" if full else "min")
     _print(result, as_json, lambda entries: _print_table(entries, ("name", "source", "tool_count")))
 
 
@@ -110,7 +143,12 @@ def show_help(query: tuple[str, ...], info: str) -> None:
       onetool help fs.read_file
       onetool help read a file
     """
-    click.echo(mask(str(_call("ot.help", query=" ".join(query), info=info))), file=stdout())
+    text = " ".join(query).strip()
+    if not text and info != "list":
+        click.echo(OVERVIEW, file=stdout())
+        return
+    found = str(_call("ot.help", query=text, info=info))
+    click.echo(mask(found.replace(BROWSE, BROWSE_COMMANDS)), file=stdout())
 
 
 def _call(name: str, **args: Any) -> Any:

@@ -9,8 +9,11 @@ import click
 
 from onetool.version import __version__
 
+from .groups import CommandGroup
+
 COMMANDS = {
-    "tools": ("tools:tools", "List, describe, call and export tools."),
+    "tools": ("tools:tools", "List, describe, call, save and export tools."),
+    "call": ("call:call", "Call a tool."),
     "run": ("run:run", "Run code that calls tools."),
     "ask": ("ask:ask", "Ask a model that can call tools."),
     "sessions": ("sessions:sessions", "List, show and delete stored conversations."),
@@ -21,6 +24,8 @@ COMMANDS = {
     "read": ("contents:read", "Read a resource of an MCP server."),
     "prompts": ("contents:prompts", "List the prompts of MCP servers."),
     "prompt": ("contents:prompt", "Print the messages of a prompt."),
+    "import": ("import_command:import_command", "Import what others share: APIs, servers, packs, setups."),
+    "export": ("export:export", "Export your setup to share it."),
     "bundles": ("bundles:bundles", "Manage bundles of stored tools."),
     "help": ("introspection:show_help", "Show help for a tool, a pack or a snippet, or search for one."),
     "packs": ("introspection:packs", "List packs."),
@@ -43,6 +48,7 @@ COMMANDS = {
     "admin": ("admin:admin", "Manage the workspaces and API keys of a hosted OneTool."),
     "scaffold": ("scaffold:scaffold", "Create a pack from a template."),
     "doctor": ("doctor:doctor", "Find problems and suggest fixes."),
+    "upgrade": ("upgrade:upgrade", "Show how to upgrade OneTool."),
     "init": ("init:init", "Create the settings files."),
     "config": ("config:config", "Show and validate settings."),
     "completion": ("completion:completion", "Print a shell completion script."),
@@ -53,35 +59,24 @@ EXAMPLES = """
 Examples:
   onetool init
   onetool tools list
-  onetool tools invoke tools.echo --args '{"message": "hi"}'
+  onetool call fs.list_dir path=.
   onetool run 'time.now()["iso"]'
   onetool help read a file
 """
 
 
-class LazyGroup(click.Group):
+class LazyGroup(CommandGroup):
     """A group that lists its commands without importing them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the command names in the order of the help text."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+    def load_command(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import and return a command."""
-        if name not in COMMANDS:
-            return None
         module, _, attribute = COMMANDS[name][0].partition(":")
         command: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
         return command
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Suggest a similar command if the name is unknown."""
-        is_complete = bool(args) and not ctx.resilient_parsing  # shell completion passes partial words
-        if is_complete and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from onetool.domain.text.suggestions import did_you_mean
-
-            ctx.fail(f"No such command {args[0]!r}.{did_you_mean(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """Complete commands and options without importing any command."""

@@ -12,23 +12,23 @@ from onetool.interfaces.background.address import NOT_RUNNING, NotReachable, soc
 from onetool.interfaces.background.attach import request, serve_stdio
 from onetool.settings.paths import find_paths
 
+from .groups import CommandGroup
+
 EXPOSE = ("run", "search", "all")
 
 
-class _McpGroup(click.Group):
-    """A group that imports its command only when it is used."""
+class _McpGroup(CommandGroup):
+    """A group that imports its commands only when they are used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the name of the command."""
-        return ["install"]
+        """Return the names of the commands."""
+        return ["install", "uninstall"]
 
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        """Import and return the command."""
-        if name != "install":
-            return None
-        from .mcp_install import install
+    def load_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Import and return a command."""
+        from . import mcp_install
 
-        return install
+        return {"install": mcp_install.install, "uninstall": mcp_install.uninstall}[name]
 
 
 @click.group(cls=_McpGroup, invoke_without_command=True)
@@ -111,4 +111,4 @@ def _serve_here(expose: str | None, only: str | None, profile: str | None) -> No
         with suppress(asyncio.CancelledError):
             await serving
 
-    with_runtime(serve, waits_for_servers=False)
+    with_runtime(serve, waits_for_servers=False, waits_for_libraries=False)

@@ -11,10 +11,11 @@ from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.runtime.runtime import CodeResult, Runtime
 
+from .call import EXIT_CODES, allow_option
+from .code_input import read_code
 from .command import json_option, print_json, stdout, terminal_safe, with_runtime
 from .media import content_json, save_media, save_option
 from .question_prompt import asked_on_terminal
-from .tools import EXIT_CODES, allow_option
 
 
 @click.command()
@@ -45,7 +46,9 @@ def run(
       onetool run -f report.py
       onetool run 'browser.screenshot()' --save pictures
     """
-    text = _read_code(code, file)
+    if (code is None) == (file is None):
+        raise click.UsageError("Pass either CODE or --file. Example: onetool run 'time.now()'")
+    text = read_code(code, file)
     # A model that works in a shell uses one session for the lifetime of the shell.
     session = os.environ.get("ONETOOL_SESSION") or f"shell-{os.getppid()}"
     caller = Caller(interface="cli", session=session, allowed=allow, default_effect=Effect.ALLOW)
@@ -67,15 +70,3 @@ async def _run(runtime: Runtime, code: str, caller: Caller) -> tuple[CodeResult,
         result = await runtime.run(code, caller)
     content = await content_json(runtime, result.media, "run")
     return result, "" if result.error else (await runtime.state.model_output.render_run(result)).text, content
-
-
-def _read_code(code: str | None, file: str | None) -> str:
-    if (code is None) == (file is None):
-        raise click.UsageError("Pass either CODE or --file. Example: onetool run 'time.now()'")
-    if file is None and code != "-":
-        return str(code)
-    try:
-        return Path(file).read_text(encoding="utf-8") if file else sys.stdin.buffer.read().decode()
-    except UnicodeDecodeError as error:
-        name = repr(file) if file else "stdin"
-        raise click.ClickException(f"{name} is not UTF-8 text (byte {error.start}).") from None

@@ -1,11 +1,15 @@
 """`onetool scaffold`: create a pack and its test."""
 
+import json
+
 import click
+from packaging.requirements import InvalidRequirement, Requirement
 
 from onetool.files.atomic import write_new
-from onetool.settings.configuration import PACKS_DIR
+from onetool.settings.documents import PACKS_DIR
 
 from .command import current_paths
+from .groups import CommandGroup
 from .init import PACK
 
 TEST = '''\
@@ -28,19 +32,25 @@ def test_greet():
 '''
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def scaffold() -> None:
     """Create a pack from a template."""
 
 
 @scaffold.command()
 @click.argument("name")
-def pack(name: str) -> None:
+@click.option(
+    "--library", "libraries", multiple=True, help="Library that the pack needs, such as humanize>=4."
+)
+def pack(name: str, libraries: tuple[str, ...]) -> None:
     """Create a pack with one tool and its test. Existing files are not changed.
+
+    Libraries are installed for this pack only, when it is first used.
 
     \b
     Example:
       onetool scaffold pack weather
+      onetool scaffold pack sizes --library humanize
     """
     if not name.isidentifier():
         raise click.BadParameter(
@@ -48,9 +58,21 @@ def pack(name: str) -> None:
         )
     paths = current_paths()
     files = {
-        paths.config / PACKS_DIR / f"{name}.py": PACK.format(name=name),
+        paths.config / PACKS_DIR / f"{name}.py": _metadata(libraries) + PACK.format(name=name),
         paths.config / "tests" / f"test_{name}.py": TEST.format(name=name, folder=PACKS_DIR),
     }
     for file, text in files.items():
         click.echo(f"{'wrote' if write_new(file, text.encode()) else 'exists':<6} {file}")
     click.echo(f"\nTry it:  onetool run '{name}.greet(name=\"Ada\")'")
+
+
+def _metadata(libraries: tuple[str, ...]) -> str:
+    """Return the inline metadata of a pack with these libraries; empty if there are none."""
+    for library in libraries:
+        try:
+            Requirement(library)
+        except InvalidRequirement:
+            raise click.BadParameter(
+                f"{library!r} is not a library. Use a name such as humanize, or humanize>=4."
+            ) from None
+    return f"# /// script\n# dependencies = {json.dumps(libraries)}\n# ///\n" if libraries else ""

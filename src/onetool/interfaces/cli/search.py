@@ -9,6 +9,7 @@ import click
 from onetool.domain.bundles.bundle import BundleError, BundleFilter, StoredTool
 from onetool.domain.bundles.page_tokens import MAX_PAGE_SIZE
 from onetool.domain.text.strings import first_line
+from onetool.files.installation import extra_command
 from onetool.runtime.runtime import Runtime
 
 from .command import json_option, load_current_configuration, print_json, stdout, use_json, with_runtime
@@ -42,7 +43,7 @@ def install(target: str | None) -> None:
         click.echo(f"Installed the model in {directory}.", file=stdout())
     if missing := missing_extra():
         click.echo(
-            f"Missing packages: {', '.join(missing)}. Run: pip install 'onetool-gateway[semantic]'",
+            f"Missing packages: {', '.join(missing)}. Run: {extra_command('semantic')}",
             file=stdout(),
         )
     if directory != default:

@@ -5,20 +5,31 @@ import sys
 import click
 
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.settings.configuration import SECRETS_FILE, load_user_settings
+from onetool.settings.configuration import load_user_settings
+from onetool.settings.documents import SECRETS_FILE
 from onetool.settings.secret_command import MAX_VALUE_BYTES
 from onetool.settings.secrets import SecretEntry, check_name, read_entries
+from onetool.settings.yaml_editor import Kept
 
 from .command import current_paths, exit_on_settings_error, json_option, print_json, stdout, use_json
-from .config_files import edit_secrets, exit_on_edit_error, secrets_place
+from .config_files import NO_ECHO, edit_secrets, exit_on_edit_error, refuse_secret_argument, secrets_place
+from .groups import CommandGroup
+
+USES = """\
+  In a pack:  from onetool.sdk import get_secret; get_secret("{name}")
+  Elsewhere:  ${{{name}}} in HTTP tools, and in env and headers of servers"""
+"""How a stored secret is used."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def secrets() -> None:
     """List, set and delete secrets.
 
     Their names are in secrets.yaml, their values there or where `secrets.backend` says: in the key store of
     the system, or in a tool of yours that prints them.
+
+    A pack reads a secret with get_secret("NAME") of onetool.sdk. HTTP tools, and the env and headers of
+    servers, insert it with ${NAME}.
 
     \b
     Examples:
@@ -55,10 +66,11 @@ def list_secrets(as_json: bool) -> None:
     )
 
 
-@secrets.command("set")
+@secrets.command("set", context_settings=NO_ECHO)
 @click.argument("name")
+@click.argument("words", nargs=-1, metavar="")
 @click.option("--host", "hosts", multiple=True, help="Only send it to this host. Repeatable.")
-def set_secret(name: str, hosts: tuple[str, ...]) -> None:
+def set_secret(name: str, words: tuple[str, ...], hosts: tuple[str, ...]) -> None:
     """Set secret NAME. Prompts for the value or reads it from stdin.
 
     Without --host, the hosts of an existing secret stay.
@@ -68,11 +80,15 @@ def set_secret(name: str, hosts: tuple[str, ...]) -> None:
       onetool secrets set WEATHER_KEY
       pass show github | onetool secrets set GITHUB_TOKEN --host api.github.com
     """
+    name, separator, _ = name.partition("=")
+    if words or separator:
+        refuse_secret_argument(f"onetool secrets set {name}")
     with exit_on_edit_error():
         check_name(name)
     place = secrets_place(name)
-    edit_secrets({name: _read_value(name)}, hosts)
+    edit_secrets({name: _read_value(name)}, hosts or Kept.HOSTS)
     click.echo(f"Stored secret {name} in {place}.", file=stdout())
+    click.echo(USES.format(name=name), file=stdout())
 
 
 @secrets.command("delete")

@@ -6,8 +6,9 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from onetool.runtime.runtime import Runtime
 from onetool.settings.paths import Paths
 
 from .command import chosen_log_level, current_paths, stdout, with_runtime
+from .listening import bind
+from .login_link import login_link, show_link
+from .metrics_listener import check_is_hosted, metrics_option
 from .reaper import reap
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +48,7 @@ MIN_TOKEN_LENGTH = 20
 @click.option(
     "--edit-servers/--no-edit-servers",
     default=None,
-    help="Let clients with the token add and change MCP servers, which run as you. "
+    help="Let clients with the token change settings and MCP servers, which run as you. "
     "Default: only if it listens on this machine's own address.",
 )
 @click.option(
@@ -56,6 +60,13 @@ MIN_TOKEN_LENGTH = 20
 @click.option(
     "--with-worker", is_flag=True, help="With --hosted: run queued jobs too, as `onetool worker` does."
 )
+@metrics_option
+@click.option(
+    "--open/--no-open",
+    "opens",
+    default=None,
+    help="Open the web UI in your browser, logged in. Default: offer it on a terminal.",
+)
 @click.option("--reap-interval", default=3600.0, hidden=True, type=click.FloatRange(min=0.01))
 def serve(
     *,
@@ -65,27 +76,40 @@ def serve(
     edit_servers: bool | None,
     hosted: bool,
     with_worker: bool,
+    metrics: tuple[str, int] | None,
+    opens: bool | None,
     reap_interval: float,
 ) -> None:
     """Serve the REST API and the web UI. Listens on 127.0.0.1 by default.
 
     Set ONETOOL_TOKEN to choose the token. Otherwise, a token is generated the first time the server runs,
-    stored in a file, and on a terminal shown once.
+    stored in a file, and on a terminal shown once. On a terminal, a link is printed that logs a browser in:
+    it works once, and for 10 minutes.
 
     \b
     Examples:
       onetool serve
+      onetool serve --open
       onetool serve --port 9000
       curl -H "Authorization: Bearer $ONETOOL_TOKEN" localhost:8765/tools/tools
     """
-    sock = _bind(host, port)  # first, because a new token is shown only once
+    check_is_hosted(metrics, is_hosted=hosted)
+    sock = bind(host, port)  # first, because a new token is shown only once
     names = (*hosts, *host_header(host))
     if hosted:
         from .hosted import serve_hosted
 
-        serve_hosted(sock, names, chosen_log_level() or "warning", reap_interval, with_worker=with_worker)
+        serve_hosted(
+            sock,
+            names,
+            chosen_log_level() or "warning",
+            reap_interval,
+            with_worker=with_worker,
+            metrics=metrics,
+        )
         return
-    token, token_location = load_token(current_paths())
+    paths = current_paths()
+    token, token_location = load_token(paths)
     if edit_servers is None:
         edit_servers = ip_address(sock.getsockname()[0]).is_loopback
 
@@ -93,11 +117,13 @@ def serve(
         from onetool.interfaces.mcp.server import create_server
         from onetool.interfaces.mcp.transports import ONLY_PATH, PROFILE_PATH, NamedApps, http_app
         from onetool.interfaces.rest.app import create_app
+        from onetool.interfaces.rest.auth.login_code import LoginCode
         from onetool.interfaces.web.static import StaticApp
 
         server = create_server(runtime, runtime.state.configuration.settings.expose)
         reaper = asyncio.get_running_loop().create_task(reap(runtime, reap_interval))
-        named = NamedApps(runtime)
+        named, code = NamedApps(runtime), LoginCode()
+        link = login_link(sock.getsockname()[0], sock.getsockname()[1], code.value)
         try:
             async with http_app(server) as mcp:
                 app = create_app(
@@ -107,16 +133,17 @@ def serve(
                     mounts={"/mcp": mcp, ONLY_PATH: named, PROFILE_PATH: named},
                     web_ui=StaticApp(),
                     edit_servers=edit_servers,
+                    login_code=code,
                 )
-                await _serve(app, sock, token_location)
+                await _serve(app, sock, token_location, partial(show_link, link, paths.state, opens))
         finally:
             reaper.cancel()
             await named.close()
 
-    with_runtime(run, waits_for_servers=False)
+    with_runtime(run, waits_for_servers=False, waits_for_libraries=False)
 
 
-async def _serve(app: Any, sock: socket.socket, token_location: str) -> None:
+async def _serve(app: Any, sock: socket.socket, token_location: str, on_ready: Callable[[], None]) -> None:
     """Serve until a signal arrives. Prints the location of the token, not the token."""
     from onetool.interfaces.rest.server import BACKLOG, create_server
 
@@ -131,6 +158,7 @@ async def _serve(app: Any, sock: socket.socket, token_location: str) -> None:
     click.echo(f"OneTool listens on http://{host}:{port}", file=stdout())
     click.echo(f"Web UI: http://{host}:{port}/ (log in with the token {token_location})", file=stdout())
     stdout().flush()
+    on_ready()
     await server.serve(sockets=[sock])
 
 
@@ -139,27 +167,6 @@ def host_header(host: str) -> list[str]:
     if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         return []
     return [f"[{host}]" if ":" in host else host]
-
-
-def _bind(host: str, port: int) -> socket.socket:
-    """Bind a TCP socket and exit if that fails.
-
-    The protocol is explicit because asyncio sets TCP_NODELAY only then; without it, small responses are
-    delayed by 40 ms.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    if os.name != "nt":
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        sock.bind((host, port))
-    except OSError as error:
-        sock.close()
-        click.echo(
-            f"Error: Cannot listen on {host}:{port}: {error.strerror}. Choose another --port.", err=True
-        )
-        raise SystemExit(1) from None
-    return sock
 
 
 def load_token(paths: Paths) -> tuple[str, str]:

@@ -22,6 +22,7 @@ from .command import (
     with_runtime,
 )
 from .completion import server_names
+from .groups import CommandGroup
 from .server_selection import select_servers
 from .servers_approve import approve
 from .servers_config import add, import_servers, remove
@@ -30,9 +31,11 @@ from .servers_registry import install, search
 from .servers_update import update
 
 OFFERED = ("tools", "resources", "templates", "prompts")
+STATES = {"configured": "never started", "idle": "ok, not running"}
+"""Words for states that do not say whether a server works. `idle`: its tools are known from a listing."""
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def servers() -> None:
     """List, add and test MCP servers. Each server's tools become a pack named after the server.
 
@@ -79,7 +82,7 @@ def list_servers(as_json: bool) -> None:
     rows = [
         (
             server["name"],
-            server["state"],
+            STATES.get(server["state"], server["state"]),
             _format_count(server["tools"]),
             _format_count(server["quarantined"]),
             server["sandbox"].partition(":")[0] or "-",
@@ -88,6 +91,8 @@ def list_servers(as_json: bool) -> None:
         for server in descriptions
     ]
     table(("SERVER", "STATE", "TOOLS", "QUARANTINED", "SANDBOX", "ENDPOINT"), rows)
+    if untried := [server["name"] for server in descriptions if server["state"] == "configured"]:
+        click.echo(f"\nNever started: try with onetool servers test {' '.join(untried)}", file=stdout())
 
 
 @servers.command()
@@ -220,7 +225,7 @@ def _print_probes(results: Sequence[Mapping[str, Any]]) -> None:
         if not result["ok"]:
             _print_probe(result)
         elif result["reason"]:
-            click.echo(mask(f"{result['name']}: {result['reason']}"), file=stdout())
+            click.echo(mask(f"{result['name']}: {_in_lines(result['reason'])}"), file=stdout())
 
 
 def _print_probe(result: Mapping[str, Any]) -> None:
@@ -231,7 +236,7 @@ def _print_probe(result: Mapping[str, Any]) -> None:
     if offered := _count_contents(result):
         click.echo(f"  also {offered}", file=stdout())
     if result["reason"]:
-        click.echo(mask(f"  {result['reason']}"), file=stdout())
+        click.echo(mask(f"  {_in_lines(result['reason'])}"), file=stdout())
 
 
 def _count_contents(counts: Mapping[str, Any]) -> str:
@@ -253,3 +258,10 @@ def _format_treatment(row: Mapping[str, Any]) -> tuple[str, str]:
 
 def _format_count(value: int | None) -> str:
     return "-" if value is None else str(value)
+
+
+def _in_lines(reason: str) -> str:
+    """Return the reason of a failed start with each line of the server's output in its own line."""
+    if " | " not in reason:
+        return reason
+    return reason.replace("(last output: ", "(last output:\n    ").replace(" | ", "\n    ")

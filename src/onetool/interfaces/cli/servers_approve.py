@@ -12,6 +12,7 @@ from onetool.runtime.runtime import Runtime
 from .command import confirm, mask, stdout, with_runtime
 from .completion import server_names
 from .server_selection import select_servers
+from .start_progress import StartProgress
 
 
 @click.command()
@@ -34,6 +35,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
       onetool servers approve github "prompt review"
     """
     select_servers([name])
+    progress = StartProgress()
 
     async def approve_tools(runtime: Runtime) -> list[str]:
         server = runtime.state.servers[name]
@@ -47,6 +49,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
         subjects = [*count_kinds(selected), *(["the instructions"] if instructions.reason else [])]
         if not subjects:
             return []
+        progress.pause()
         _show_quarantined(selected)
         _show_instructions(instructions)
         if not yes:
@@ -59,7 +62,7 @@ def approve(name: str, tools: tuple[str, ...], yes: bool) -> None:
             raise click.ClickException(mask(str(error))) from None
         return subjects
 
-    approved = join_words(with_runtime(approve_tools))
+    approved = join_words(with_runtime(approve_tools, progress=progress))
     click.echo(
         f"Approved {approved} of {name}."
         if approved

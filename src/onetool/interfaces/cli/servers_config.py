@@ -2,15 +2,17 @@
 
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
-from onetool.domain.secrets.detection import is_probably_secret
+from onetool.domain.secrets.detection import is_probably_secret, mask_arguments, mask_credentials
+from onetool.domain.secrets.redaction import MASK
 from onetool.domain.servers.client_config import CLIENTS, import_warnings
-from onetool.domain.text.strings import pluralize
+from onetool.domain.text.strings import escape_invisible, pluralize
 from onetool.interfaces.mcp_clients import (
     NAME,
     McpClient,
@@ -27,7 +29,8 @@ from onetool.interfaces.server_settings.import_plan import (
     write_import,
 )
 from onetool.interfaces.server_settings.path_grants import describe_grants, path_settings
-from onetool.settings.configuration import SECRETS_FILE, SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
+from onetool.settings.trust_effects import SECRET
 from onetool.settings.yaml_editor import add_entries
 
 from .command import confirm, current_paths, load_current_configuration, mask, stdout, with_runtime
@@ -105,8 +108,8 @@ def add(name: str, command: tuple[str, ...], url: str | None, **options: Any) ->
     ]
     if secrets:
         raise click.UsageError(
-            f"{secrets[0]!r} looks like a secret. Settings must not contain secrets: add it to "
-            f"{current_paths().config / SECRETS_FILE} and pass {secrets[0]}='${{NAME}}'."
+            f"{secrets[0]!r} looks like a secret. Settings must not contain secrets. Store it with: "
+            f"onetool secrets set NAME\nThen pass {secrets[0]}='${{NAME}}'."
         )
     entry: dict[str, Any] = {"url": url}
     if command:
@@ -190,6 +193,16 @@ def import_into_settings(client: McpClient, *, move: bool = False, yes: bool = F
     return all(server.status != "unsupported" for server in planned)
 
 
+def import_entries(entries: Mapping[str, Any], origin: str, *, yes: bool = False) -> bool:
+    """Import server entries in the usual form, and return whether all of them are supported."""
+    planned = _plan({name: entry for name, entry in entries.items() if name != NAME})
+    if new := [server for server in planned if server.status == "new"]:
+        _write(new, yes=yes)
+    else:
+        _print(f"No servers to import from {origin}.")
+    return all(server.status != "unsupported" for server in planned)
+
+
 def _write(new: Sequence[PlannedServer], *, yes: bool) -> None:
     if not yes:
         confirm(f"Add {pluralize(len(new), 'server')} to {current_paths().config / SETTINGS_FILE}?")
@@ -203,7 +216,7 @@ def _print(text: str) -> None:
 
 
 def _report(label: str, text: str) -> None:
-    click.echo(mask(f"  {label:<9}{text}"), err=True)
+    click.echo(mask(f"  {label:<9}{escape_invisible(text)}"), err=True)
 
 
 def _print_notes(name: str, notes: Iterable[str]) -> None:
@@ -225,10 +238,29 @@ def _report_planned(server: PlannedServer) -> None:
     elif server.status == "new":
         names = f"  (secrets: {', '.join(server.secrets)})" if server.secrets else ""
         _report("import", f"{server.source_name} as {server.name}{names}")
+        for label, text in _describe(server):
+            _report(label, text)
         _print_notes(server.source_name, server.notes)
     else:
         differs = ": configured differently; unchanged" if server.status == "differs" else ""
         _report("exists", f"{server.source_name}{differs}")
+
+
+def _describe(server: PlannedServer) -> Iterator[tuple[str, str]]:
+    """Yield labels and what would start or be reached, with which values. Secrets are masked."""
+    settings = server.settings
+    if "command" in settings:
+        args = mask_arguments(settings.get("args", ()), MASK)
+        yield "starts", shlex.join([settings["command"], *args])
+    else:
+        yield "reaches", mask_credentials(settings["url"], MASK)
+    if settings.get("cwd"):
+        yield "in", settings["cwd"]
+    for label, key in (("variable", "env"), ("header", "headers")):
+        for name, value in settings.get(key, {}).items():
+            used = [secret for secret in SECRET.findall(value) if secret not in server.secrets]
+            note = f"  (inserts your secret {', '.join(used)})" if used else ""
+            yield label, f"{name} = {mask_credentials(value, MASK, name)}{note}"
 
 
 def reserved_names() -> set[str]:

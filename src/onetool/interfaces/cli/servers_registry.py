@@ -10,7 +10,7 @@ from onetool.domain.text.strings import pluralize
 from onetool.interfaces.server_settings.installation import find_name_problem, write_installation
 from onetool.interfaces.server_settings.registry_values import GivenValues
 from onetool.registry.client import FoundServers
-from onetool.settings.configuration import SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.validation import IDENTIFIER
 
 from .command import (

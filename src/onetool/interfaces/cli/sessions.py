@@ -11,11 +11,12 @@ from onetool.runtime.runtime import Runtime
 
 from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import session_names
+from .groups import CommandGroup
 
 MARKS = {"user": "?", "assistant": " ", "tool": ">"}
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def sessions() -> None:
     """List, show and delete stored conversations.
 

@@ -44,11 +44,12 @@ class StartProgress:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Pause the progress while the block runs."""
+        was_paused = self._is_paused
         self.pause()
         try:
             yield
         finally:
-            self.resume()
+            self._is_paused = was_paused
 
     async def _run(self, runtime: Runtime) -> None:
         try:

@@ -16,6 +16,7 @@ from onetool.domain.text.yaml_text import to_yaml
 from onetool.domain.tools.tool import ToolSpec
 
 from .command import mask, stdout
+from .tools_toggle import enable_command
 
 NUMBER = re.compile(r"[\d.,]+|-")
 
@@ -47,6 +48,15 @@ def tool_table(specs: Sequence[ToolSpec]) -> None:
         return
     rows = [(spec.name, _parameters(spec), _summary(spec)) for spec in specs]
     table(("TOOL", "PARAMETERS", "DESCRIPTION"), rows)
+
+
+def disabled_table(specs: Sequence[ToolSpec]) -> None:
+    """Print disabled tools, why they are disabled, and the commands that enable them."""
+    if not specs:
+        _console().print("No disabled tools.", style="dim")
+        return
+    rows = [(spec.name, spec.disabled_reason, enable_command(spec)) for spec in specs]
+    table(("TOOL", "REASON", "ENABLE WITH"), rows)
 
 
 def tool_page(spec: ToolSpec) -> None:

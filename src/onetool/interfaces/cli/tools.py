@@ -1,66 +1,71 @@
 """`onetool tools`: list, describe, call and export tools."""
 
-import json
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
-from onetool.domain.calls.effect import Effect
-from onetool.domain.content.parts import media_in
-from onetool.domain.errors import Reason
-from onetool.domain.text.json_text import describe_invalid_json, is_json
+from onetool.domain.text.strings import pluralize
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.provider_formats import FORMATS, to_provider
-from onetool.domain.tools.tool import ToolSpec
+from onetool.domain.tools.tool import ToolSpec, any_matches
 from onetool.runtime.runtime import Runtime
 
-from .command import json_option, mask, print_json, use_json, with_runtime
+from .call import allow_option, call, cli_caller
+from .code_input import read_code
+from .command import json_option, mask, print_json, stdout, use_json, with_runtime
 from .completion import tool_names
-from .media import content_json, save_media, save_option
-from .question_prompt import asked_on_terminal
+from .groups import CommandGroup
+from .tools_toggle import disable, enable, enable_command
 
-EXIT_CODES = MappingProxyType(dict.fromkeys(Reason, 1))
-"""Exit code for each reason; 2 is reserved for usage errors."""
-
-EXAMPLE = """Pass arguments as a quoted JSON object: --args '{"path": ".", "limit": 3}'"""
-
-allow_option = click.option(
-    "--tool-allow",
-    "allow",
-    metavar="NAMES",
-    callback=lambda _context, _parameter, text: None if text is None else _split_names(text),
-    help="Use only these tools (comma-separated).",
-)
+if TYPE_CHECKING:
+    from .tools_save import SavedTool
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def tools() -> None:
-    """List, describe, call and export tools."""
+    """List, describe, call, save, export, enable and disable tools."""
+
+
+tools.add_command(call, "invoke")
+tools.add_command(enable)
+tools.add_command(disable)
 
 
 @tools.command("list")
 @click.argument("pattern", default="")
+@click.option("--disabled", is_flag=True, help="List only disabled tools, and why they are disabled.")
 @allow_option
 @json_option
-def list_tools(pattern: str, allow: frozenset[str] | None, as_json: bool) -> None:
-    """List tools. With PATTERN, only tools whose names contain it.
+def list_tools(pattern: str, disabled: bool, allow: frozenset[str] | None, as_json: bool) -> None:
+    """List tools. With PATTERN, only tools whose names contain it, or match it if it has wildcards.
 
     \b
     Examples:
       onetool tools list
       onetool tools list fs. --json
+      onetool tools list 'github.delete_*'
+      onetool tools list --disabled
     """
-    specs = [spec for spec in _list_specs(_cli_caller(allow)) if pattern.lower() in spec.name.lower()]
+    enabled_specs, disabled_specs = (
+        [spec for spec in specs if _matches(spec, pattern)] for specs in _list_specs(cli_caller(allow))
+    )
+    specs = disabled_specs if disabled else enabled_specs
     if use_json(as_json):
-        print_json([spec.summary() for spec in specs])
-    else:
-        from .tables import tool_table
+        print_json([_listed_fields(spec) for spec in specs])
+        return
+    from .tables import disabled_table, tool_table
 
+    if disabled:
+        disabled_table(specs)
+    else:
         tool_table(specs)
+        if disabled_specs:
+            words = " ".join(filter(None, ["onetool tools list", shlex.quote(pattern) if pattern else ""]))
+            count = pluralize(len(disabled_specs), "disabled tool")
+            click.echo(f"{count} not listed: {words} --disabled", err=True)
 
 
 @tools.command()
@@ -83,45 +88,70 @@ def info(name: str, as_json: bool) -> None:
         from .tables import tool_page
 
         tool_page(spec)
+        if command := enable_command(spec):
+            click.echo(f"Enable it with: {command}", err=True)
 
 
 @tools.command()
-@click.argument("name", shell_complete=tool_names)
-@click.argument("words", nargs=-1, metavar="")
-@click.option("--args", "text", default="{}", help="Arguments as a JSON object.", metavar="JSON")
-@allow_option
-@save_option
+@click.argument("name")
+@click.argument("code", required=False)
+@click.option(
+    "-f", "--file", "file", type=click.Path(exists=True, dir_okay=False), help="Read CODE from FILE."
+)
+@click.option("--from", "record", metavar="ID", help="Use the code of a recorded run; last: the newest.")
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Make a value of the code, or a name that it does not define, a parameter.",
+)
+@click.option("--description", default="", help="What the tool does.")
+@click.option("--version", default="", help="Version to create. Default: the next number.")
 @json_option
-def invoke(
+def save(
     name: str,
-    words: tuple[str, ...],
-    text: str,
+    code: str | None,
     *,
-    allow: frozenset[str] | None,
-    directory: Path | None,
+    file: str | None,
+    record: str | None,
+    parameters: tuple[str, ...],
+    description: str,
+    version: str,
     as_json: bool,
 ) -> None:
-    """Call a tool.
+    """Store CODE as a tool that calls other tools. NAME is its bundle and its own name.
+
+    `-` reads CODE from stdin. The bundle is created if it does not exist. If the tool exists with other code,
+    a new version of it is stored.
 
     \b
     Examples:
-      onetool tools invoke time.now
-      onetool tools invoke fs.read_file --args '{"path": "README.md"}'
-      onetool tools invoke browser.screenshot --save pictures
+      onetool tools save flows.hello 'tools.echo(message="Hello, Ada")' --param 'text=Hello, Ada'
+      onetool tools save flows.report -f report.py --param city=Paris --description 'Report on a city.'
+      onetool tools save flows.report --from last
     """
-    if words:
-        raise click.UsageError(f"Unexpected argument {words[0]!r}. {EXAMPLE}")
-    args = _parse_args(text)
-    result, content = with_runtime(lambda runtime: _invoke(runtime, name, args, _cli_caller(allow)))
-    if use_json(as_json):
-        print_json(result.to_json() | content)
-    else:
-        from .tables import show_result
+    from .tools_save import recorded_code, save_tool
 
-        show_result(result)
-    save_media(media_in(result.parts), result.meta.tool, directory)
-    if result.meta.reason is not None:
-        raise SystemExit(EXIT_CODES[result.meta.reason])
+    if sum(item is not None for item in (code, file, record)) != 1:
+        example = "onetool tools save flows.now 'time.now()'"
+        raise click.UsageError(
+            f"Pass one of CODE, --file and --from. Example: {example}\n"
+            f"The code that you ran last: onetool tools save {name} --from last"
+        )
+    text = read_code(code, file) if record is None else ""
+
+    async def store(runtime: Runtime) -> "SavedTool":
+        source = text if record is None else await recorded_code(runtime, record)
+        return await save_tool(
+            runtime, name, source, parameters=parameters, description=description, version=version
+        )
+
+    saved = with_runtime(store)
+    if as_json:
+        print_json({"name": saved.name, "version": saved.version, "isNew": saved.is_new})
+    else:
+        click.echo(str(saved), file=stdout())
 
 
 @tools.command()
@@ -145,55 +175,40 @@ def export(provider: str, allow: frozenset[str] | None) -> None:
         raise click.BadParameter(
             f"{provider!r} is not supported.{suggestion} Supported: {', '.join(FORMATS)}."
         )
-    specs = _list_specs(_cli_caller())
+    specs, _ = _list_specs(cli_caller())
     print_json(to_provider(provider, specs, allowed=allow))
 
 
-def _list_specs(caller: Caller) -> list[ToolSpec]:
-    """Return the tools of all sources. Name the servers whose tools are missing on stderr."""
+def _matches(spec: ToolSpec, pattern: str) -> bool:
+    """Whether the name of a tool contains a pattern, or matches one with wildcards. Ignores case."""
+    pattern, *names = (text.lower().replace("-", "_") for text in (pattern, *spec.names))
+    if any(char in pattern for char in "*?["):
+        return any_matches([pattern], names)
+    return pattern in names[0]
 
-    async def list_specs(runtime: Runtime) -> list[ToolSpec]:
-        specs = await runtime.state.catalog.specs(caller)
-        for name, reason in runtime.state.catalog.unlisted.items():
+
+def _listed_fields(spec: ToolSpec) -> dict[str, Any]:
+    return spec.summary() | ({} if spec.enabled else {"disabledReason": spec.disabled_reason})
+
+
+def _list_specs(caller: Caller) -> tuple[list[ToolSpec], list[ToolSpec]]:
+    """Return the enabled and the disabled tools of all sources.
+
+    Name the servers whose tools are missing on stderr.
+    """
+
+    async def list_specs(runtime: Runtime) -> tuple[list[ToolSpec], list[ToolSpec]]:
+        catalog = runtime.state.catalog
+        specs = await catalog.specs()
+        for name, reason in catalog.unlisted.items():
             click.echo(mask(f"Missing: the tools of {name} ({reason})."), err=True)
-        return specs
+        visible = [spec for spec in specs if catalog.policy.is_visible(replace(spec, enabled=True), caller)]
+        return [spec for spec in visible if spec.enabled], [spec for spec in visible if not spec.enabled]
 
     return with_runtime(list_specs)
 
 
-def _cli_caller(allowed: frozenset[str] | None = None) -> Caller:
-    """Return the caller for commands. Typing a command approves the call."""
-    return Caller(interface="cli", allowed=allowed, default_effect=Effect.ALLOW)
-
-
-def _split_names(text: str) -> frozenset[str]:
-    return frozenset(name.strip() for name in text.split(",") if name.strip())
-
-
-async def _invoke(
-    runtime: Runtime, name: str, args: dict[str, Any], caller: Caller
-) -> tuple[ToolResult, dict[str, Any]]:
-    async with asked_on_terminal(runtime, caller, name, args) as caller:
-        result = await runtime.call_tool(name, args, caller, "cli")
-    return result, await content_json(runtime, result.parts, result.meta.tool)
-
-
 async def _find_spec(runtime: Runtime, name: str) -> tuple[ToolSpec | None, list[str]]:
     tool = await runtime.state.catalog.find(name)
-    names = [] if tool else [spec.name for spec in await runtime.state.catalog.specs(_cli_caller())]
+    names = [] if tool else [spec.name for spec in await runtime.state.catalog.specs(cli_caller())]
     return tool.spec if tool else None, names
-
-
-def _parse_args(text: str) -> dict[str, Any]:
-    try:
-        args = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        message = f"{describe_invalid_json(text, error)} {EXAMPLE}"
-        raise click.BadParameter(message, param_hint="--args") from None
-    if not is_json(args):
-        raise click.BadParameter(
-            "not valid JSON: a number is out of range, or the nesting is too deep.", param_hint="--args"
-        )
-    if not isinstance(args, dict):
-        raise click.BadParameter(f"not a JSON object. {EXAMPLE}", param_hint="--args")
-    return args

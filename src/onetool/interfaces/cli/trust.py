@@ -8,7 +8,8 @@ import click
 from onetool.domain.errors import SettingsError
 from onetool.domain.text.strings import escape_invisible, pluralize
 from onetool.files.atomic import write_atomic
-from onetool.settings.configuration import Read, merge_settings
+from onetool.settings.configuration import merge_settings
+from onetool.settings.documents import Read
 from onetool.settings.paths import Paths
 from onetool.settings.trust import PROJECT_FILES, save_trust
 from onetool.settings.trust_effects import TrustEffect, pack_effect, prompt_effects, settings_effects

@@ -45,13 +45,28 @@ class TrustView:
             if file.status != "trusted":
                 self._print_diff(file)
 
-    def print_effects(self, effects: Sequence[TrustEffect], before: Sequence[TrustEffect] | None) -> None:
-        """Print what the files would do, and mark what they do not do yet. None: nothing was trusted yet."""
+    def print_list(self, title: str, lines: Sequence[str]) -> None:
+        """Print lines with names of the files."""
+        self._print(f"{title}:")
+        self._print_items((("  ", line) for line in lines), "line")
+
+    def print_effects(
+        self,
+        effects: Sequence[TrustEffect],
+        before: Sequence[TrustEffect] | None,
+        *,
+        intro: str = "If you trust these files",
+        always: Sequence[str] = ALWAYS_SHOWN,
+    ) -> None:
+        """Print what the files would do, and mark what they do not do yet. None: nothing was trusted yet.
+
+        always: groups that are also printed if they are empty.
+        """
         note = "" if before is None else " (+ marks what you have not trusted yet)"
-        self._print(f"\nIf you trust these files{note}:")
+        self._print(f"\n{intro}{note}:")
         for group in GROUPS:
             listed = [effect for effect in effects if effect.group == group]
-            if not listed and group not in ALWAYS_SHOWN:
+            if not listed and group not in always:
                 continue
             self._print(f"  {group}:" + ("" if listed else " none"), bold=bool(listed))
             is_new = [before is not None and effect not in before for effect in listed]

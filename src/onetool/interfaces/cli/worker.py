@@ -7,6 +7,7 @@ import click
 
 from .command import chosen_log_level, stdout
 from .hosted import DATABASE_URL, exit_on_hosted_error, open_parts, variable
+from .metrics_listener import metrics_option, serving_metrics
 
 
 @click.command()
@@ -22,7 +23,10 @@ from .hosted import DATABASE_URL, exit_on_hosted_error, open_parts, variable
 )
 @click.option("--lease", default=90.0, hidden=True, type=click.FloatRange(min=1))
 @click.option("--reap-interval", default=3600, hidden=True, type=click.IntRange(1, 3600))
-def worker(concurrency: int, grace: float, lease: float, reap_interval: int) -> None:
+@metrics_option
+def worker(
+    concurrency: int, grace: float, lease: float, reap_interval: int, metrics: tuple[str, int] | None
+) -> None:
     """Run the queued jobs of all workspaces, and delete what has expired.
 
     Needs ONETOOL_DATABASE_URL and ONETOOL_KEYS; ONETOOL_REDIS_URL is optional. Any number of workers can run.
@@ -33,10 +37,12 @@ def worker(concurrency: int, grace: float, lease: float, reap_interval: int) -> 
       onetool serve --hosted --with-worker
     """
     with exit_on_hosted_error():
-        asyncio.run(_work(concurrency, grace, lease, reap_interval))
+        asyncio.run(_work(concurrency, grace, lease, reap_interval, metrics))
 
 
-async def _work(concurrency: int, grace: float, lease: float, reap_interval: int) -> None:
+async def _work(
+    concurrency: int, grace: float, lease: float, reap_interval: int, metrics: tuple[str, int] | None
+) -> None:
     from onetool.bootstrap.worker import Worker, open_workspaces
 
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -50,4 +56,5 @@ async def _work(concurrency: int, grace: float, lease: float, reap_interval: int
         running = Worker(parts, variable(DATABASE_URL), workspaces.use, grace_s=grace, **options)
         click.echo("OneTool runs queued jobs.", file=stdout())
         stdout().flush()
-        await running.run(stop)
+        async with serving_metrics(metrics, parts, parts.status, workspaces, worker=running):
+            await running.run(stop)

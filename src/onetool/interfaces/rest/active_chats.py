@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from base64 import b64decode
 from typing import Any
 
 from onetool.conversation.conversation import AskRequest, Conversation
@@ -18,6 +19,7 @@ from onetool.conversation.session_approvals import SessionApprovals
 from onetool.conversation.session_reservation import SessionTaken, reserved
 from onetool.domain.calls.approval_request import call_digest
 from onetool.domain.calls.caller import Caller
+from onetool.domain.chat.attachments import Attachments, InvalidAttachment, read_attachments
 from onetool.domain.chat.messages import ChatModelError
 from onetool.domain.chat.transcript import InvalidSession
 from onetool.domain.errors import SettingsError
@@ -60,12 +62,16 @@ class ActiveChats:
             ProblemError: The model or the session is invalid, or the session is busy.
         """
         await self._runtime.reload_if_changed()
+        attachments = await self._runtime.threads.run(_read_attachments, body)
         session = body.session if body.session is not None else new_session(self._runtime)
         place = _place(session)
         if place in self._running:
             raise session_busy(session)
         loop = asyncio.get_running_loop()
-        run, opened = _ChatRun(self._runtime, session, body, self.approvals), loop.create_future()
+        run, opened = (
+            _ChatRun(self._runtime, session, body, attachments, self.approvals),
+            loop.create_future(),
+        )
         task = self._running[place] = loop.create_task(self._run(run, session, opened))
         task.add_done_callback(lambda done: self._release(place, done))
         try:
@@ -103,6 +109,19 @@ def session_busy(session: str) -> ProblemError:
     return ProblemError(409, f"Session {session!r} is busy. Wait until the current question is finished.")
 
 
+def _read_attachments(body: ChatBody) -> Attachments:
+    files = list[tuple[str, bytes]]()
+    for file in body.attachments:
+        try:
+            files.append((file.name, b64decode(file.data, validate=True)))
+        except ValueError:
+            raise ProblemError(400, f"The data of file {file.name!r} is not valid base64.") from None
+    try:
+        return read_attachments(files)
+    except InvalidAttachment as error:
+        raise ProblemError(400, str(error)) from None
+
+
 def _place(session: str) -> Place:
     return current_principal().id, session
 
@@ -110,9 +129,17 @@ def _place(session: str) -> Place:
 class _ChatRun:
     """One question, from the start to the last event."""
 
-    def __init__(self, runtime: Runtime, session: str, body: ChatBody, approvals: SessionApprovals) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        session: str,
+        body: ChatBody,
+        attachments: Attachments,
+        approvals: SessionApprovals,
+    ) -> None:
         self.events: EventQueue = asyncio.Queue()
         self._runtime, self._session, self._body, self._approvals = runtime, session, body, approvals
+        self._attachments = attachments
         self._result: AskResult | None = None
         self._is_stopped = False
         self._asking: asyncio.Task[AskResult] | None = None
@@ -128,6 +155,7 @@ class _ChatRun:
         body = self._body
         try:
             async with open_conversation(self._runtime, self._session, body.provider, body.model) as chat:
+                chat.check_attachments(self._attachments)
                 opened.set_result(None)
                 self._send("session", {"id": self._session})
                 self._result = await self._ask_until_stopped(chat)
@@ -173,6 +201,7 @@ class _ChatRun:
         body = self._body
         return AskRequest(
             text=body.text,
+            attachments=self._attachments,
             with_tools=body.withTools,
             allowed=None if body.toolAllow is None else frozenset(body.toolAllow),
             choice=body.tools,

@@ -16,6 +16,7 @@ from onetool.version import __version__
 
 from .active_chats import ActiveChats
 from .auth.credentials import Credentials
+from .auth.login_code import LoginCode
 from .auth.middleware import SAFE_METHODS, GuardMiddleware
 from .auth.wrong_tokens import WrongTokens
 from .problems import ProblemDetails, ProblemError, add_handlers
@@ -25,8 +26,10 @@ from .routes.audit import audit_routes
 from .routes.bundles import bundle_routes
 from .routes.calls import call_routes
 from .routes.chat import chat_routes
+from .routes.code import code_routes
 from .routes.contents import content_routes
 from .routes.jobs import job_routes
+from .routes.local_secrets import local_secret_routes, provider_key_routes
 from .routes.login import login_routes
 from .routes.providers import provider_routes
 from .routes.registry import registry_routes
@@ -37,6 +40,7 @@ from .routes.server_edits import edit_routes
 from .routes.server_imports import import_routes
 from .routes.servers import review_routes, server_routes
 from .routes.sessions import session_routes
+from .routes.settings import MayEdit, setting_routes
 from .routes.system import system_routes
 from .routes.tools import tool_routes
 from .routes.transfer import transfer_routes
@@ -56,6 +60,7 @@ SHARED_PATHS = frozenset(
         "/secrets",
         "/audit",
         "/login",
+        "/settings",
     }
 )
 """Paths of both a route and a page of the web UI, besides those below `/jobs/` and `/activity/`.
@@ -90,6 +95,7 @@ def create_app(
     web_ui: ASGIApp | None = None,
     wrong_tokens: WrongTokens | None = None,
     edit_servers: bool = False,
+    login_code: LoginCode | None = None,
 ) -> ASGIApp:
     """Create the ASGI app with the guard.
 
@@ -98,10 +104,12 @@ def create_app(
         mounts: Apps for single paths, or for all below a path that ends with a slash, behind the same guard.
         web_ui: App of the web UI. Its pages contain no data and need no token.
         wrong_tokens: Delays for clients that send wrong tokens. Default: those of `WrongTokens`.
-        edit_servers: Whether clients may change MCP servers, and thereby run programs as the user.
+        edit_servers: Whether clients may change settings and servers, and thereby run programs as the user.
+        login_code: A code that `/login` accepts once in place of the token.
     """
     wrong_tokens = wrong_tokens or WrongTokens()
-    api, mounted = create_api(runtime, token, wrong_tokens, edit_servers=edit_servers), dict(mounts or {})
+    api = create_api(runtime, token, wrong_tokens, edit_servers=edit_servers, login_code=login_code)
+    mounted = dict(mounts or {})
 
     def is_page(scope: Scope) -> bool:
         return web_ui is not None and is_page_request(scope, api, mounted)
@@ -121,8 +129,13 @@ def create_api(
     *,
     edit_servers: bool = False,
     chats: ActiveChats | None = None,
+    is_hosted: bool = False,
+    login_code: LoginCode | None = None,
 ) -> FastAPI:
-    """Create the routes without the guard. Without a token, `/login` rejects every token."""
+    """Create the routes without the guard. Without a token, `/login` rejects every token.
+
+    is_hosted: whether they serve workspaces, which have other secrets and no settings of their members.
+    """
     api = FastAPI(
         title="OneTool",
         version=__version__,
@@ -136,18 +149,20 @@ def create_api(
         api.include_router(routes(runtime))
     for routes in (review_routes, run_routes, result_routes, usage_routes, access_routes):
         api.include_router(routes(runtime))
-    for routes in (provider_routes, content_routes):
+    for routes in (provider_routes, content_routes, code_routes):
         api.include_router(routes(runtime))
     api.include_router(activity_routes(runtime))
     api.include_router(audit_routes(runtime))
     api.include_router(server_routes(runtime, edit_servers=edit_servers))
-    for edits in (import_routes, edit_routes, registry_routes):
+    for edits in (import_routes, edit_routes, registry_routes)[: 2 if is_hosted else 3]:
         api.include_router(edits(runtime, lambda: _check_edits(edit_servers)))
+    _include_settings(api, runtime, lambda: _check_edits(edit_servers, "Settings", "config"), is_hosted)
     api.include_router(server_detail_routes(runtime))
     chats = chats or ActiveChats(runtime)
     api.include_router(chat_routes(chats))
     api.include_router(session_routes(runtime, chats))
-    api.include_router(login_routes(Credentials(token or token_urlsafe()), wrong_tokens or WrongTokens()))
+    credentials = Credentials(token or token_urlsafe())
+    api.include_router(login_routes(credentials, wrong_tokens or WrongTokens(), login_code))
     api.add_middleware(_RestInterface)
     add_handlers(api, lambda text: runtime.state.redactor.redact(text))
     document = api.openapi
@@ -169,6 +184,11 @@ def create_api(
     return api
 
 
+def _include_settings(api: FastAPI, runtime: Runtime, may_edit: MayEdit, is_hosted: bool) -> None:
+    for routes in () if is_hosted else (setting_routes, provider_key_routes, local_secret_routes):
+        api.include_router(routes(runtime, may_edit))
+
+
 class _RestInterface:
     """Makes `rest` the interface of what requests do."""
 
@@ -180,12 +200,12 @@ class _RestInterface:
             await self._app(scope, receive, send)
 
 
-def _check_edits(allowed: bool) -> None:
+def _check_edits(allowed: bool, what: str = "Servers", command: str = "servers") -> None:
     if not allowed:
         raise ProblemError(
             403,
-            "Servers cannot be changed here, because OneTool listens on other addresses than this machine's "
-            "own. Use `onetool servers`, or start it with: onetool serve --edit-servers",
+            f"{what} cannot be changed here, because OneTool listens on other addresses than this machine's "
+            f"own. Use `onetool {command}`, or start it with: onetool serve --edit-servers",
         )
 
 

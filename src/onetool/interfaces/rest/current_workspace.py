@@ -47,7 +47,7 @@ class MountedWorkspace(NamedTuple):
 def create_hosted_api(threads: Threads) -> FastAPI:
     """Create routes that serve the workspace of the current request."""
     runtime = cast(Runtime, _CurrentRuntime(threads))
-    api = create_api(runtime, chats=cast(ActiveChats, _CurrentChats()))
+    api = create_api(runtime, chats=cast(ActiveChats, _CurrentChats()), is_hosted=True)
     limited = [Depends(_limit_changes)]
     for routes in (
         member_routes,

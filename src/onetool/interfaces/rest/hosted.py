@@ -41,10 +41,10 @@ from .route_rights import check_rights, is_mcp
 from .stream_watch import serve_while_allowed
 
 LIVE_PATH, READY_PATH = "/healthz", "/readyz"
-LOCAL_ONLY = frozenset({LIVE_PATH, READY_PATH})
-"""Paths that exist only without a workspace."""
-REGISTRY_PATH = "/registry/"
-"""Servers are not installed here, and a workspace must not choose where this process sends requests."""
+LOCAL_PATHS = frozenset({LIVE_PATH, READY_PATH, "/settings"})
+LOCAL_PREFIXES = ("/registry/", "/settings/", "/providers/")
+"""Paths that exist only without a workspace. Settings are the operator's. Servers are not installed here, and
+a workspace must not choose where this process sends requests."""
 PRINCIPAL = "principal"
 """Key in the state of a request, for its principal."""
 NOT_READY = ("draining", "unavailable")
@@ -109,13 +109,17 @@ class HostedApp:
         """Report that the process is not ready any more, because it is about to end."""
         self._is_draining = True
 
+    def status(self) -> str:
+        """Return whether requests can be served: "ok", "degraded", "unavailable" or "draining"."""
+        return "draining" if self._is_draining else self._status()
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
         path = scope.get("path", "")
         if scope["type"] == "http" and path == LIVE_PATH:
             await JSONResponse({"status": "ok"}, 200, NO_STORE)(scope, receive, send)
         elif scope["type"] == "http" and path == READY_PATH:
-            status = "draining" if self._is_draining else self._status()
+            status = self.status()
             code = 503 if status in NOT_READY else 200
             await JSONResponse({"status": status}, code, NO_STORE)(scope, receive, send)
         elif scope["type"] == "http" and self._web_ui is not None and _is_asset(path):
@@ -219,7 +223,7 @@ class HostedApp:
         return is_page_request({**scope, "path": path, "root_path": ""}, self._api, {})
 
     def _app(self, workspace: MountedWorkspace, path: str) -> ASGIApp:
-        if path in LOCAL_ONLY or path.startswith(REGISTRY_PATH):
+        if path in LOCAL_PATHS or path.startswith(LOCAL_PREFIXES):
             return _not_found(path)
         return workspace.mcp if is_mcp(path) else self._api
 

@@ -108,8 +108,15 @@ def failure_body(code: ErrorCode, message: str, tool: str = "") -> dict[str, Any
 
 
 def internal_error_message(error: Exception) -> str:
-    """Return the message for an unexpected exception, without its text."""
+    """Return the message for an unexpected exception, without its text unless it is one of a store."""
+    if isinstance(error, StoreUnavailable):
+        return store_error_message(error)
     return f"Internal error ({type(error).__name__}). See the log for details."
+
+
+def store_error_message(error: Exception) -> str:
+    """Return the message for a store that cannot be used at the moment."""
+    return f"The store cannot be used: {str(error).rstrip('.')}. Try again."
 
 
 def status_for(error: BundleError) -> int:
@@ -151,8 +158,7 @@ def add_handlers(app: FastAPI, redact: Callable[[str], str]) -> None:
     @app.exception_handler(TimeoutError)
     @app.exception_handler(StoreUnavailable)
     async def store_unavailable(request: Request, error: Exception) -> JSONResponse:
-        detail = redact(f"The store cannot be used: {error}. Try again.")
-        return problem(503, detail, headers={"Retry-After": "1"})
+        return problem(503, redact(store_error_message(error)), headers={"Retry-After": "1"})
 
     @app.exception_handler(Exception)
     async def internal_error(request: Request, error: Exception) -> JSONResponse:

@@ -10,7 +10,7 @@ from .auth.middleware import PROFILE_PATHS, SAFE_METHODS, Rejection
 
 ME_PATH, MCP_PATH = "/me", "/mcp"
 CALLS = re.compile(
-    r"/mcp(/.*)?|/tools/call|/run|/chat|/complete|/resources(/.*)?|/prompts(/.*)?"
+    r"/mcp(/.*)?|/tools/call|/run|/code/(steps|literals|parameters)|/chat|/complete|/resources(/.*)?|/prompts(/.*)?"
     r"|/jobs(/.*)?|/results/.*|/sessions(/.*)?|/keys(/.*)?|/secrets(/.*)?|/connections(/.*)?|/activity(/.*)?"
     r"|/oauth/grants(/.*)?"
 )

@@ -11,7 +11,7 @@ from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.redaction import MASK
 from onetool.domain.servers.client_config import move_secrets_out
 from onetool.files.safe_yaml import parse_yaml
-from onetool.settings.configuration import SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.paths import Paths
 from onetool.settings.yaml_editor import add_entries, remove_entry
 
@@ -119,14 +119,32 @@ def restore_hidden(new: Any, current: Any, mask: Mask) -> Any:
         known = current if isinstance(current, dict) else {}
         return {key: restore_hidden(value, known.get(key), mask) for key, value in new.items()}
     if isinstance(new, list):
-        known_items = current if isinstance(current, list) else []
-        padded = [*known_items, *[None] * len(new)]
-        return [restore_hidden(value, item, mask) for value, item in zip(new, padded, strict=False)]
+        return _restore_list(new, current, mask)
     if current is not None and new != current and mask(current) == new:
         return current
     if isinstance(new, str) and MASK in new and new != current:
         raise SettingsError(f"{new!r} contains a hidden value. Enter the whole value again.")
     return new
+
+
+def _restore_list(new: list[Any], current: Any, mask: Mask) -> list[Any]:
+    """Return a list with its hidden parts. An item that is not as it was shown has no current value."""
+    known = current if isinstance(current, list) and len(current) == len(new) else [None] * len(new)
+    shown = _shown(known, mask)
+    restored: list[Any] = []
+    for index, (value, item) in enumerate(zip(new, known, strict=True)):
+        # The text before a text may be the option that it belongs to.
+        start = max(index - 1, 0) if isinstance(value, str) else index
+        is_same = new[start : index + 1] == shown[start : index + 1]
+        restored.append(restore_hidden(value, item if is_same else None, mask))
+    return restored
+
+
+def _shown(value: Any, mask: Mask) -> Any:
+    """Return a value as it is shown, with its secrets hidden."""
+    if isinstance(value, dict):
+        return {key: _shown(item, mask) for key, item in value.items()}
+    return [_shown(item, mask) for item in value] if isinstance(value, list) else mask(value)
 
 
 def _find(file: Path, content: bytes, name: str) -> StoredServer | None:

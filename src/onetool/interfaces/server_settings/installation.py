@@ -17,7 +17,7 @@ from onetool.domain.servers.registry_packages import find_launch
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.registry.install_records import InstallRecord
 from onetool.registry.package_digests import DigestUnavailable, PackageMismatch, package_digests
-from onetool.settings.configuration import SECRETS_FILE
+from onetool.settings.documents import SECRETS_FILE
 from onetool.settings.paths import Paths
 from onetool.settings.validation import IDENTIFIER
 from onetool.settings.yaml_editor import add_entries

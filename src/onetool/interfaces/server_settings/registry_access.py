@@ -8,7 +8,8 @@ from onetool.files.safe_yaml import parse_yaml
 from onetool.registry.answer_cache import AnswerCache
 from onetool.registry.client import OfflineNote, RegistryClient
 from onetool.registry.install_records import InstallRecords
-from onetool.settings.configuration import SECRETS_FILE, Configuration
+from onetool.settings.configuration import Configuration
+from onetool.settings.documents import SECRETS_FILE
 from onetool.settings.paths import Paths
 
 

@@ -10,7 +10,8 @@ from onetool.domain.servers.registry_entry import RegistryEntry, is_older
 from onetool.files.safe_yaml import parse_yaml
 from onetool.registry.install_records import InstallRecord
 from onetool.registry.package_digests import DigestUnavailable, PackageMismatch, package_digests
-from onetool.settings.configuration import SETTINGS_FILE, Configuration
+from onetool.settings.configuration import Configuration
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.paths import Paths
 from onetool.settings.yaml_editor import add_entries, remove_entry
 

@@ -107,8 +107,7 @@ class PlaceholderValues:
         if secret is None and (reason := self._secrets.unavailable.get(name)):
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is unavailable: {reason}.")
         if secret is None:
-            place = f"{self._secrets.place} as {name}: <value>"
-            hint = f"Add it to {place}, or declare the argument in argSchema."
+            hint = f"Add it {self._secrets.how_to_add(name)}. If it is an argument, declare it in argSchema."
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is missing. {hint}")
         if secret.hosts is not None and not is_listed(host, secret.hosts):
             hosts = ", ".join(secret.hosts) or "none"

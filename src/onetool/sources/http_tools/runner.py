@@ -43,8 +43,13 @@ class HttpToolRunner:
         tokens: TokenCache,
         backoff: Backoff | None = None,
         secrets_page: str = "",
+        is_hosted: bool = False,
     ) -> None:
-        """secrets_page: where members write their secrets; empty if there is no such page."""
+        """secrets_page: where members write their secrets; empty if there is no such page.
+
+        is_hosted: whether an operator changes the settings, for messages.
+        """
+        self._is_hosted = is_hosted
         self._credentials, self._secrets_page = impl.get("credentials", "either"), secrets_page
         self._secret_names = sorted(secret_names(impl, arg_schema))
         self._requests = requests_of(impl)
@@ -108,6 +113,7 @@ class HttpToolRunner:
             max_request_bytes=self._limits.get("maxSentBytes"),
             max_response_bytes=DEFAULT_MAX_RESPONSE_BYTES if max_response is None else max_response,
             on_request=on_request,
+            is_hosted=self._is_hosted,
         )
 
     async def _send(

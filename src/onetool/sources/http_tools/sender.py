@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onetool.domain.calls.caller import RequestHandler
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.http.urls import is_listed
+from onetool.domain.http.urls import how_to_allow, is_listed
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed
@@ -47,9 +47,10 @@ class RequestSender:
         max_request_bytes: int | None,
         max_response_bytes: int,
         on_request: RequestHandler | None = None,
+        is_hosted: bool = False,
     ) -> None:
         self._http, self._values, self._backoff, self._on_request = http, values, backoff, on_request
-        self._allowed_hosts, self._attempts = allowed_hosts, attempts
+        self._allowed_hosts, self._is_hosted, self._attempts = allowed_hosts, is_hosted, attempts
         self._max_request_bytes, self._max_response_bytes = max_request_bytes, max_response_bytes
         self.deadline = 0.0
         """The time of the event loop after which no attempt is made."""
@@ -139,7 +140,8 @@ class RequestSender:
 
     def _check_host(self, outgoing: OutgoingRequest) -> None:
         if not is_listed(outgoing.url.host, self._allowed_hosts):
-            message = f"Host {outgoing.url.host!r} is not in allowedHosts. Add it there to reach it."
+            hint = how_to_allow(outgoing.url.host, self._allowed_hosts, is_hosted=self._is_hosted)
+            message = f"Host {outgoing.url.host!r} is not in allowedHosts. {hint}"
             raise ExecutionError(Reason.HOST_NOT_ALLOWED, message)
 
     def _check_size(self, outgoing: OutgoingRequest) -> None:

@@ -9,33 +9,48 @@ from typing import Any
 
 from onetool.domain.errors import DuplicateTool, SettingsError
 from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.tool import Tool
 from onetool.files.fingerprint import fingerprint
 from onetool.threads import Threads
 
 from .description import PackDescription
 from .index import PackIndex
 from .inspector import PackInspector
+from .libraries import PackLibraries
 from .pack_file import PackFile, execute, import_named, make_tools
+from .script_metadata import ScriptMetadata, read_metadata
 
 log = logging.getLogger(__name__)
+
+NO_LIBRARIES = (
+    "packs with libraries of their own are not supported in hosted mode; install the libraries beside "
+    "OneTool, and remove the block `# /// script`"
+)
 
 
 class PackDirectoryReader:
     """Reads a directory of pack files. Invalid files are logged and skipped."""
 
     def __init__(
-        self, path: Path, read: Callable[[Path], bytes | None], *, index: PackIndex, threads: Threads
+        self,
+        path: Path,
+        read: Callable[[Path], bytes | None],
+        *,
+        index: PackIndex,
+        threads: Threads,
+        libraries: PackLibraries | None = None,
     ) -> None:
+        """libraries: describes and runs packs with libraries of their own; None: there can be none."""
         self.name = f"packs in {path}"
         self._path, self._read, self._index, self._threads = path, read, index, threads
-        self._watched = str(path)
+        self._watched, self._libraries = str(path), libraries
 
     def generation(self) -> Hashable:
-        """Return a value that changes when a file is added, removed or replaced.
+        """Return a value that changes when a file is added, removed or replaced, or its libraries are ready.
 
         An edit in place takes effect at the next reload.
         """
-        return fingerprint(self._watched)
+        return fingerprint(self._watched), self._libraries.changes if self._libraries else 0
 
     async def read(self) -> Registry:
         """Read all files in the order of their names."""
@@ -48,9 +63,9 @@ class PackDirectoryReader:
                     if content is not None:
                         await self._add(registry, inspector, file, content)
                 except SettingsError as error:
-                    _skip(registry, file, str(error))
+                    self._skip(registry, file, str(error))
                 except Exception as error:  # noqa: BLE001 - an invalid file must not affect the others
-                    _skip(registry, file, f"{type(error).__name__}: {error}")
+                    self._skip(registry, file, f"{type(error).__name__}: {error}")
         finally:
             await inspector.close()
         await self._threads.run(self._index.save)
@@ -61,28 +76,62 @@ class PackDirectoryReader:
         return sorted(file for file in candidates if not file.name.startswith("_") and file.is_file())
 
     async def _add(self, registry: Registry, inspector: PackInspector, file: Path, content: bytes) -> None:
-        digest = sha256(content).hexdigest()
+        digest, script = sha256(content).hexdigest(), read_metadata(content)
         result = self._index.get(str(file), digest)
         if result is None:
-            result = await inspector.inspect(file, content)
-            self._index.put(str(file), digest, result)
-        if "error" in result:
-            _skip(registry, file, result["error"])
-            return
-        description = PackDescription(**result["description"])
-        for reason in description.invalid:
-            _skip_tool(registry, f"skipped function in pack file {file}: {reason}")
-        pack = PackFile(execute(file, content, digest))
-        for tool in make_tools(pack, description, self._threads, "pack"):
-            try:
-                registry.register(tool)
-            except DuplicateTool as error:
-                _skip_tool(registry, f"skipped duplicate tool in pack file {file}: {error}")
+            result = await self._inspect(inspector, file, content, script)
+            if "installing" not in result:
+                self._index.put(str(file), digest, result)
+        if "installing" in result:
+            registry.skipped[file.stem] = f"{file.name} is not ready: {result['installing']}"
+        elif "error" in result:
+            self._skip(registry, file, result["error"])
+            if script is not None:
+                self._own_libraries().retry_later(str(file), digest)
+        else:
+            description = PackDescription(**result["description"])
+            _register(registry, file, description, self._tools(file, content, digest, script, description))
+
+    async def _inspect(
+        self, inspector: PackInspector, file: Path, content: bytes, script: ScriptMetadata | None
+    ) -> dict[str, Any]:
+        if script is None:
+            return await inspector.inspect(file, content)
+        return await self._own_libraries().inspect(file, content, script)
+
+    def _tools(
+        self,
+        file: Path,
+        content: bytes,
+        digest: str,
+        script: ScriptMetadata | None,
+        description: PackDescription,
+    ) -> list[Tool]:
+        if script is None:
+            pack = PackFile(execute(file, content, digest), file)
+            return make_tools(pack, description, self._threads, "pack")
+        return self._own_libraries().workers.make_tools(file, content, digest, script, description)
+
+    def _own_libraries(self) -> PackLibraries:
+        if self._libraries is None:
+            raise SettingsError(NO_LIBRARIES)
+        return self._libraries
+
+    def _skip(self, registry: Registry, file: Path, reason: str) -> None:
+        if self._index.is_new_reason(str(file), reason):  # not again at each reload
+            # on a terminal without the reason, which the error of a call has: a reason twice looks like two
+            log.error("skipped pack file %r; run: onetool doctor", str(file), extra={"reason": reason})
+        registry.skipped[file.stem] = f"{file.name} was skipped: {reason}"
 
 
-def _skip(registry: Registry, file: Path, reason: str) -> None:
-    log.error("skipped pack file %r: %s", str(file), reason)
-    registry.skipped[file.stem] = f"{file.name} was skipped: {reason}"
+def _register(registry: Registry, file: Path, description: PackDescription, tools: list[Tool]) -> None:
+    for reason in description.invalid:
+        _skip_tool(registry, f"skipped function in pack file {file}: {reason}")
+    for tool in tools:
+        try:
+            registry.register(tool)
+        except DuplicateTool as error:
+            _skip_tool(registry, f"skipped duplicate tool in pack file {file}: {error}")
 
 
 def _skip_tool(registry: Registry, message: str) -> None:

@@ -15,11 +15,14 @@ from onetool.files.atomic import write_atomic
 from onetool.version import __version__
 
 from .description import TOOL_KEYS, PackDescription
+from .environments import NO_UV
 
 log = logging.getLogger(__name__)
 
 RETRY_AFTER_S = 60.0
-"""Seconds after which a failed import is retried: a missing library may be installed by then."""
+"""Seconds after which a failed import is retried. It may have taken long, so not every start retries it."""
+MISSING_LIBRARY_RETRY_S = 3.0
+"""The same for a missing library, which fails fast, and which the user may install at once."""
 PACK_KEYS = {field.name for field in fields(PackDescription)}
 
 
@@ -31,6 +34,13 @@ class PackIndex:
         self._version = f"{__version__} {sys.version_info[:2]}"
         self._entries = self._load()
         self._has_changed = False
+        self._reasons: dict[str, str] = {}
+
+    def is_new_reason(self, path: str, reason: str) -> bool:
+        """Return whether this process has not reported this reason for a file."""
+        is_new = self._reasons.get(path) != reason
+        self._reasons[path] = reason
+        return is_new
 
     def get(self, path: str, digest: str) -> dict[str, Any] | None:
         """Return the result for this content of a file; None if there is none or it should be retried."""
@@ -45,7 +55,9 @@ class PackIndex:
         if not isinstance(result, dict):
             return None
         if "error" in result:
-            return result if 0 <= self._now() - entry["time"] < RETRY_AFTER_S else None
+            is_missing = str(result["error"]).startswith((ModuleNotFoundError.__name__, NO_UV))
+            retry_after_s = MISSING_LIBRARY_RETRY_S if is_missing else RETRY_AFTER_S
+            return result if 0 <= self._now() - entry["time"] < retry_after_s else None
         return result if _is_complete(result) else None
 
     def put(self, path: str, digest: str, result: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 CHILD_MODULE = "onetool.sources.python_packs.inspector_process"
+LAUNCHER_MODULE = "onetool.sources.python_packs.launcher"
 TIMEOUT_S = 10.0
 """Time limit for importing one file, in seconds."""
 MAX_RESPONSE_LENGTH = 16 * 2**20
@@ -17,8 +18,12 @@ MAX_RESPONSE_LENGTH = 16 * 2**20
 class PackInspector:
     """Runs one child process, started on demand and again after a file ended it."""
 
-    def __init__(self, timeout_s: float | None = None) -> None:
+    def __init__(self, timeout_s: float | None = None, libraries: Path | None = None) -> None:
+        """libraries: a directory with the libraries of the files; None if they have none of their own."""
         self._timeout_s = timeout_s or TIMEOUT_S
+        self._module = (
+            [CHILD_MODULE] if libraries is None else [LAUNCHER_MODULE, str(libraries), CHILD_MODULE]
+        )
         self._child: Process | None = None
 
     async def inspect(self, file: Path, content: bytes) -> dict[str, Any]:
@@ -59,7 +64,7 @@ class PackInspector:
                 sys.executable,
                 "-P",
                 "-m",
-                CHILD_MODULE,
+                *self._module,
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,

@@ -7,10 +7,12 @@ import json
 import os
 import sys
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .function_specs import InvalidFunction, describe_module
+from .library_hints import MARKER, missing_library_hint
 from .pack_file import execute
 
 
@@ -19,11 +21,23 @@ def inspect_file(request: dict[str, Any]) -> dict[str, Any]:
     file = Path(request["file"])
     try:
         module = execute(file, request["source"].encode(), "inspected")()
-        return {"description": asdict(describe_module(module, file.stem))}
+        description = asdict(describe_module(module, file.stem))
+        if MARKER in request["source"]:  # `check_deps` runs elsewhere, where its libraries are missing
+            for tool in description["tools"]:
+                tool["requires"] = [item for item in tool["requires"] if not _is_library_here(item)]
+        return {"description": description}
     except InvalidFunction as error:
         return {"error": str(error)}
+    except ModuleNotFoundError as error:
+        has_metadata = MARKER in request["source"]
+        hint = missing_library_hint(error.name, has_metadata=has_metadata) if error.name else ""
+        return {"error": f"ModuleNotFoundError: {error}. {hint}".strip()}
     except BaseException as error:  # noqa: BLE001 - even SystemExit must affect this file only
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _is_library_here(requirement: dict[str, Any]) -> bool:
+    return requirement["kind"] == "lib" and find_spec(requirement["name"].partition(".")[0]) is not None
 
 
 def main() -> None:

@@ -1,23 +1,29 @@
 """One pack file and its tools. It is imported when one of them is first called."""
 
+import asyncio
 import importlib
 import inspect
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from onetool.domain.calls.call import ErrorNote
 from onetool.domain.calls.invocation import Context, Invocation
 from onetool.domain.tools.requirement import Requirement
-from onetool.domain.tools.tool import Origin, Tool, ToolOptions, ToolSpec
+from onetool.domain.tools.tool import Origin, Runner, Tool, ToolOptions, ToolSpec
 from onetool.threads import Threads
 
 from .description import PackDescription
+from .library_hints import missing_library_hint
 
 Load = Callable[[], ModuleType]
+MISTAKES = (LookupError, NameError, AttributeError, TypeError, ImportError)
+"""Errors that usually are mistakes in a file. Others, such as ValueError, are messages of its author."""
 
 
 def import_named(name: str) -> Load:
@@ -48,6 +54,8 @@ class PackFile:
     """The module of a pack, loaded once. Thread-safe."""
 
     load: Load
+    path: Path | None = None
+    """The user's file, whose name and lines are shown in errors; None: they are not."""
     _module: ModuleType | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -59,15 +67,30 @@ class PackFile:
                     self._module = self.load()
         return self._module
 
+    def add_note(self, error: Exception) -> None:
+        """Add the line of the file to a mistake in it, and how it gets a library that is missing."""
+        if self.path is None or not isinstance(error, MISTAKES) or hasattr(error, "__notes__"):
+            return
+        frames = traceback.walk_tb(error.__traceback__)
+        lines = [line for frame, line in frames if frame.f_code.co_filename == str(self.path)]
+        if not lines:
+            return
+        note = f"(in {self.path.name}, line {lines[-1]})"
+        if isinstance(error, ModuleNotFoundError) and error.name:
+            note += f". {missing_library_hint(error.name, has_metadata=False)}"
+        error.add_note(ErrorNote(note))
+
 
 def make_tools(file: PackFile, description: PackDescription, threads: Threads, origin: Origin) -> list[Tool]:
-    """Return the tools of a described pack file."""
-    return [_make_tool(file, description, entry, threads, origin) for entry in description.tools]
+    """Return the tools of a described pack file, which run in this process."""
+    return [
+        make_tool(description, entry, FunctionRunner(file, entry, threads).run, origin)
+        for entry in description.tools
+    ]
 
 
-def _make_tool(
-    file: PackFile, description: PackDescription, entry: Mapping[str, Any], threads: Threads, origin: Origin
-) -> Tool:
+def make_tool(description: PackDescription, entry: Mapping[str, Any], runner: Runner, origin: Origin) -> Tool:
+    """Return one tool of a described pack file."""
     options = ToolOptions(**{**entry["options"], "tags": tuple(entry["options"]["tags"])})
     spec = ToolSpec(
         name=f"{description.pack}.{entry['name']}",
@@ -86,10 +109,10 @@ def _make_tool(
         max_concurrent=options.max_concurrent,
         docs_url=description.docs_url,
     )
-    return Tool(spec, _FunctionRunner(file, entry, threads).run)
+    return Tool(spec, runner)
 
 
-class _FunctionRunner:
+class FunctionRunner:
     """Calls one function of a pack with JSON arguments."""
 
     def __init__(self, file: PackFile, entry: Mapping[str, Any], threads: Threads) -> None:
@@ -97,21 +120,31 @@ class _FunctionRunner:
         self._name, self._context, self._plain = entry["name"], entry["context"], entry["plain"]
         self._adapter: Any = None
         self._function: Callable[..., Any] | None = None
-        self._is_async = False
+        self.is_async = False
+        """Whether the function is a coroutine function, once it is loaded."""
 
     async def run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
         """Await an async function, or run any other function on a thread."""
+        try:
+            return await self._run(args, invocation)
+        except Exception as error:
+            self._file.add_note(error)
+            raise
+
+    async def _run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:
         function = self._function
         if function is None:
             function = await self._threads.run(self._load)
-        if self._is_async:
+        if invocation.cancelled.is_set:  # while the file was imported
+            raise asyncio.CancelledError
+        if self.is_async:
             return await function(**self._kwargs(function, args, invocation))
         output = await self._threads.run(self._call, function, args, invocation)
         return await output if inspect.isawaitable(output) else output
 
     def _load(self) -> Callable[..., Any]:
         function: Callable[..., Any] = getattr(self._file.module(), self._name)
-        self._is_async = inspect.iscoroutinefunction(function)
+        self.is_async = inspect.iscoroutinefunction(function)
         self._function = function
         return function
 

@@ -43,9 +43,8 @@ class PostgresActivity:
     @on_thread
     def add(self, records: Sequence[CallRecord], figures: RollUp) -> None:
         """Store records and add figures. Durable on return."""
-        with self._writing(len(records)) as (cursor, last):
-            writes.insert_records(cursor, self._workspace.workspace, records, last)
-            writes.add_figures(cursor, self._workspace.workspace, figures)
+        self._workspace.add_calls(writes.to_batch(records, figures))
+        self._note_write()
 
     @on_thread
     def page(self, filter: ActivityFilter, cursor: str | None, limit: int) -> Page[CallRecord]:
@@ -85,10 +84,10 @@ class PostgresActivity:
     @on_thread
     def delete_old(self, before: float, max_bytes: int) -> None:
         """Delete old records, and the oldest bodies and records while all together are too large."""
-        with self._writing() as (cursor, _):
+        with self._writing() as cursor:
             writes.join_hours(cursor)
         for _ in range(MAX_CHUNKS):
-            with self._writing() as (cursor, _):
+            with self._writing() as cursor:
                 if not writes.delete_expired(cursor, before):
                     break
         with self._workspace.reading() as cursor:
@@ -100,7 +99,7 @@ class PostgresActivity:
         for _ in range(MAX_CHUNKS):
             if size <= max_bytes:
                 break
-            with self._writing() as (cursor, _):
+            with self._writing() as cursor:
                 deleted = writes.delete_oldest(cursor)
             if not deleted:
                 break
@@ -110,9 +109,13 @@ class PostgresActivity:
         """Do nothing: connections belong to the process."""
 
     @contextmanager
-    def _writing(self, count: int = 0) -> Iterator[tuple[Cursor, int]]:
-        """Open a transaction that stores this many records. Yield also the number of the last one."""
+    def _writing(self) -> Iterator[Cursor]:
+        """Open a transaction that changes records. Others that write some wait for its end."""
         with self._workspace.recording() as cursor:
-            yield cursor, writes.take_numbers(cursor, count)
+            writes.lock(cursor)
+            yield cursor
+        self._note_write()
+
+    def _note_write(self) -> None:
         with self._lock:
             self._writes += 1

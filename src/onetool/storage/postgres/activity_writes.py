@@ -1,8 +1,9 @@
 """SQL that writes the records of calls."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
-from uuid import UUID
+
+import orjson
 
 from onetool.domain.activity.record import CallRecord
 from onetool.domain.activity.rollup import RollUp
@@ -12,26 +13,9 @@ from .activity_queries import COLUMNS, fetch_value
 from .database import Cursor
 from .texts import to_storable
 
-NUMBERS = {
-    "started": "float8",
-    "ended": "float8",
-    "duration_ms": "float8",
-    "bytes_in": "bigint",
-    "bytes_out": "bigint",
-}
-"""Types of the columns that are no text."""
-NAMES = ", ".join(COLUMNS)
-ARRAYS = ", ".join(f"%s::{NUMBERS.get(name, 'text')}[]" for name in COLUMNS)
-TAKE_NUMBERS = "update workspace_state set calls = calls + %s returning calls"
-ADD_CALLS = f"""
-insert into calls (workspace_id, seq, {NAMES})
-select %s, %s + number, {NAMES} from unnest({ARRAYS}) with ordinality as new({NAMES}, number)
-"""
-ADD_BODIES = """
-insert into call_bodies (workspace_id, seq, arguments, result)
-select %s, seq, arguments, result
-from unnest(%s::bigint[], %s::text[], %s::text[]) as new(seq, arguments, result)
-"""
+FLOATS = frozenset({"started", "ended", "duration_ms"})
+INTEGERS = frozenset({"bytes_in", "bytes_out"})
+LOCK = "select from workspace_state for update"
 HOUR_COLUMNS = "hour, tool, calls, failed, total_ms, max_ms, last_at, saved_tokens, round_trips"
 SUM_OF_HOURS = """
 sum(calls), sum(failed), sum(total_ms), max(max_ms), max(last_at), sum(saved_tokens), sum(round_trips)
@@ -43,26 +27,6 @@ total_ms = call_hours.total_ms + excluded.total_ms, max_ms = greatest(call_hours
 last_at = greatest(call_hours.last_at, excluded.last_at),
 saved_tokens = call_hours.saved_tokens + excluded.saved_tokens,
 round_trips = call_hours.round_trips + excluded.round_trips
-"""
-ADD_HOURS = f"""
-insert into call_hours (workspace_id, {HOUR_COLUMNS})
-select %s, hour, tool, {SUM_OF_HOURS}
-from unnest(%s::bigint[], %s::text[], %s::bigint[], %s::bigint[], %s::float8[], %s::float8[], %s::float8[],
-%s::bigint[], %s::bigint[]) as new({HOUR_COLUMNS}) group by hour, tool {ON_SAME_HOUR}
-"""
-ADD_SESSIONS = """
-insert into session_savings (workspace_id, session, tokens, at)
-select %s, session, max(tokens), max(at)
-from unnest(%s::text[], %s::bigint[], %s::float8[]) as new(session, tokens, at) group by session
-on conflict (workspace_id, session) do update
-set tokens = greatest(session_savings.tokens, excluded.tokens), at = greatest(session_savings.at, excluded.at)
-"""
-ADD_COUNTERS = """
-insert into tool_counters (workspace_id, tool_id, calls, last_called_at)
-select %s, tool_id, sum(calls), max(last_called_at)
-from unnest(%s::text[], %s::bigint[], %s::float8[]) as new(tool_id, calls, last_called_at) group by tool_id
-on conflict (workspace_id, tool_id) do update set calls = tool_counters.calls + excluded.calls,
-last_called_at = greatest(tool_counters.last_called_at, excluded.last_called_at)
 """
 HOURS_UNTIL_DAILY = 35 * HOURS_PER_DAY
 """Age at which the hours of a day become one row; longer than any period that is reported by the hour."""
@@ -102,36 +66,38 @@ RECORD_BYTES = 500
 """Estimated size of a record without its body."""
 
 
-def take_numbers(cursor: Cursor, count: int) -> int:
-    """Reserve the next numbers of records; return the last one. Other writers wait from here on."""
-    return int(fetch_value(cursor.execute(TAKE_NUMBERS, (count,))))
+def lock(cursor: Cursor) -> None:
+    """Let others that write records of the workspace wait for the end of the transaction."""
+    cursor.execute(LOCK)
 
 
-def insert_records(cursor: Cursor, workspace: UUID, records: Sequence[CallRecord], last: int) -> None:
-    """Insert records, and the bodies that are not empty. `last` is the number of the last one."""
-    if not records:
-        return
-    first = last - len(records)
-    columns = [[_to_column(name, value) for value in column] for name, column in _columns(records)]
-    cursor.execute(ADD_CALLS.encode(), (workspace, first, *columns[:-2]))
+def to_batch(records: Sequence[CallRecord], figures: RollUp) -> str:
+    """Return records and figures as the function `add_calls` of the database reads them."""
     bodies = [
-        (seq, *body) for seq, body in enumerate(zip(*columns[-2:], strict=True), first + 1) if any(body)
+        {"number": number, "arguments": to_storable(record.arguments), "result": to_storable(record.result)}
+        for number, record in enumerate(records, 1)
+        if record.arguments or record.result
     ]
-    if bodies:
-        cursor.execute(ADD_BODIES, (workspace, *_transpose(bodies)))
-
-
-def add_figures(cursor: Cursor, workspace: UUID, figures: RollUp) -> None:
-    """Add figures to those of earlier calls."""
-    hours = [(hour, to_storable(tool), *_usage_row(usage)) for (hour, tool), usage in figures.hours.items()]
-    sessions = [(to_storable(name), item.tokens, float(item.at)) for name, item in figures.sessions.items()]
+    hours = [
+        {"hour": hour, "tool": to_storable(tool), **_usage_row(usage)}
+        for (hour, tool), usage in figures.hours.items()
+    ]
+    sessions = [
+        {"session": to_storable(name), "tokens": saving.tokens, "at": float(saving.at)}
+        for name, saving in figures.sessions.items()
+    ]
     counters = [
-        (to_storable(id_), item.calls, float(item.last_called_at)) for id_, item in figures.counters.items()
+        {"tool_id": to_storable(id_), "calls": counter.calls, "last_called_at": float(counter.last_called_at)}
+        for id_, counter in figures.counters.items()
     ]
-    statements = ((ADD_HOURS, hours), (ADD_SESSIONS, sessions), (ADD_COUNTERS, counters))
-    for statement, rows in statements:
-        if rows:
-            cursor.execute(statement.encode(), (workspace, *_transpose(rows)))
+    batch = {
+        "calls": [_call_row(record) for record in records],
+        "bodies": bodies,
+        "hours": hours,
+        "sessions": sessions,
+        "counters": counters,
+    }
+    return orjson.dumps(batch).decode()
 
 
 def join_hours(cursor: Cursor) -> None:
@@ -160,24 +126,26 @@ def _delete(cursor: Cursor, found: str, values: Sequence[float]) -> int:
     return count * RECORD_BYTES + size
 
 
-def _transpose(rows: Iterable[Sequence[Any]]) -> list[list[Any]]:
-    return [list(column) for column in zip(*rows, strict=True)]
-
-
-def _columns(records: Sequence[CallRecord]) -> Iterable[tuple[str, list[Any]]]:
-    return zip(CallRecord._fields, _transpose(records), strict=True)
+def _call_row(record: CallRecord) -> dict[str, Any]:
+    return {name: _to_column(name, value) for name, value in zip(COLUMNS, record, strict=False)}
 
 
 def _to_column(name: str, value: Any) -> Any:
-    """Return a field as it is stored. An array must not mix types."""
-    match NUMBERS.get(name):
-        case "float8":
-            return float(value)
-        case "bigint":
-            return int(value)
+    """Return a field as it is stored."""
+    if name in FLOATS:
+        return float(value)
+    if name in INTEGERS:
+        return int(value)
     return None if value is None else to_storable(str(value))
 
 
-def _usage_row(usage: ToolUsage) -> tuple[float, ...]:
-    times = (float(usage.total_ms), float(usage.max_ms), float(usage.last_at))
-    return usage.calls, usage.failed, *times, usage.saved_tokens, usage.round_trips
+def _usage_row(usage: ToolUsage) -> dict[str, float]:
+    return {
+        "calls": usage.calls,
+        "failed": usage.failed,
+        "total_ms": float(usage.total_ms),
+        "max_ms": float(usage.max_ms),
+        "last_at": float(usage.last_at),
+        "saved_tokens": usage.saved_tokens,
+        "round_trips": usage.round_trips,
+    }

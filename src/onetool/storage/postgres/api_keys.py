@@ -15,6 +15,7 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import WorkspaceDatabase, on_thread
+from .principals import is_member
 from .texts import is_storable
 
 PREFIX = "otk_"
@@ -26,14 +27,6 @@ COUNT = """
 select count(*) from api_keys
 where workspace_id = %s and owner = %s and revoked_at is null and expires_at > now()
 """
-OWNER = """
-select from members where workspace_id = %(workspace)s and (
-    (kind <> 'group' and id = %(owner)s)
-    or (kind = 'group' and id in (
-        select group_id::text from home.group_people where person_id::text = %(owner)s)))
-for key share
-"""
-"""Locks the memberships of an owner: one that is being removed is waited for, and is gone then."""
 COLUMNS = "id, owner, name, prefix, patterns, created_at, expires_at, revoked_at"
 
 
@@ -55,7 +48,7 @@ class PostgresApiKeys:
         id, prefix, expires = str(uuid7()), text[:PREFIX_LENGTH], now + lifetime
         key = ApiKey(id, owner, name, prefix, tuple(patterns), now, expires)
         with self._workspace.recording() as cursor:
-            if not cursor.execute(OWNER, {"workspace": self._workspace.workspace, "owner": owner}).rowcount:
+            if not is_member(self._workspace, cursor, owner, lock=True):
                 raise MemberError(f"{owner!r} is not a member of the workspace.")
             ((count,),) = cursor.execute(COUNT, (self._workspace.workspace, owner)).fetchall()
             if count >= MAX_KEYS:

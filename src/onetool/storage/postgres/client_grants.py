@@ -22,6 +22,7 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
+from .principals import is_enabled_member
 from .sealer import Sealer
 
 CODE_PREFIX, ACCESS_PREFIX, REFRESH_PREFIX = "otc_", "ota_", "otr_"
@@ -35,17 +36,12 @@ MAX_ACCESS_TOKENS, MAX_REFRESH_TOKENS = 5, 1_000
 """Tokens of a grant that are stored. Older ones are unknown."""
 SUCCESSORS = "refresh tokens of clients"
 """Purpose of the key from which the successor of a refresh token is derived."""
-IS_MEMBER = """
-disabled_at is null
-    and exists (select from onetool.workspaces_of(person_id) own where own.id = oauth_grants.workspace_id)
-"""
-FIND = f"""
+FIND = """
 select grant_id, person_id, client_id, challenge, redirect_uri,
     oauth_tokens.expires_at, oauth_tokens.expires_at > now(),
-    replaced_at is not null, replaced_at > now() - %s * interval '1 second', {IS_MEMBER}
+    replaced_at is not null, replaced_at > now() - %s * interval '1 second'
 from oauth_tokens
 join oauth_grants on oauth_grants.workspace_id = oauth_tokens.workspace_id and oauth_grants.id = grant_id
-join home.people on people.id = person_id
 where oauth_tokens.workspace_id = %s and hash = %s and kind = %s
 """
 LOCK = """
@@ -199,7 +195,9 @@ class PostgresClientGrants:
         if lock:
             cursor.execute(LOCK, (workspace, workspace, hash))
         row = cursor.execute(FIND, (GRACE_S, workspace, hash, kind)).fetchone()
-        return None if row is None else _FoundToken.of(row)
+        if row is None:
+            return None
+        return _FoundToken.of((*row, is_enabled_member(self._workspace, cursor, row[1])))
 
     def _issue(self, cursor: Cursor, found: "_FoundToken", used: str) -> ClientTokens:
         """Return new tokens in place of a code or a refresh token, which is then used."""

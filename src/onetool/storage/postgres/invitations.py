@@ -20,7 +20,8 @@ from onetool.threads import Threads
 
 from .audit import record
 from .database import Cursor, WorkspaceDatabase, on_thread
-from .members import put_member, read_memberships
+from .members import put_member
+from .principals import is_owner
 from .texts import is_storable
 
 PREFIX = "oti_"
@@ -110,7 +111,7 @@ class PostgresInvitations:
         with self._workspace.reading() as cursor:
             row = cursor.execute(FIND, (self._workspace.workspace, _hash(secret))).fetchone()
             found = None if row is None else _invitation(row)
-            is_valid = found is not None and _may_invite(cursor, self._workspace.workspace, found.created_by)
+            is_valid = found is not None and _may_invite(self._workspace, cursor, found.created_by)
         return found if is_valid else None
 
     @on_thread
@@ -126,7 +127,7 @@ class PostgresInvitations:
             return None
         try:
             with self._workspace.writing("keys") as cursor:
-                return _accept(cursor, self._workspace.workspace, secret, person)
+                return _accept(self._workspace, cursor, secret, person)
         except _NotValid:  # nothing has changed
             return None
 
@@ -141,17 +142,18 @@ class _NotValid(Exception):
     """An invitation cannot be accepted."""
 
 
-def _accept(cursor: Cursor, workspace: UUID, secret: str, person: str) -> Role:
+def _accept(rows: WorkspaceDatabase, cursor: Cursor, secret: str, person: str) -> Role:
+    workspace = rows.workspace
     row = cursor.execute(ACCEPT, (person, workspace, _hash(secret))).fetchone()
     if row is None:
         raise _NotValid
     id, role, patterns, created_by = row
-    if not _may_invite(cursor, workspace, created_by):
+    if not _may_invite(rows, cursor, created_by):
         raise _NotValid
     if cursor.execute(IS_MEMBER, (workspace, person)).rowcount:
         raise MemberError("You are a member of the workspace already.")
     member = Member(MemberKind.PERSON, person, Role(role), tuple(patterns), created_by)
-    put_member(cursor, workspace, member)
+    put_member(rows, cursor, member)
     record(cursor, workspace, AuditAction.INVITATION_ACCEPT, str(id), {"person": person, "role": role})
     return member.role
 
@@ -165,12 +167,9 @@ def _check_number(cursor: Cursor, workspace: UUID) -> None:
         raise MemberError(f"There are {number:,} open invitations. Revoke some of them first.")
 
 
-def _may_invite(cursor: Cursor, workspace: UUID, principal: str) -> bool:
+def _may_invite(workspace: WorkspaceDatabase, cursor: Cursor, principal: str) -> bool:
     """Return whether someone is still an owner. Else they could come back by an invitation of their own."""
-    if principal == OPERATOR.id:
-        return True
-    rows = read_memberships(cursor, workspace)
-    return any((member, role) == (principal, Role.OWNER) for member, _, role, _ in rows)
+    return principal == OPERATOR.id or is_owner(workspace, cursor, principal)
 
 
 def _hash(secret: str) -> bytes:

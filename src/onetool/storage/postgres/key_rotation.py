@@ -5,9 +5,11 @@ newest key, so that no value is sealed with an older one any more. Then all valu
 older key is deleted. A rotation that was interrupted has left several data keys: the next one completes it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -18,6 +20,7 @@ from onetool.domain.audit.entry import AuditAction
 from onetool.domain.errors import SettingsError, StoreUnavailable
 
 from .audit import record
+from .clusters import HOME, not_configured
 from .database import STATEMENT_TIMEOUT_S, WAIT_S, connect
 from .key_ring import KeyRing, key_prefix
 from .sealed_columns import SEALED_COLUMNS, SealedColumn
@@ -41,16 +44,15 @@ set synchronous_commit = off
 PASSES = 3
 """How often all values are looked at. Once is enough, unless a server seals with an older key."""
 FIND = """
-select workspaces.id, slug from home.workspaces
-join onetool.data_keys on workspace_id = workspaces.id
-where %(slug)s::text is null or slug = %(slug)s
-group by workspaces.id
+select workspace_id from onetool.data_keys where workspace_id = any(%(ids)s)
+group by workspace_id
 having %(age)s::interval is null or count(*) > 1
-    or max(data_keys.created_at) <= clock_timestamp() - %(age)s
-order by count(*) desc, max(data_keys.created_at), slug
+    or max(created_at) <= clock_timestamp() - %(age)s
+order by count(*) desc, max(created_at), workspace_id
 """
 """Those with a rotation to complete are the first."""
 EXISTS = "select from home.workspaces where slug = %s and deleted_at is null"
+WORKSPACES = "select id, slug, cluster from home.workspaces where %(slug)s::text is null or slug = %(slug)s"
 BEGIN = "select onetool.begin_write(%s, null)"
 LOCK_WRITERS = "select pg_advisory_xact_lock(hashtextextended(%s, 0))"
 """Of a workspace: all of them hold the shared lock, see `begin_write`."""
@@ -78,11 +80,13 @@ def rotate_keys(
     ring: KeyRing,
     slug: str | None = None,
     *,
+    others: Mapping[str, str] = MappingProxyType({}),
     older_than: timedelta | None = None,
     report: Report = lambda line: None,
 ) -> Sequence[RotatedKeys]:
     """Give a workspace, or all of them, a new data key, seal all values with it, and delete older keys.
 
+    others: the URLs of the clusters other than `home`.
     older_than: skip data keys that are younger. A rotation that was interrupted is completed in any case.
 
     Raises:
@@ -96,11 +100,31 @@ def rotate_keys(
         try:
             if slug is not None and connection.execute(EXISTS, (slug,)).fetchone() is None:
                 raise SettingsError(f"There is no workspace {slug!r}.")
-            found = connection.execute(FIND, {"slug": slug, "age": older_than}).fetchall()
-            return [_rotate(connection, ring, id, RotatedKeys(slug=name), report) for id, name in found]
+            slugs: dict[str, dict[UUID, str]] = {}
+            for id, name, cluster in connection.execute(WORKSPACES, {"slug": slug}).fetchall():
+                slugs.setdefault(cluster, {})[id] = name
+            done = []
+            for cluster, names in slugs.items():
+                with _connected(connection, cluster, others) as rows:
+                    for (id,) in rows.execute(FIND, {"ids": list(names), "age": older_than}).fetchall():
+                        done.append(_rotate(rows, ring, id, RotatedKeys(slug=names[id]), report))
+            return done
         finally:
             if not connection.broken:  # the end of the connection is noticed only after a while
                 connection.execute("select pg_advisory_unlock(%s)", (LOCK,))
+
+
+@contextmanager
+def _connected(home: Connection, cluster: str, others: Mapping[str, str]) -> Iterator[Connection]:
+    """Return a connection to a cluster."""
+    if cluster == HOME:
+        yield home
+    elif cluster in others:
+        with connect(others[cluster], autocommit=True) as connection:
+            connection.execute(SETTINGS.encode())
+            yield connection
+    else:
+        raise SettingsError(not_configured(cluster))
 
 
 def _rotate(

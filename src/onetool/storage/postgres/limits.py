@@ -16,6 +16,6 @@ def read_limits(cursor: Cursor, workspace: UUID) -> WorkspaceLimits:
     Raises:
         SettingsError: A stored limit is invalid.
     """
-    cursor.execute("select limits from home.workspaces where id = %s", (workspace,))
+    cursor.execute("select limits from workspace_state where workspace_id = %s", (workspace,))
     (text,) = cast(tuple[str], cursor.fetchone())
     return WorkspaceLimits.from_json(orjson.loads(text))

@@ -13,54 +13,31 @@ from onetool.domain.audit.entry import AuditAction
 from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import MemberError
 from onetool.domain.identity.roles import Role
-from onetool.domain.policy.member import Member, MemberKind, StoredGrant, check_member, check_patterns
+from onetool.domain.policy.member import (
+    Member,
+    MemberKind,
+    StoredGrant,
+    check_member,
+    check_patterns,
+)
 from onetool.domain.policy.rights import NO_RIGHTS, Grant, Membership, Rights
 from onetool.threads import Threads
 
 from .audit import record
 from .client_grants import revoke_grants
 from .database import Cursor, WorkspaceDatabase, on_thread
-from .people import MAX_GROUPS_AGE
+from .principals import is_member, memberships, read_members, read_principals
 
-PRINCIPALS = """
-select kind, id as member, id as principal, '' as group_name, 'infinity'::timestamptz as until from members
-    where workspace_id = %(workspace)s and kind = 'service'
-union all
-select kind, members.id, members.id, '', 'infinity' from members
-    join home.people on people.id = case kind when 'person' then members.id::uuid end
-    where workspace_id = %(workspace)s and kind = 'person' and disabled_at is null
-union all
-select kind, members.id, person_id::text, groups.name, seen_at + %(age)s from members
-    join home.groups on groups.id = case kind when 'group' then members.id::uuid end
-    join home.group_people on group_id = groups.id
-    join home.people on people.id = person_id
-    where workspace_id = %(workspace)s and kind = 'group' and disabled_at is null
-"""
-"""The principals that have the role of a member, and until when: the member, or the people of a group."""
-MEMBERSHIPS = f"""
-select principal, group_name, role, patterns from ({PRINCIPALS}) principals
-join members using (kind) where members.id = member and workspace_id = %(workspace)s and until > now()
-order by principal, group_name
-"""
-GRANTS = f"""
-select principal, group_name, effect, pattern from ({PRINCIPALS}) principals
-join grants using (kind, member)
-where workspace_id = %(workspace)s and (until > now() or effect <> 'allow')
-order by principal, group_name, pattern
-"""
-"""What a group is denied stays denied, also after its role has ended."""
-NEXT_END = f"""
-select extract(epoch from min(until) - now()) from ({PRINCIPALS}) principals
-where until > now() and until < 'infinity'
+GRANTS = """
+select kind, member, effect, pattern from grants where workspace_id = %s order by kind, member, pattern
 """
 LIST = """
-select kind, members.id, role, patterns, added_by, added_at,
-    coalesce(people.name, groups.name, ''), coalesce(people.email, '')
-from members
-left join home.people on people.id = case kind when 'person' then members.id::uuid end
-left join home.groups on groups.id = case kind when 'group' then members.id::uuid end
-where workspace_id = %s order by kind, members.id
+select kind, id, role, patterns, added_by, added_at from members where workspace_id = %s order by kind, id
 """
+NAMES = {
+    MemberKind.PERSON: "select id::text, name, email from home.people where id = any(%s)",
+    MemberKind.GROUP: "select id::text, name, '' from home.groups where id = any(%s)",
+}
 EXISTS = {
     MemberKind.PERSON: "select from home.people where id = %s",
     MemberKind.GROUP: "select from home.groups where id = %s",
@@ -69,12 +46,6 @@ PUT = """
 insert into members (workspace_id, kind, id, role, patterns, added_by) values (%s, %s, %s, %s, %s, %s)
 on conflict (workspace_id, kind, id) do update set role = excluded.role, patterns = excluded.patterns
 """
-OTHER_OWNERS = f"""
-select from ({PRINCIPALS}) principals
-join members using (kind) where members.id = member and workspace_id = %(workspace)s and until > now()
-    and role = 'owner' and (kind, member) <> (%(kind)s, %(id)s) limit 1
-"""
-"""Those who can act: neither groups without people nor people who are disabled."""
 REVOKE_KEYS = """
 update api_keys set revoked_at = now() where workspace_id = %s and owner = %s and revoked_at is null
 """
@@ -109,35 +80,49 @@ class PostgresMembers:
     @on_thread
     def rights(self) -> Mapping[str, Rights]:
         """Return the rights of every principal that has some."""
-        values = {"workspace": self._workspace.workspace, "age": MAX_GROUPS_AGE}
         rights: dict[str, Rights] = {}
         with self._workspace.reading() as cursor:
-            memberships = read_memberships(cursor, self._workspace.workspace)
-            grants = cursor.execute(GRANTS, values).fetchall()
-            ((left_s,),) = cursor.execute(NEXT_END, values).fetchall()
-        self._next_end = inf if left_s is None else time.monotonic() + float(left_s)
-        for principal, group, role, patterns in memberships:
+            members = read_members(cursor, self._workspace.workspace)
+            grants = cursor.execute(GRANTS, (self._workspace.workspace,)).fetchall()
+            principals = read_principals(self._workspace, cursor, members)
+        ends = [each.left_s for each in principals if 0 < each.left_s < inf]
+        self._next_end = time.monotonic() + min(ends) if ends else inf
+        for principal, group, role, patterns in memberships(principals, members):
             known = rights.get(principal, NO_RIGHTS)
             membership = Membership(Role(role), tuple(patterns), group)
             rights[principal] = replace(known, memberships=(*known.memberships, membership))
-        for principal, group, effect, pattern in grants:
-            known = rights.get(principal, NO_RIGHTS)
-            grant = Grant(Effect[effect.upper()], pattern, group)
-            rights[principal] = replace(known, grants=(*known.grants, grant))
+        for each in principals:
+            known = rights.get(each.id, NO_RIGHTS)
+            own = tuple(
+                Grant(Effect[effect.upper()], pattern, each.group)
+                for kind, member, effect, pattern in grants
+                if (kind, member) == each.member and (each.left_s > 0 or effect != "allow")
+            )  # what a group is denied stays denied, also after its role has ended
+            if own:
+                rights[each.id] = replace(known, grants=(*known.grants, *own))
         return rights
+
+    @on_thread
+    def is_member(self, person: UUID) -> bool:
+        """Return whether someone is a member, in person or by a group."""
+        with self._workspace.reading() as cursor:
+            return is_member(self._workspace, cursor, str(person))
 
     @on_thread
     def list(self) -> Sequence[Member]:
         """Return all members."""
         with self._workspace.reading() as cursor:
-            return [_member(row) for row in cursor.execute(LIST, (self._workspace.workspace,)).fetchall()]
+            rows = cursor.execute(LIST, (self._workspace.workspace,)).fetchall()
+            with self._workspace.home(cursor) as home:
+                names = _read_names(home, [(kind, id) for kind, id, *_ in rows])
+        return [_member((*row, *names.get(row[:2], ("", "")))) for row in rows]
 
     @on_thread
     def put(self, member: Member) -> None:
         """Add a member, or change its role and patterns."""
         check_member(member)
         with self._workspace.writing("keys") as cursor:
-            put_member(cursor, self._workspace.workspace, member)
+            put_member(self._workspace, cursor, member)
 
     @on_thread
     def remove(self, kind: MemberKind, id: str) -> bool:
@@ -146,7 +131,7 @@ class PostgresMembers:
         Its API keys, and the clients it has allowed, are revoked.
         """
         with self._workspace.writing("keys") as cursor:
-            _check_other_owner(cursor, self._workspace.workspace, kind, id)
+            _check_other_owner(self._workspace, cursor, kind, id)
             cursor.execute(
                 "delete from members where workspace_id = %s and kind = %s and id = %s",
                 (self._workspace.workspace, kind, id),
@@ -215,35 +200,47 @@ class PostgresMembers:
             return True
 
 
-def put_member(cursor: Cursor, workspace: UUID, member: Member) -> None:
+def put_member(workspace: WorkspaceDatabase, cursor: Cursor, member: Member) -> None:
     """Add a member, or change its role and patterns, in a transaction of the workspace.
 
     Raises:
         MemberError: The person or group does not exist, or it is the last owner.
     """
-    query = EXISTS.get(member.kind)
-    if query is not None and not cursor.execute(query, (UUID(member.id),)).rowcount:
-        raise MemberError(f"There is no {member.kind} {member.id!r}.")
+    id, query = workspace.workspace, EXISTS.get(member.kind)
+    with workspace.home(cursor) as home:
+        if query is not None and not home.execute(query, (UUID(member.id),)).rowcount:
+            raise MemberError(f"There is no {member.kind} {member.id!r}.")
     if member.role is not Role.OWNER:
-        _check_other_owner(cursor, workspace, member.kind, member.id)
+        _check_other_owner(workspace, cursor, member.kind, member.id)
     patterns = list(member.patterns)
-    cursor.execute(PUT, (workspace, member.kind, member.id, str(member.role), patterns, member.added_by))
+    cursor.execute(PUT, (id, member.kind, member.id, str(member.role), patterns, member.added_by))
     detail = {"role": str(member.role), "patterns": patterns}
-    record(cursor, workspace, AuditAction.MEMBER_PUT, _target(member.kind, member.id), detail)
+    record(cursor, id, AuditAction.MEMBER_PUT, _target(member.kind, member.id), detail)
 
 
-def read_memberships(cursor: Cursor, workspace: UUID) -> list[tuple[str, str, str, list[str]]]:
-    """Return the principals that have a role now, with the group through which they do, and its patterns."""
-    return cursor.execute(MEMBERSHIPS, {"workspace": workspace, "age": MAX_GROUPS_AGE}).fetchall()
+def _read_names(home: Cursor, members: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[str, str]]:
+    """Return the names and addresses of people and groups, by kind and id."""
+    names = {}
+    for kind, query in NAMES.items():
+        ids = [UUID(id) for of, id in members if of == kind]
+        for id, *name in home.execute(query, (ids,)).fetchall():
+            names[str(kind), id] = name[0], name[1]
+    return names
 
 
-def _check_other_owner(cursor: Cursor, workspace: UUID, kind: MemberKind, id: str) -> None:
-    """Refuse to change the only owner. A workspace that never had one may stay without."""
-    own = "select from members where workspace_id = %s and role = 'owner' and kind = %s and id = %s"
-    if not cursor.execute(own, (workspace, kind, id)).rowcount:
+def _check_other_owner(workspace: WorkspaceDatabase, cursor: Cursor, kind: MemberKind, id: str) -> None:
+    """Refuse to change the only owner. A workspace that never had one may stay without.
+
+    Owners are those who can act: neither groups without people nor people who are disabled.
+    """
+    members = read_members(cursor, workspace.workspace)
+    if members.get((kind, id), ("",))[0] != Role.OWNER:
         return
-    values = {"workspace": workspace, "kind": kind, "id": id, "age": MAX_GROUPS_AGE}
-    if not cursor.execute(OTHER_OWNERS, values).rowcount:
+    principals = read_principals(workspace, cursor, members)
+    if not any(
+        each.left_s > 0 and members[each.member][0] == Role.OWNER and each.member != (kind, id)
+        for each in principals
+    ):
         raise MemberError(f"{id!r} is the last owner of the workspace. Make someone else an owner first.")
 
 

@@ -12,42 +12,119 @@ from weakref import WeakValueDictionary
 import psycopg
 
 from .announcements import KINDS
-from .database import SETTINGS, Database, Revisions, WorkspaceDatabase, check_url
-from .directory import Workspace
+from .clusters import Clusters
+from .database import CONNECTION, SETTINGS, Database, Revisions, WorkspaceDatabase, check_url
+from .directory import MOVED, Directory, Workspace
+from .people import PEOPLE
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "onetool"
 POLL_S = 2.0
-"""Seconds between two questions for changes, and until a lost connection is opened again."""
+"""Seconds between two questions for changes."""
+RETRY_S = 0.5
+"""Seconds until a lost connection is opened again."""
 PARTS_OF_POLL = 8
 """How often, between two polls, the thread looks whether it must stop."""
 POLLS_PER_COUNT = 5
 """Polls after which the replicas are counted again."""
 APPLICATION = "onetool-replica"
-CONNECTION = {
-    "connect_timeout": 5,
-    "keepalives_idle": 5,
-    "keepalives_interval": 2,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 5000,
-}
-"""Seconds, attempts and milliseconds after which a connection counts as lost that only waits."""
 COUNT_REPLICAS = """
 select count(*) from pg_stat_activity where application_name = %s and datname = current_database()
 """
 """Every role sees these columns of all connections."""
 
 
-class ChangeNotices:
-    """Notes the changes to the workspaces that are in use here. Has one thread and one connection."""
+class OpenRows:
+    """The workspaces that are in use here, at whatever cluster they are. Used by several threads."""
 
-    def __init__(self, url: str, database: Database, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._rows: WeakValueDictionary[UUID, WorkspaceDatabase] = WeakValueDictionary()
+
+    def open(self, found: Workspace) -> WorkspaceDatabase:
+        """Return the rows of a workspace: the same ones as long as they are in use."""
+        with self._lock:
+            rows = self._rows.get(found.id)
+            if rows is None:
+                rows = self._rows[found.id] = self._directory.rows(found)
+        self._directory.place(rows, found)
+        return rows
+
+    def get(self, id: UUID) -> WorkspaceDatabase | None:
+        """Return the rows of a workspace, if they are in use."""
+        return self._rows.get(id)
+
+    def at(self, database: Database | None = None) -> dict[UUID, WorkspaceDatabase]:
+        """Return those in a database, or all, by id."""
+        with self._lock:
+            rows = list(self._rows.values())
+        return {each.workspace: each for each in rows if database in (None, each.database)}
+
+
+class HomeChanges:
+    """Notes changes to the directory, and to people, for workspaces that are in use here."""
+
+    def __init__(self, rows: OpenRows, clusters: Clusters) -> None:
+        self._rows, self._clusters = rows, clusters
+        self._people: int | None = None
+
+    def poll(self, connection: psycopg.Connection) -> None:
+        """Ask for changes."""
+        entries = "select id, cluster, epoch from home.workspaces where id = any(%s)"
+        for id, cluster, epoch in connection.execute(entries, (list(self._rows.at()),)).fetchall():
+            self._note_entry(id, cluster, epoch)
+        ((people,),) = connection.execute("select revision from home.people_revision").fetchall()
+        self._note_people(people)
+
+    def note(self, kind: str, words: list[str]) -> bool:
+        """Note an announcement. Return False if it is about something else."""
+        if kind == MOVED:
+            id, cluster, epoch = words
+            self._note_entry(UUID(id), cluster, int(epoch))
+        elif kind == PEOPLE:
+            (people,) = words
+            self._note_people(int(people))
+        return kind in (MOVED, PEOPLE)
+
+    def _note_entry(self, id: UUID, cluster: str, epoch: int) -> None:
+        if (rows := self._rows.get(id)) is not None:
+            # without the URL of the cluster, keys are looked up again, and the directory refuses
+            is_known = cluster in self._clusters
+            rows.move_to(self._clusters[cluster] if is_known else rows.database, epoch)
+
+    def _note_people(self, revision: int) -> None:
+        if self._people is None or revision > self._people:
+            self._people = revision
+            for rows in self._rows.at().values():
+                rows.note_people_change()
+
+
+class ChangeNotices:
+    """Notes the changes to the workspaces of a cluster that are in use here.
+
+    Has one thread and one connection.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        database: Database,
+        *,
+        rows: OpenRows | None = None,
+        home_changes: HomeChanges | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Prepare to listen.
+
+        rows: what is in use here. None: the database is the only cluster.
+        home_changes: notes changes to the directory, if the database is the home cluster of several.
+        """
         check_url(url)
+        self._rows, self._home_changes = rows or OpenRows(Directory(database)), home_changes
         self._url = psycopg.conninfo.make_conninfo(url, application_name=APPLICATION, **CONNECTION)
         self._database, self._clock = database, clock
-        self._workspaces: WeakValueDictionary[UUID, WorkspaceDatabase] = WeakValueDictionary()
-        self._lock = threading.Lock()
         self._is_stopped, self.is_listening = threading.Event(), threading.Event()
         self._seen_at, self._replicas = clock(), 1
         self._thread = threading.Thread(target=self._run, name="onetool-notices", daemon=True)
@@ -61,12 +138,7 @@ class ChangeNotices:
 
         What is read after this is either current, or its change will be noted.
         """
-        with self._lock:
-            workspace = self._workspaces.get(found.id)
-            if workspace is None:
-                workspace = WorkspaceDatabase(self._database, found.id, found.revisions)
-                self._workspaces[found.id] = workspace
-            return workspace
+        return self._rows.open(found)
 
     def age_s(self) -> float:
         """Return the seconds since all changes were known: a few, unless the database is away."""
@@ -94,7 +166,7 @@ class ChangeNotices:
             finally:
                 self.is_listening.clear()
             if has_failed:
-                self._is_stopped.wait(POLL_S)
+                self._is_stopped.wait(RETRY_S)
                 self._poll_by_pool()
 
     def _poll_by_pool(self) -> None:
@@ -104,12 +176,16 @@ class ChangeNotices:
 
     def _listen(self) -> None:
         with psycopg.connect(self._url, autocommit=True, prepare_threshold=None) as connection:
+            self._database.check_primary(connection)
             connection.execute(SETTINGS.encode())
             connection.execute(f"listen {CHANNEL}")
             self._database.note_return()
             self._note_missed()
             for number in count():
-                self._poll(connection)
+                if self._database.is_away:  # because a pooler is
+                    self._poll_by_pool()
+                else:
+                    self._poll(connection)
                 if number % POLLS_PER_COUNT == 0:
                     self._count_replicas(connection)
                 self.is_listening.set()
@@ -120,9 +196,10 @@ class ChangeNotices:
                         return
 
     def _poll(self, connection: psycopg.Connection) -> None:
-        with self._lock:
-            workspaces = {workspace.workspace: workspace for workspace in self._workspaces.values()}
         asked_at = self._clock()
+        if self._home_changes is not None:
+            self._home_changes.poll(connection)
+        workspaces = self._rows.at(self._database)
         rows = connection.execute("select * from onetool.revisions(%s)", (list(workspaces),)).fetchall()
         for id, *revisions in rows:
             workspaces[id].note(Revisions(*revisions))
@@ -133,17 +210,22 @@ class ChangeNotices:
         self._replicas = max(1, row[0] if row else 1)
 
     def _note_missed(self) -> None:
-        with self._lock:
-            workspaces = list(self._workspaces.values())
-        for workspace in workspaces:
+        for workspace in self._rows.at(self._database).values():
             workspace.announcements.note_missed()
 
     def _announce(self, payload: str) -> None:
         with suppress(ValueError, TypeError):  # not one of ours
             first, *rest = payload.split(" ")
+            if self._home_changes is not None and self._home_changes.note(first, rest):
+                return
             if first in KINDS:
                 id, subject = rest
-                if (workspace := self._workspaces.get(UUID(id))) is not None:
+                if (workspace := self._here(UUID(id))) is not None:
                     workspace.announcements.note(first, subject)
-            elif (workspace := self._workspaces.get(UUID(first))) is not None:
+            elif (workspace := self._here(UUID(first))) is not None:
                 workspace.note(Revisions(*map(int, rest)))
+
+    def _here(self, id: UUID) -> WorkspaceDatabase | None:
+        """Return the rows of a workspace, if they are in use and in this cluster."""
+        rows = self._rows.get(id)
+        return rows if rows is not None and rows.database is self._database else None

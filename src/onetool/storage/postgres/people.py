@@ -11,11 +11,12 @@ from uuid import UUID
 from psycopg.errors import DeadlockDetected
 from uuid_utils.compat import uuid7
 
-from onetool.domain.errors import PersonDisabled
+from onetool.domain.errors import PersonDisabled, WorkspaceUnavailable
 from onetool.domain.identity.person import Identity, KnownPerson, Person, PersonWorkspace
 from onetool.threads import Threads
 
-from .database import Cursor, Database, on_thread
+from .clusters import HOME, Clusters
+from .database import Cursor, Database, on_thread, store_errors
 from .texts import is_storable, to_storable
 
 log = logging.getLogger(__name__)
@@ -25,6 +26,9 @@ SECRET = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")
 MAX_EXPIRED = 100
 """Expired sessions that are deleted when a new one begins."""
 MAX_ATTEMPTS = 3
+PEOPLE = "people"
+"""How the announcement of changed rights of people begins."""
+RAISE_REVISION = "update home.people_revision set revision = revision + 1 returning revision"
 MAX_GROUPS_AGE = timedelta(days=30)
 """Time after the last login for which the groups of a person give rights."""
 
@@ -32,8 +36,10 @@ MAX_GROUPS_AGE = timedelta(days=30)
 class PostgresPeople:
     """All people of an installation."""
 
-    def __init__(self, database: Database, threads: Threads) -> None:
+    def __init__(self, database: Database, threads: Threads, clusters: Clusters | None = None) -> None:
+        """database: the home cluster. clusters: all of them; None: there is no other one."""
         self._database, self._threads = database, threads
+        self._clusters = clusters or Clusters(database)
 
     @on_thread
     def sign_in(self, identity: Identity) -> UUID:
@@ -114,12 +120,33 @@ class PostgresPeople:
 
     @on_thread
     def workspaces_of(self, person: UUID) -> Sequence[PersonWorkspace]:
-        """Return the workspaces of which a person is a member, by slug."""
+        """Return the workspaces of which a person is a member, by slug.
+
+        Those of another cluster are missing while it is away.
+        """
+        with self._database.transaction() as cursor:
+            groups = read_groups(cursor, person)
+        roles: dict[tuple[str, UUID], tuple[str, ...]] = {}
+        for cluster in self._clusters:
+            try:
+                with store_errors(), self._clusters[cluster].transaction() as cursor:
+                    cursor.execute("select * from onetool.memberships_of(%s, %s)", (person, groups))
+                    roles.update({(cluster, id): tuple(names) for id, names in cursor})
+            except WorkspaceUnavailable:
+                if cluster == HOME:
+                    raise
+                log.warning("cluster %s is away: its workspaces are not listed", cluster)
         with self._database.transaction() as cursor:
             cursor.execute(
-                "select id, slug, name, roles from onetool.workspaces_of(%s) order by slug", (person,)
+                "select id, slug, name, cluster from home.workspaces"
+                " where id = any(%s) and deleted_at is null order by slug",
+                ([id for _, id in roles],),
             )
-            return [PersonWorkspace(id, slug, name, tuple(roles)) for id, slug, name, roles in cursor]
+            return [
+                PersonWorkspace(id, slug, name, roles[cluster, id])
+                for id, slug, name, cluster in cursor
+                if (cluster, id) in roles
+            ]
 
     @on_thread
     def list(self) -> Sequence[KnownPerson]:
@@ -145,7 +172,7 @@ class PostgresPeople:
             )
             is_known = cursor.rowcount > 0
             _end_sessions(cursor, person)
-            _announce(cursor, person)
+            _announce_everywhere(cursor, person)
         return is_known
 
     @on_thread
@@ -154,7 +181,7 @@ class PostgresPeople:
         with self._database.transaction() as cursor:
             cursor.execute("update home.people set disabled_at = null where id = %s", (person,))
             is_known = cursor.rowcount > 0
-            _announce(cursor, person)
+            _announce_everywhere(cursor, person)
         return is_known
 
 
@@ -212,7 +239,7 @@ def _doubt_groups(cursor: Cursor, person: UUID, issuer: str) -> None:
         (person, issuer),
     )
     if cursor.rowcount:
-        _announce(cursor, person)
+        _announce_everywhere(cursor, person)
 
 
 def _replace_groups(cursor: Cursor, person: UUID, issuer: str, names: Sequence[str]) -> None:
@@ -247,12 +274,25 @@ def _replace_groups(cursor: Cursor, person: UUID, issuer: str, names: Sequence[s
         " select id, %s from home.groups where issuer = %s and name = any(%s) on conflict do nothing",
         (person, issuer, names),
     )
-    _announce(cursor, person)
+    _announce_everywhere(cursor, person)
+
+
+def read_groups(cursor: Cursor, person: UUID) -> list[str]:
+    """Return the ids of the groups of a person, in a transaction in the home cluster."""
+    rows = cursor.execute("select group_id::text from home.group_people where person_id = %s", (person,))
+    return [id for (id,) in rows.fetchall()]
 
 
 def _announce(cursor: Cursor, person: UUID) -> None:
-    """Tell the workspaces of a person that their rights may have changed."""
+    """Tell the workspaces of a person in the home cluster that their rights may have changed."""
     cursor.execute("select onetool.announce_person(%s)", (person,))
+
+
+def _announce_everywhere(cursor: Cursor, person: UUID) -> None:
+    """Tell all workspaces of a person, at the end of a transaction: others wait for its last statement."""
+    _announce(cursor, person)
+    ((revision,),) = cursor.execute(RAISE_REVISION).fetchall()
+    cursor.execute("select pg_notify('onetool', %s)", (f"{PEOPLE} {revision}",))
 
 
 def _end_sessions(cursor: Cursor, person: UUID) -> int:

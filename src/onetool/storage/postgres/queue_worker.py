@@ -3,17 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import psycopg
 from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecision
-from procrastinate.exceptions import ConnectorException
+from procrastinate.exceptions import ConnectorException, ProcrastinateException
 from procrastinate.jobs import Job as QueueRow
 from procrastinate.jobs import Status
 from psycopg_pool import PoolTimeout
 
-from .database import STATEMENT_TIMEOUT_S, WAIT_S, check_url
+from onetool.domain.errors import StoreUnavailable
+
+from .database import CONNECTION, STATEMENT_TIMEOUT_S, WAIT_S, check_url
+from .timeline import CURRENT, Timeline
 from .wake_ups import CALL_TASK, CALLS
 
 log = logging.getLogger(__name__)
@@ -23,14 +27,32 @@ MAINTENANCE_TASKS = 2
 """Periodic tasks at a time. One that takes long must not delay the others."""
 RETRY_S, MAX_RETRY_S = 5, 600
 """Seconds until a call that could not be claimed is tried again: at first, and after many attempts."""
-RESTART_S = 2.0
+CONNECTION_S = 3.0
+"""Seconds without a connection after which the worker starts again."""
+RESTART_S = 0.5
 """Seconds between attempts to reach the database."""
+POLL_S = 2.0
+"""Seconds between two looks for tasks that were not announced, for example while the worker has started."""
 KEEP_FAILED_HOURS = 24
+MAX_COUNTED = 10_000
+"""Queued calls that are counted. If there are more, this is their number."""
 SETTINGS = f"""
 set role onetool_worker;
 set search_path = queue;
 set lock_timeout = '{WAIT_S:.0f}s';
 set statement_timeout = '{STATEMENT_TIMEOUT_S:.0f}s'
+"""
+QUEUED = f"""
+with queued as (
+    select id, attempts from procrastinate_jobs
+    where status = 'todo' and queue_name = '{CALLS}' order by id limit {MAX_COUNTED}
+)
+select count(*) filter (where attempts = 0) as waiting, count(*) filter (where attempts > 0) as retrying,
+    coalesce((
+        select extract(epoch from clock_timestamp() - min(at))::float8 from procrastinate_events
+        where type = 'deferred' and job_id = (select min(id) from queued where attempts = 0)
+    ), 0) as oldest_s
+from queued
 """
 RunCall = Callable[[UUID, str], Awaitable[None]]
 """Runs a job of a workspace, at least until it is claimed."""
@@ -44,6 +66,16 @@ class PeriodicTask(NamedTuple):
     """A number of seconds below a minute, or a whole number of minutes up to an hour."""
 
 
+class QueuedCalls(NamedTuple):
+    """The calls of all workspaces that no worker has claimed yet."""
+
+    waiting: int
+    retrying: int
+    """Those that could not be claimed, and are tried again: perhaps their workspace is misconfigured."""
+    oldest_s: float
+    """Seconds that the first of those that wait has waited."""
+
+
 class QueueWorker:
     """Runs the tasks of the queue. It starts again if the database fails."""
 
@@ -52,15 +84,16 @@ class QueueWorker:
     ) -> None:
         """stalled_s: seconds without a sign of life after which the tasks of a worker are given to others."""
         check_url(url)
-        self._stalled_s = stalled_s
+        self._conninfo = psycopg.conninfo.make_conninfo(url, **CONNECTION)
+        self._stalled_s, self._timeline = stalled_s, Timeline()
         self._app = App(
             connector=PsycopgConnector(
-                conninfo=url,
+                conninfo=self._conninfo,
                 min_size=1,
                 max_size=MAX_CONNECTIONS,
-                timeout=WAIT_S,
-                configure=_configure,
-                kwargs={"prepare_threshold": None, "connect_timeout": int(WAIT_S)},
+                timeout=CONNECTION_S,
+                configure=self._configure,
+                kwargs={"prepare_threshold": None},
                 name="onetool-queue",
             )
         )
@@ -79,12 +112,38 @@ class QueueWorker:
                 await self._run_once()
             except (ConnectorException, PoolTimeout, psycopg.Error) as error:
                 log.error("the queue cannot be reached: %s", error.__cause__ or error)
+            await self._wait_for_database()
+
+    async def _wait_for_database(self) -> None:
+        while True:
             await asyncio.sleep(RESTART_S)
+            with suppress(psycopg.Error):
+                async with await psycopg.AsyncConnection.connect(self._conninfo) as connection:
+                    return await self._configure(connection)
+
+    async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        """Prepare a connection, whose rows may be of any type."""
+        cursor = psycopg.AsyncCursor(connection)
+        row = await (await cursor.execute(CURRENT)).fetchone()
+        self._timeline.note(row[0] if row else 0)
+        await connection.execute(SETTINGS.encode())
+        await connection.commit()
 
     async def workspaces_with_lost_jobs(self) -> Sequence[UUID]:
         """Return the workspaces with jobs whose process has ended before them."""
         query = "select onetool.workspaces_with_lost_jobs() as id"
         return [row["id"] for row in await self._app.connector.execute_query_all_async(query)]
+
+    async def queued(self) -> QueuedCalls:
+        """Count the calls in the queue.
+
+        Raises:
+            StoreUnavailable: The queue cannot be read.
+        """
+        try:
+            return QueuedCalls(**await self._app.connector.execute_query_one_async(QUEUED))
+        except (ProcrastinateException, PoolTimeout, psycopg.Error) as error:
+            raise StoreUnavailable(f"The queue cannot be read: {error.__cause__ or error}") from error
 
     async def recover_stalled(self) -> None:
         """Give the tasks of workers that were killed to others. Periodic ones begin again at their time."""
@@ -132,6 +191,7 @@ class QueueWorker:
             queues=[queue],
             name=queue,
             concurrency=concurrency,
+            fetch_job_polling_interval=POLL_S,
             install_signal_handlers=False,
             delete_jobs="successful",
             update_heartbeat_interval=self._stalled_s / 3,
@@ -156,8 +216,3 @@ def _cron(interval_s: int) -> str:
     if interval_s < 60:
         return f"* * * * * */{interval_s}"
     return f"*/{interval_s // 60} * * * *" if interval_s < 3600 else "0 * * * *"
-
-
-async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
-    await connection.execute(SETTINGS.encode())
-    await connection.commit()

@@ -1,5 +1,6 @@
 import { useId, useState } from 'react';
 import type { Decision, ToolDecisions } from '~/api/access';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import css from './access.module.css';
 import { callerLabel } from './callerLabel';
@@ -22,7 +23,7 @@ export function AccessRow({ tool, columns }: Props) {
     <>
       <tr>
         <th scope="row">
-          <code>{tool.name}</code>
+          <ToolName name={tool.name} />
         </th>
         <td className={css.muted} data-label={messages.access.kind}>
           {tool.readOnly ? messages.servers.readOnly : messages.servers.makesChanges}

@@ -3,8 +3,10 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useActivity } from '~/api/activity';
+import { EmptyAction } from '~/components/EmptyAction';
 import { EmptyState } from '~/components/EmptyState';
 import { Icon } from '~/components/Icon';
+import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { MoreButton } from '~/components/MoreButton';
 import { PageHeader } from '~/components/PageHeader';
 import { QueryView } from '~/components/QueryView';
@@ -48,7 +50,11 @@ export default function Activity() {
             </ul>
           ) : (
             <EmptyState title={messages.activity.emptyTitle} icon="activity">
-              <p>{list.hasNextPage ? messages.activity.searchOlder : messages.activity.emptyHint}</p>
+              <p>
+                {list.hasNextPage ? messages.activity.searchOlder : messages.activity.emptyHint}{' '}
+                {params.size === 0 && !list.hasNextPage && <InlineMarkdown text={messages.emptyStates.activity} />}
+              </p>
+              {!list.hasNextPage && <EmptyAction href="/tools" label={messages.emptyStates.tryTool} />}
             </EmptyState>
           )
         }

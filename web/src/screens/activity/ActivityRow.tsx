@@ -1,5 +1,6 @@
 import { Link } from 'wouter';
 import type { ActivityRecord } from '~/api/activity';
+import { ToolName } from '~/components/ToolName';
 import { useLanguage } from '~/i18n';
 import css from './activity.module.css';
 import { OutcomeTag } from './OutcomeTag';
@@ -11,7 +12,7 @@ export function ActivityRow({ record }: { record: ActivityRecord }) {
   return (
     <li>
       <Link href={`/activity/${encodeURIComponent(record.id)}`} className={css.record}>
-        <code className={css.tool}>{record.tool}</code>
+        <ToolName name={record.tool} className={css.tool} />
         <OutcomeTag record={record} />
         <span className={css.origin}>
           {origin.map((text, index) => (

@@ -4,6 +4,7 @@ import { decodeSegment } from '~/api/url';
 import { BackLink } from '~/components/BackLink';
 import { PageHeader } from '~/components/PageHeader';
 import { QueryView } from '~/components/QueryView';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import css from './activity.module.css';
 import { Waterfall } from './Waterfall';
@@ -18,7 +19,7 @@ export default function RecordPage() {
       <QueryView query={useRecordedCall(id)}>
         {(call) => (
           <>
-            <PageHeader title={call.tool} />
+            <PageHeader title={<ToolName name={call.tool} />} />
             {call.parent && (
               <p className={css.caller}>
                 <Link href={`/activity/${encodeURIComponent(call.parent)}`}>{messages.activity.showCaller}</Link>

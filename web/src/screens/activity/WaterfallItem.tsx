@@ -1,4 +1,5 @@
 import type { CSSProperties, KeyboardEvent } from 'react';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import css from './activity.module.css';
 import { OutcomeTag } from './OutcomeTag';
@@ -28,9 +29,9 @@ export function WaterfallItem({ row, isSelected, onSelect, onKeyDown }: Props) {
       onClick={onSelect}
       onKeyDown={onKeyDown}
     >
-      <code className={css.tool} style={{ '--indent': Math.min(depth, MAX_INDENT) } as CSSProperties}>
-        {call.tool}
-      </code>
+      <span className={css.tool} style={{ '--indent': Math.min(depth, MAX_INDENT) } as CSSProperties}>
+        <ToolName name={call.tool} />
+      </span>
       <span className={css.track} aria-hidden="true">
         <span className={call.ok ? css.bar : css.failedBar} style={{ left: `${left}%`, width: `${width}%` }} />
       </span>

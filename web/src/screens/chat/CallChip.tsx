@@ -5,6 +5,7 @@ import { CodeBlock } from '~/components/CodeBlock';
 import { Icon } from '~/components/Icon';
 import { MediaParts } from '~/components/MediaParts';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { QuestionPrompt } from '~/questions/QuestionPrompt';
 import { formatKeywords } from '~/screens/tester/snippets';
@@ -41,10 +42,7 @@ export function CallChip({ call, onAnswered }: Props) {
         onClick={() => setExpanded(!isExpanded)}
       >
         <Icon name={isExpanded ? 'down' : 'right'} size={14} />
-        <code>
-          {call.name}
-          <span className={css.muted}>({signature})</span>
-        </code>
+        <ToolName name={call.name} args={signature} className={css.chipName} />
         <Tag tone={TONES[call.state]}>{messages.chat.callState[call.state]}</Tag>
         {call.ms !== undefined && <span className={css.muted}>{messages.common.duration(call.ms)}</span>}
       </button>

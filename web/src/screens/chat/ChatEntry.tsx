@@ -1,10 +1,12 @@
 import type { Answer, Question } from '~/api/jobs';
 import { Markdown } from '~/components/Markdown';
+import { MediaParts } from '~/components/MediaParts';
 import { Notice } from '~/components/Notice';
 import { useMessages } from '~/i18n';
 import { CallChip } from './CallChip';
 import css from './chat.module.css';
 import type { Entry } from './entries';
+import { FileList } from './FileList';
 import { QuestionEntry } from './QuestionEntry';
 
 interface Props {
@@ -19,6 +21,8 @@ export function ChatEntry({ entry, onAnswered }: Props) {
       return (
         <article className={css.userMessage} aria-label={messages.chat.userLabel}>
           <Markdown text={entry.text} />
+          <FileList files={entry.files ?? []} />
+          <MediaParts parts={entry.media ?? []} />
         </article>
       );
     case 'assistant':

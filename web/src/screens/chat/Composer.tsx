@@ -8,18 +8,22 @@ import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { Notice } from '~/components/Notice';
 import { useMessages } from '~/i18n';
 import type { CompletedCall } from '~/screens/tester/useCall';
+import { AttachButton } from './AttachButton';
 import { AttachmentChip } from './AttachmentChip';
 import { type Attachment, buildMessage } from './attachments';
 import css from './chat.module.css';
+import type { ChatFile } from './chatFiles';
+import { FileList } from './FileList';
 import { Palette } from './Palette';
 import { ToolCallForm } from './ToolCallForm';
+import { useChatFiles } from './useChatFiles';
 
 interface Props {
   isBusy: boolean;
   /** Whether the earlier messages are loaded. */
   isReady: boolean;
   /** Sends a message. Resolves to whether the server accepted it. */
-  onSend: (body: ChatBody) => Promise<boolean>;
+  onSend: (body: ChatBody, files: ChatFile[]) => Promise<boolean>;
   onStop: () => void;
 }
 
@@ -31,11 +35,12 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
   const [selectedProvider, setSelectedProvider] = useState<string | null>(null);
   const [withTools, setWithTools] = useState(true);
   const [attachments, setAttachments] = useState<Attachment[]>([]);
+  const { files, setFiles, add, remove, handlePaste, dropHandlers } = useChatFiles();
   const [tool, setTool] = useState<Tool | null>(null);
   const [isPaletteOpen, palette] = useDisclosure(false);
   const input = useRef<HTMLTextAreaElement>(null);
   const provider = selectedProvider ?? providers.data?.default ?? null;
-  const hasContent = text.trim() !== '' || attachments.length > 0;
+  const hasContent = text.trim() !== '' || attachments.length > 0 || files.length > 0;
   // While the providers are loading, the server uses its default.
   const hasProvider = provider !== null || providers.isPending;
   const canSend = !isBusy && isReady && hasProvider && hasContent;
@@ -44,10 +49,14 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
     if (!canSend) return;
     setText('');
     setAttachments([]);
-    if (await onSend({ text: buildMessage(text, attachments), provider, withTools })) return;
+    setFiles([]);
+    const message = buildMessage(text, attachments) || files.map(({ name }) => name).join(', ');
+    const sent = files.map(({ name, data }) => ({ name, data }));
+    if (await onSend({ text: message, attachments: sent, provider, withTools }, files)) return;
     // The server did not accept the message, so restore it.
     setText((current) => current || text);
     setAttachments((current) => (current.length ? current : attachments));
+    setFiles((current) => (current.length ? current : files));
   };
   const insertPlus = () => {
     palette.close();
@@ -79,7 +88,7 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
     label: key === 'missing' ? `${name} (${messages.chat.keyMissing})` : name,
   }));
   return (
-    <div className={css.composer}>
+    <div className={css.composer} {...dropHandlers}>
       {tool && (
         <ToolCallForm key={tool.id} tool={tool} onDone={(call) => attach(tool, call)} onClose={() => setTool(null)} />
       )}
@@ -91,6 +100,7 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
           <strong>{messages.chat.noProviderTitle}</strong> <InlineMarkdown text={messages.chat.noProviderHint} />
         </Notice>
       )}
+      <FileList files={files} onRemove={remove} />
       <div className={css.inputBox}>
         <Textarea
           ref={input}
@@ -103,11 +113,13 @@ export function Composer({ isBusy, isReady, onSend, onStop }: Props) {
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={handleKey}
+          onPaste={handlePaste}
         />
         <div className={css.inputBar}>
           <ActionIcon variant="default" size="lg" aria-label={messages.chat.callTool} onClick={palette.open}>
             <Icon name="plus" />
           </ActionIcon>
+          <AttachButton onFiles={(chosen) => void add(chosen)} />
           {options.length > 0 && (
             <Select
               className={css.model}

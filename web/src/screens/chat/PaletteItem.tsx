@@ -1,4 +1,5 @@
 import type { Tool } from '~/api/tools';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import type { ToolGroup } from '~/screens/tools/rows';
 import { ToolSwitch } from '~/screens/tools/ToolSwitch';
@@ -19,8 +20,7 @@ export function PaletteItem({ group, onSelect }: { group: ToolGroup; onSelect: (
         aria-disabled={!tool.isEnabled}
         onClick={() => tool.isEnabled && onSelect(tool)}
       >
-        <span className={css.slug}>+{tool.slug}</span>
-        <span className={css.bundle}>{tool.bundleSlug}</span>
+        <ToolName name={tool.name} title={tool.displayName} />
         <span className={css.description}>{description}</span>
       </button>
       <ToolSwitch group={group} />

@@ -4,6 +4,7 @@ import { invokePath, type Tool } from '~/api/tools';
 import { Card } from '~/components/Card';
 import { Icon } from '~/components/Icon';
 import { Loading } from '~/components/Loading';
+import { ToolName } from '~/components/ToolName';
 import type { Args } from '~/forms/SchemaForm';
 import { useMessages } from '~/i18n';
 import { QuestionList } from '~/questions/QuestionList';
@@ -34,8 +35,10 @@ export function ToolCallForm({ tool, onDone, onClose }: Props) {
   };
   return (
     <Card className={css.toolCall}>
-      <section aria-label={`+${tool.slug}`} onKeyDown={handleKey}>
-        <h2>+{tool.slug}</h2>
+      <section aria-label={tool.name} onKeyDown={handleKey}>
+        <h2>
+          <ToolName name={tool.name} title={tool.displayName} />
+        </h2>
         <p className={css.muted}>{tool.description.split('\n')[0]}</p>
         <Suspense fallback={<Loading />}>
           <SchemaForm

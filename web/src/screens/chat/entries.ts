@@ -5,6 +5,7 @@ import type { ContentPart } from '~/api/content';
 import type { Answer, Question } from '~/api/jobs';
 import { parseJsonOrText } from '~/api/json';
 import type { ServerEvent } from '~/api/sse';
+import type { ChatFile } from './chatFiles';
 
 export interface ToolCallView {
   id: string;
@@ -21,7 +22,7 @@ export interface ToolCallView {
 }
 
 export type Entry =
-  | { kind: 'user'; text: string }
+  | { kind: 'user'; text: string; files?: ChatFile[]; media?: readonly ContentPart[] }
   | { kind: 'assistant'; text: string }
   | { kind: 'call'; call: ToolCallView }
   | { kind: 'question'; question: Question; answer?: Answer['action'] }
@@ -34,6 +35,7 @@ export function entriesFromMessages(messages: Message[]): Entry[] {
   const entries: Entry[] = [];
   for (const message of messages) {
     if (message.role === 'tool') setCallResult(entries, message);
+    else if (message.role === 'user') entries.push({ kind: 'user', text: message.text, media: message.content });
     else if (message.role !== 'system' && message.text) entries.push({ kind: message.role, text: message.text });
     for (const { id, name, args } of message.calls) {
       entries.push({ kind: 'call', call: { id, name, args, state: 'running' } });

@@ -5,6 +5,7 @@ import type { Answer, Question } from '~/api/jobs';
 import { errorMessage } from '~/api/problem';
 import { streamPost } from '~/api/sse';
 import { useMessages } from '~/i18n';
+import type { ChatFile } from './chatFiles';
 import { applyEvent, closePendingCalls, type Entry, entriesFromMessages, resolveQuestion } from './entries';
 
 /** The state of one conversation. `onSession` receives the id that the server assigns to a new one. */
@@ -38,11 +39,11 @@ export function useChat(session: string | undefined, onSession: (id: string) => 
 
   /** Send a message. Return whether the server accepted it. */
   const send = useCallback(
-    async (body: ChatBody): Promise<boolean> => {
+    async (body: ChatBody, files: ChatFile[]): Promise<boolean> => {
       const request = new AbortController();
       activeRequest.current = request;
       setBusy(true);
-      setEntries((previous) => [...previous, { kind: 'user', text: body.text }]);
+      setEntries((previous) => [...previous, { kind: 'user', text: body.text, files }]);
       let [isAccepted, isComplete] = [false, false];
       try {
         for await (const event of streamPost('/chat', { ...body, session: currentSession.current }, request.signal)) {

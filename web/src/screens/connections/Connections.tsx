@@ -1,6 +1,7 @@
 import { useSearch } from 'wouter';
 import { useConnections } from '~/api/connections';
 import { mayMake, useMe } from '~/api/members';
+import { EmptyAction } from '~/components/EmptyAction';
 import { EmptyState } from '~/components/EmptyState';
 import { Notice } from '~/components/Notice';
 import { PageHeader } from '~/components/PageHeader';
@@ -12,7 +13,7 @@ import css from './connections.module.css';
 
 /** The servers to which the user or the workspace can log in. The query names the one that a link is about. */
 export default function Connections() {
-  const texts = useMessages().connections;
+  const { connections: texts, emptyStates } = useMessages();
   const connections = useConnections();
   const isMaker = mayMake(useMe().data);
   const search = new URLSearchParams(useSearch());
@@ -39,7 +40,10 @@ export default function Connections() {
                 ))}
             </ul>
           ) : (
-            <EmptyState title={texts.empty} icon="connections" />
+            <EmptyState title={texts.empty} icon="connections">
+              <p>{emptyStates.connections}</p>
+              <EmptyAction href="/servers" label={emptyStates.openServers} />
+            </EmptyState>
           )
         }
       </QueryView>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { fetchBundleTools } from '~/api/tools';
 import { QueryView } from '~/components/QueryView';
-import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import css from './importer.module.css';
 
 /** The first page of the tools in an imported bundle. */
@@ -13,7 +13,7 @@ export function ImportedTools({ bundleID }: { bundleID: string }) {
         <ul className={css.tools}>
           {page.toolListItems.map((tool) => (
             <li key={tool.id}>
-              <Tag tone="accent">{tool.slug}</Tag> {tool.description.split('\n')[0]}
+              <ToolName name={tool.name} title={tool.displayName} /> {tool.description.split('\n')[0]}
             </li>
           ))}
           {page.nextPageToken && <li>…</li>}

@@ -6,6 +6,7 @@ import { ErrorNotice } from '~/components/ErrorNotice';
 import { Icon } from '~/components/Icon';
 import { PageHeader } from '~/components/PageHeader';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useLanguage } from '~/i18n';
 import { QuestionList } from '~/questions/QuestionList';
 import { CallProgress } from '~/screens/tester/CallProgress';
@@ -20,7 +21,7 @@ export function JobDetails({ job }: { job: Job }) {
   const questions = job.questions.map((question) => ({ ...question, job: job.id }));
   return (
     <>
-      <PageHeader title={job.tool}>
+      <PageHeader title={<ToolName name={job.tool} />}>
         {!isEnded(job) && (
           <Button
             color="red"

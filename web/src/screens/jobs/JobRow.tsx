@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import type { Job } from '~/api/jobs';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useLanguage } from '~/i18n';
 import css from './jobs.module.css';
 import { STATUS_TONES } from './statusTones';
@@ -10,7 +11,7 @@ export function JobRow({ job }: { job: Job }) {
   return (
     <li>
       <Link href={`/jobs/${job.id}`} className={css.row}>
-        <code className={css.tool}>{job.tool}</code>
+        <ToolName name={job.tool} className={css.tool} />
         <Tag tone={STATUS_TONES[job.status]}>{messages.jobs.status[job.status]}</Tag>
         <span className={css.progress}>{job.status === 'running' && messages.jobs.progress(job.progress)}</span>
         <time className={css.muted} dateTime={new Date(job.createdAt * 1000).toISOString()}>

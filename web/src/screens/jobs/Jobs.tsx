@@ -1,5 +1,7 @@
 import { useJobs } from '~/api/jobs';
+import { EmptyAction } from '~/components/EmptyAction';
 import { EmptyState } from '~/components/EmptyState';
+import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { PageHeader } from '~/components/PageHeader';
 import { QueryView } from '~/components/QueryView';
 import { useMessages } from '~/i18n';
@@ -22,7 +24,10 @@ export default function Jobs() {
             </ul>
           ) : (
             <EmptyState title={messages.jobs.emptyTitle} icon="jobs">
-              <p>{messages.jobs.emptyHint}</p>
+              <p>
+                {messages.jobs.emptyHint} <InlineMarkdown text={messages.emptyStates.jobs} />
+              </p>
+              <EmptyAction href="/tools" label={messages.emptyStates.tryTool} />
             </EmptyState>
           )
         }

@@ -1,10 +1,11 @@
 import { Button, PasswordInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
-import { accountLoginUrl, useAccountLogin, useLogIn } from '~/api/login';
+import { accountLoginUrl, useAccountLogin, useLogIn, useRejectedLink } from '~/api/login';
 import { errorMessage, Problem } from '~/api/problem';
 import { WORKSPACE } from '~/api/workspace';
 import { Card } from '~/components/Card';
 import { InlineMarkdown } from '~/components/InlineMarkdown';
+import { Notice } from '~/components/Notice';
 import { useMessages } from '~/i18n';
 import type { Messages } from '~/i18n/en';
 import { EntryPage } from '~/layout/EntryPage';
@@ -14,6 +15,7 @@ export function Login() {
   const messages = useMessages();
   const logIn = useLogIn();
   const withAccount = useAccountLogin();
+  const isLinkRejected = useRejectedLink();
   const [token, setToken] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -25,6 +27,11 @@ export function Login() {
         <Button component="a" href={accountLoginUrl()} fullWidth mb="md">
           {messages.login.withAccount}
         </Button>
+      )}
+      {isLinkRejected && (
+        <Notice tone="warning">
+          <InlineMarkdown text={messages.login.linkRejected} />
+        </Notice>
       )}
       <OtherWorkspaces />
       <Card>

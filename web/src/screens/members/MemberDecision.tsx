@@ -1,5 +1,6 @@
 import type { ToolDecisions } from '~/api/access';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { EFFECT_ICONS, EFFECT_TONES } from '~/screens/access/effects';
 import { RuleText } from '~/screens/access/RuleText';
@@ -14,7 +15,7 @@ export function MemberDecision({ tool, caller }: { tool: ToolDecisions; caller: 
   const [deciding, ...others] = decision.rules;
   return (
     <li aria-label={tool.name} className={css.tool}>
-      <code>{tool.name}</code>
+      <ToolName name={tool.name} />
       <Tag tone={EFFECT_TONES[decision.effect]} icon={EFFECT_ICONS[decision.effect]}>
         {access.effects[decision.effect]}
       </Tag>

@@ -1,5 +1,6 @@
 import type { RunResponse } from '~/api/run';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import css from './playground.module.css';
 
@@ -10,7 +11,7 @@ export function NestedCalls({ calls }: { calls: RunResponse['calls'] }) {
     <ol className={css.calls}>
       {calls.map((call, index) => (
         <li key={index}>
-          <code>{call.name}</code>
+          <ToolName name={call.name} />
           <Tag tone={call.ok ? 'success' : 'danger'}>{messages.common.duration(call.durationMs)}</Tag>
         </li>
       ))}

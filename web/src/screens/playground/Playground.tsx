@@ -7,6 +7,7 @@ import { Icon } from '~/components/Icon';
 import { Loading } from '~/components/Loading';
 import { PageHeader } from '~/components/PageHeader';
 import { useMessages } from '~/i18n';
+import { SaveAsToolButton } from '~/screens/save-code/SaveAsToolButton';
 import { createCompletionSource } from './completions';
 import { PackList } from './PackList';
 import css from './playground.module.css';
@@ -50,6 +51,7 @@ export default function Playground() {
                 {messages.playground.run}
               </Button>
               <Kbd>{messages.playground.runKeys}</Kbd>
+              <SaveAsToolButton code={code} />
             </div>
           </Card>
           <Card>

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { EmptyAction } from '~/components/EmptyAction';
 import { EmptyState } from '~/components/EmptyState';
 import { MoreButton, type PagedQuery } from '~/components/MoreButton';
 import { QueryView } from '~/components/QueryView';
@@ -21,7 +22,12 @@ export function EntryList<T>({ query, children }: Props<T>) {
     <QueryView query={query}>
       {(items) => (
         <div className={css.list}>
-          {items.length === 0 && <EmptyState title={messages.resources.empty} />}
+          {items.length === 0 && (
+            <EmptyState title={messages.resources.empty}>
+              <p>{messages.emptyStates.resources}</p>
+              <EmptyAction href="/servers" label={messages.emptyStates.openServers} />
+            </EmptyState>
+          )}
           {items.map(children)}
           <MoreButton query={query} />
         </div>

@@ -1,6 +1,7 @@
 import { ActionIcon } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { type Secret, useDeleteSecret } from '~/api/secrets';
+import { WORKSPACE } from '~/api/workspace';
 import { DeleteDialog } from '~/components/DeleteDialog';
 import { Icon } from '~/components/Icon';
 import { notify } from '~/components/notifications';
@@ -8,7 +9,8 @@ import { useMessages } from '~/i18n';
 
 /** Deletes a secret after a confirmation. */
 export function DeleteSecret({ secret }: { secret: Secret }) {
-  const texts = useMessages().secrets;
+  const messages = useMessages();
+  const texts = messages.secrets;
   const deletion = useDeleteSecret(secret);
   const [isOpen, dialog] = useDisclosure(false);
   const closeDialog = () => {
@@ -27,7 +29,7 @@ export function DeleteSecret({ secret }: { secret: Secret }) {
       <DeleteDialog
         opened={isOpen}
         title={texts.deleteTitle(secret.name)}
-        text={texts.deleteText[secret.of]}
+        text={WORKSPACE ? texts.deleteText[secret.of] : messages.configuration.deleteSecretText}
         isDeleting={deletion.isPending}
         error={deletion.error}
         onConfirm={() => void deletion.mutateAsync(undefined).then(handleDeleted, () => {})}

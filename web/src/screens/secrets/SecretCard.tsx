@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
 import type { Secret } from '~/api/secrets';
 import { Card } from '~/components/Card';
 import { Facts } from '~/components/Facts';
@@ -19,8 +20,11 @@ interface Props {
 }
 
 export function SecretCard({ secret, isReplaced, mayChange, onEdit }: Props) {
-  const texts = useMessages().secrets;
-  const { name, of, hosts } = secret;
+  const messages = useMessages();
+  const texts = messages.secrets;
+  const { name, of, hosts, source } = secret;
+  const facts: [string, ReactNode][] = [[texts.hosts, <HostList key="hosts" hosts={hosts} />]];
+  if (source) facts.push([messages.configuration.source, messages.configuration.sources[source]]);
   return (
     <li aria-label={name}>
       <Card>
@@ -54,7 +58,7 @@ export function SecretCard({ secret, isReplaced, mayChange, onEdit }: Props) {
             )}
           </div>
         </div>
-        <Facts facts={[[texts.hosts, <HostList key="hosts" hosts={hosts} />]]} />
+        <Facts facts={facts} />
       </Card>
     </li>
   );

@@ -2,6 +2,7 @@ import { Button, Group, Modal, PasswordInput, Select, Stack, Textarea, TextInput
 import { type FormEvent, useState } from 'react';
 import { Problem } from '~/api/problem';
 import { type Secret, type SecretOwner, useSaveSecret } from '~/api/secrets';
+import { WORKSPACE } from '~/api/workspace';
 import { ErrorNotice } from '~/components/ErrorNotice';
 import { InlineMarkdown } from '~/components/InlineMarkdown';
 import { notify } from '~/components/notifications';
@@ -40,6 +41,8 @@ export function SecretDialog({ draft, taken, owners, onClose }: Props) {
   const [name, setName] = useState(draft.name ?? '');
   const [value, setValue] = useState('');
   const [hosts, setHosts] = useState(() => formatItems(draft.hosts ?? []));
+  // Only in a workspace do others make the tools that use a secret, so that it must name its hosts.
+  const rule = WORKSPACE ? of : 'workspace';
   const isNamed = draft.name !== undefined;
   const isTaken = !draft.isStored && taken.some((secret) => secret.of === of && secret.name === name.trim());
   const fieldErrors = saving.error instanceof Problem ? saving.error.fields : {};
@@ -50,7 +53,7 @@ export function SecretDialog({ draft, taken, owners, onClose }: Props) {
       notify(texts.saved(name.trim()));
       onClose();
     };
-    const body = { name: name.trim(), of, value, hosts: toHosts(of, parseItems(hosts), draft.hosts ?? null) };
+    const body = { name: name.trim(), of, value, hosts: toHosts(rule, parseItems(hosts), draft.hosts ?? null) };
     void saving.mutateAsync(body).then(handleSaved, () => {});
   };
   return (
@@ -99,8 +102,8 @@ export function SecretDialog({ draft, taken, owners, onClose }: Props) {
           />
           <Textarea
             label={texts.hostsField}
-            description={<InlineMarkdown text={texts.hostsHints[of]} />}
-            required={of === 'me'}
+            description={<InlineMarkdown text={texts.hostsHints[rule]} />}
+            required={rule === 'me'}
             autosize
             minRows={2}
             maxRows={8}

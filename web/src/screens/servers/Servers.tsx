@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core';
-import { useDisclosure } from '@mantine/hooks';
+import { useSearchParams } from 'wouter';
 import { useServers } from '~/api/servers';
 import { EmptyState } from '~/components/EmptyState';
 import { Icon } from '~/components/Icon';
@@ -14,13 +14,15 @@ import css from './servers.module.css';
 export default function Servers() {
   const messages = useMessages();
   const query = useServers();
-  const [isAdding, dialog] = useDisclosure(false);
+  // In the address, so that other pages can open the dialog.
+  const [params, setParams] = useSearchParams();
+  const setAdding = (isAdding: boolean) => setParams(isAdding ? { add: '' } : {}, { replace: true });
   const canEdit = query.data?.canEdit ?? false;
   return (
     <>
       <PageHeader title={messages.servers.title} lead={messages.servers.lead}>
         {canEdit && (
-          <Button onClick={dialog.open} leftSection={<Icon name="plus" size={16} />}>
+          <Button onClick={() => setAdding(true)} leftSection={<Icon name="plus" size={16} />}>
             {messages.addServer.title}
           </Button>
         )}
@@ -38,11 +40,16 @@ export default function Servers() {
               <p>
                 <InlineMarkdown text={canEdit ? messages.servers.emptyHint : messages.servers.emptyCliHint} />
               </p>
+              {canEdit && (
+                <Button variant="light" onClick={() => setAdding(true)}>
+                  {messages.addServer.title}
+                </Button>
+              )}
             </EmptyState>
           )
         }
       </QueryView>
-      <AddServerDialog opened={isAdding} onClose={dialog.close} />
+      <AddServerDialog opened={canEdit && params.has('add')} onClose={() => setAdding(false)} />
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Icon } from '~/components/Icon';
 import { notify } from '~/components/notifications';
 import { QueryView } from '~/components/QueryView';
 import { Tag } from '~/components/Tag';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { toolPath } from '~/screens/tools/paths';
 import { ToolSwitch } from '~/screens/tools/ToolSwitch';
@@ -36,7 +37,7 @@ export function ToolAccess({ server, canEdit }: { server: string; canEdit: boole
           <ul className={css.toolAccess} aria-label={messages.servers.tools}>
             {list.map((item) => (
               <li key={item.name}>
-                <ToolHeading access={item} tool={tools.data?.get(item.function)} />
+                <ToolHeading server={server} access={item} tool={tools.data?.get(item.function)} />
                 {canEdit && (
                   <ActionIcon
                     size="sm"
@@ -68,14 +69,15 @@ export function ToolAccess({ server, canEdit }: { server: string; canEdit: boole
 }
 
 /** The name, the switch and the treatment of a tool. The name leads to its page. */
-function ToolHeading({ access, tool }: { access: Access; tool: Tool | undefined }) {
+function ToolHeading({ server, access, tool }: { server: string; access: Access; tool: Tool | undefined }) {
   const messages = useMessages();
   const { name, problem, readOnly, reason } = access;
-  const label = access.function === name ? name : `${access.function} (${name})`;
+  const label = <ToolName name={`${server}.${access.function}`} title={tool?.displayName} />;
   return (
     <>
       {tool && <ToolSwitch group={{ main: tool, versions: [tool] }} disabled={problem !== ''} />}
-      <code>{tool ? <Link href={toolPath(tool)}>{label}</Link> : label}</code>
+      {tool ? <Link href={toolPath(tool)}>{label}</Link> : label}
+      {access.function !== name && <span className={css.muted}>{name}</span>}
       <Tag tone={problem ? 'danger' : readOnly ? 'success' : 'warning'}>
         {problem ? messages.common.disabled : readOnly ? messages.servers.readOnly : messages.servers.makesChanges}
       </Tag>

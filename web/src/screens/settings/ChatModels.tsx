@@ -1,11 +1,12 @@
 import { useProviders } from '~/api/chat';
 import { Card } from '~/components/Card';
 import { QueryView } from '~/components/QueryView';
-import { Tag } from '~/components/Tag';
 import { useMessages } from '~/i18n';
+import { ProviderItem } from './ProviderItem';
 import css from './settings.module.css';
 
-export function ChatModels() {
+/** The providers of chat models, with their keys. */
+export function ChatModels({ canEdit = false }: { canEdit?: boolean }) {
   const messages = useMessages();
   const query = useProviders();
   return (
@@ -13,15 +14,15 @@ export function ChatModels() {
       <h2>{messages.settings.models}</h2>
       <QueryView query={query}>
         {({ providers, default: defaultProvider }) => (
-          <ul className={css.models}>
+          <ul className={css.models} aria-label={messages.settings.models}>
             {providers.length === 0 && <li className={css.muted}>{messages.settings.noModels}</li>}
-            {providers.map(({ name, model, key }) => (
-              <li key={name}>
-                <strong>{name}</strong>
-                <code>{model}</code>
-                {name === defaultProvider && <Tag tone="accent">{messages.settings.defaultModel}</Tag>}
-                <Tag tone={key === 'missing' ? 'warning' : 'neutral'}>{messages.settings.key[key]}</Tag>
-              </li>
+            {providers.map((provider) => (
+              <ProviderItem
+                key={provider.name}
+                provider={provider}
+                isDefault={provider.name === defaultProvider}
+                canEdit={canEdit}
+              />
             ))}
           </ul>
         )}

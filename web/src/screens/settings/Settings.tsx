@@ -1,31 +1,28 @@
-import { useHealth } from '~/api/system';
+import { WORKSPACE } from '~/api/workspace';
 import { PageHeader } from '~/components/PageHeader';
-import { QueryView } from '~/components/QueryView';
 import { useMessages } from '~/i18n';
 import { Appearance } from './Appearance';
 import { ChatModels } from './ChatModels';
-import { HealthProblems } from './HealthProblems';
-import { SystemInfo } from './SystemInfo';
+import { Overview } from './Overview';
+import { SettingSections } from './SettingSections';
 import css from './settings.module.css';
 
+/** The settings. Those of a workspace are the operator's, so that only its status is shown. */
 export default function Settings() {
   const messages = useMessages();
-  const query = useHealth();
+  const lead = WORKSPACE ? messages.settings.lead : messages.configuration.lead;
   return (
     <>
-      <PageHeader title={messages.settings.title} lead={messages.settings.lead} />
-      <div className={css.sections}>
-        <QueryView query={query}>
-          {(health) => (
-            <>
-              <HealthProblems problems={health.problems} />
-              <SystemInfo health={health} />
-            </>
-          )}
-        </QueryView>
-        <ChatModels />
-        <Appearance />
-      </div>
+      <PageHeader title={messages.settings.title} lead={lead} />
+      {WORKSPACE ? (
+        <div className={css.sections}>
+          <Overview />
+          <ChatModels />
+          <Appearance />
+        </div>
+      ) : (
+        <SettingSections />
+      )}
     </>
   );
 }

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import type { Usage } from '~/api/system';
 import { Card } from '~/components/Card';
 import { TableHead } from '~/components/TableHead';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { toolActivityPath } from '~/screens/activity/filter';
 import css from './stats.module.css';
@@ -33,7 +34,7 @@ export function ToolTable({ tools, formatNumber }: Props) {
               <tr key={name}>
                 <th scope="row">
                   <Link href={toolActivityPath(name)}>
-                    <code>{name}</code>
+                    <ToolName name={name} />
                   </Link>
                   <span className={css.share} style={{ width: `${(100 * tool.calls) / maxCalls}%` }} />
                 </th>

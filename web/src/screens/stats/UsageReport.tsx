@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react';
 import type { Period, Usage } from '~/api/system';
 import { Card } from '~/components/Card';
+import { EmptyAction } from '~/components/EmptyAction';
 import { EmptyState } from '~/components/EmptyState';
 import { Loading } from '~/components/Loading';
 import { useLanguage } from '~/i18n';
@@ -25,6 +26,7 @@ export function UsageReport({ usage, period }: { usage: Usage; period: Period })
         <Card>
           <EmptyState title={messages.stats.emptyTitle} icon="stats">
             <p>{messages.stats.emptyHint}</p>
+            <EmptyAction href="/tools" label={messages.emptyStates.tryTool} />
           </EmptyState>
         </Card>
       ) : (

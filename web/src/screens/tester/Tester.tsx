@@ -11,9 +11,11 @@ import { CallOutput } from './CallOutput';
 import { CallProgress } from './CallProgress';
 import { CopyAs } from './CopyAs';
 import { RecentCalls } from './RecentCalls';
+import { SavedRequests } from './SavedRequests';
 import { SentRequests } from './SentRequests';
 import css from './tester.module.css';
 import { type Args, type CompletedCall, useCall } from './useCall';
+import { useDraft } from './useStoredArgs';
 
 interface Props {
   tool: Tool;
@@ -21,18 +23,26 @@ interface Props {
 }
 
 /** Calls a tool with a form and shows its result. */
-export function Tester({ tool, initialArgs = {} }: Props) {
+export function Tester({ tool, initialArgs }: Props) {
   const messages = useMessages();
   const formId = useId();
-  const [args, setArgs] = useState(initialArgs);
+  const [args, setArgs] = useDraft(tool, initialArgs);
   const [editorKey, setEditorKey] = useState(0);
   const { run, stop, progress, questions, removeQuestion, isRunning, call, recentCalls, show } = useCall(
     invokePath(tool),
   );
-  const reuse = (recentCall: CompletedCall) => {
-    setArgs(recentCall.args);
+  const reuse = (earlierArgs: Args) => {
+    setArgs(earlierArgs);
     setEditorKey(editorKey + 1); // resets fields that hold text which is not a valid value
+  };
+  const showAgain = (recentCall: CompletedCall) => {
+    reuse(recentCall.args);
     show(recentCall);
+  };
+  const runAgain = (earlierArgs: Args) => {
+    if (isRunning) return;
+    reuse(earlierArgs);
+    void run(earlierArgs);
   };
   return (
     <div className={css.columns}>
@@ -65,6 +75,7 @@ export function Tester({ tool, initialArgs = {} }: Props) {
             )}
           </div>
         </Suspense>
+        <SavedRequests tool={tool} args={args} onSelect={reuse} onRun={runAgain} />
         <CopyAs tool={tool} args={args} />
       </Card>
       <Card>
@@ -74,7 +85,7 @@ export function Tester({ tool, initialArgs = {} }: Props) {
         {call && <CallOutput key={call.id} result={call.result} ms={call.ms} />}
         {call && <SentRequests requests={call.requests} />}
         {!call && !isRunning && <p className={css.muted}>{messages.tester.emptyResult}</p>}
-        <RecentCalls calls={recentCalls} onSelect={reuse} />
+        <RecentCalls tool={tool} calls={recentCalls} onShow={showAgain} onSelect={reuse} onRun={runAgain} />
       </Card>
     </div>
   );

@@ -59,7 +59,10 @@ export function useCall(path: string) {
       setRunning(false);
       setQuestions([]);
       activeRequest.current = null;
-      setTimeout(() => void queries.invalidateQueries({ queryKey: ['tools', 'versions'] }), COUNT_DELAY_MS);
+      setTimeout(() => {
+        void queries.invalidateQueries({ queryKey: ['tools', 'versions'] });
+        void queries.invalidateQueries({ queryKey: ['activity', 'tool'] });
+      }, COUNT_DELAY_MS);
       return completed;
     },
     [path, queries],

@@ -32,7 +32,12 @@ export function EditorTabs({ bundles, base, initialTarget }: Props) {
   const [notice, setNotice] = useState(recipe ? '' : messages.editor.jsonOnly);
   const saving = useSaveTool();
   const updateTarget = (changes: Partial<Target>) => setTarget((current) => ({ ...current, ...changes }));
-  const save = (body: ToolBody) => void saving.save(target, body, (bundle) => updateTarget({ bundle }));
+  const save = (body: ToolBody) =>
+    void saving.save(
+      target,
+      () => body,
+      (bundle) => updateTarget({ bundle }),
+    );
   const readRecipe = () => {
     if (text === null) return recipe;
     return text === EXAMPLE ? EMPTY_RECIPE : recipeFromJson(parseJson(text));

@@ -4,10 +4,14 @@ import type { ToolBody } from '~/api/tools';
 import { ErrorNotice } from '~/components/ErrorNotice';
 import { useMessages } from '~/i18n';
 import { BasicsStep } from './BasicsStep';
+import { ParameterFields } from './ParameterFields';
 import { PlaceholderFields } from './PlaceholderFields';
+import { ProgramFields } from './ProgramFields';
+import { hasDuplicateName, hasInvalidDefault } from './parameters';
 import { RequestStep } from './RequestStep';
-import { type Recipe, toToolBody } from './recipe';
+import { isProgram, type Recipe, toToolBody } from './recipe';
 import { Step } from './Step';
+import { StepList } from './steps-form/StepList';
 import { TestCall } from './TestCall';
 import css from './toolEditor.module.css';
 import type { useSaveTool } from './useSaveTool';
@@ -27,26 +31,41 @@ export function FormTab({ recipe, onChange, versionFields, saving, onSave }: Pro
   const update = (changes: Partial<Recipe>) => onChange({ ...recipe, ...changes });
   const handleSubmit = (event: FormEvent) => {
     event.preventDefault();
+    const isInvalid = recipe.parameters.some(
+      (item) => hasInvalidDefault(item) || hasDuplicateName(recipe.parameters, item),
+    );
+    if (isProgram(recipe) && isInvalid) return; // the fields show why
     onSave(toToolBody(recipe));
   };
+  const fields = { recipe, errors: fieldErrors, onChange: update };
   return (
     <div className={css.steps}>
       <form id="recipe" className={css.steps} onSubmit={handleSubmit}>
         <Step number={1} title={messages.editor.basicsStep}>
           {versionFields}
-          <BasicsStep recipe={recipe} errors={fieldErrors} onChange={update} />
+          <BasicsStep {...fields} />
         </Step>
         <Step number={2} title={messages.editor.requestStep}>
-          <RequestStep recipe={recipe} errors={fieldErrors} onChange={update} />
+          <RequestStep {...fields} />
         </Step>
         {recipe.kind === 'http' && (
           <Step number={3} title={messages.editor.inputStep}>
             <PlaceholderFields recipe={recipe} onChange={update} />
           </Step>
         )}
+        {isProgram(recipe) && (
+          <>
+            <Step number={3} title={messages.editor.inputStep}>
+              <ParameterFields {...fields} />
+            </Step>
+            <Step number={4} title={recipe.kind === 'steps' ? messages.codeTools.steps : messages.codeTools.program}>
+              {recipe.kind === 'steps' ? <StepList {...fields} /> : <ProgramFields {...fields} />}
+            </Step>
+          </>
+        )}
       </form>
-      {recipe.kind === 'http' && (
-        <Step number={4} title={messages.editor.testStep}>
+      {recipe.kind !== 'python' && (
+        <Step number={isProgram(recipe) ? 5 : 4} title={messages.editor.testStep}>
           <TestCall body={toToolBody(recipe)} />
         </Step>
       )}

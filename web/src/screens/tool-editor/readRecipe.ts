@@ -1,6 +1,9 @@
 // Conversion of a definition to a recipe.
+import { isStepsImpl } from '~/api/code';
 import type { Tool, ToolBody } from '~/api/tools';
+import { readParameters } from './parameters';
 import { EMPTY_RECIPE, type HttpImpl, type Placeholder, placeholderNames, type Recipe, toToolBody } from './recipe';
+import { readSteps } from './steps';
 
 type Request = NonNullable<HttpImpl['request']>;
 type ArgProperty = { type?: Placeholder['type']; description?: string } & Record<string, unknown>;
@@ -17,6 +20,7 @@ export function recipeFromTool(tool: Tool): Recipe | null {
   if (tool.type === 'python') {
     return pythonImpl ? { ...common, kind: 'python', func: pythonImpl.func, schemaRest: { ...argSchema } } : null;
   }
+  if (tool.type === 'code') return withProgram({ ...common, schemaRest }, tool);
   if (!httpImpl?.request) return null;
   const recipe = withRequest({ ...common, schemaRest, response: httpImpl.response }, httpImpl.request, tool);
   // If the round trip changes the definition, the form would lose something.
@@ -35,8 +39,10 @@ export function recipeFromJson(definition: unknown): Recipe | null {
 
 /** Return the definition of a tool without the fields that the server adds. */
 export function toDefinition(tool: Tool): ToolBody {
-  const { displayName, description, tags, isEnabled, type, argSchema, outputSchema, pythonImpl, httpImpl, limits } =
-    tool;
+  const { displayName, description, tags, isEnabled, type, argSchema, outputSchema, limits } = tool;
+  const { pythonImpl, httpImpl } = tool;
+  // The server writes the program of steps.
+  const codeImpl = isStepsImpl(tool.codeImpl) ? { ...tool.codeImpl, program: undefined } : tool.codeImpl;
   const definition = {
     displayName,
     description,
@@ -47,9 +53,20 @@ export function toDefinition(tool: Tool): ToolBody {
     outputSchema,
     pythonImpl,
     httpImpl,
+    codeImpl,
     limits,
   };
   return JSON.parse(JSON.stringify(definition)) as ToolBody;
+}
+
+function withProgram(common: Recipe, tool: Tool): Recipe | null {
+  const parameters = readParameters(tool.argSchema);
+  const { codeImpl } = tool;
+  if (!parameters || !codeImpl) return null;
+  const recipe: Recipe = isStepsImpl(codeImpl)
+    ? { ...common, kind: 'steps', parameters, ...readSteps(codeImpl, parameters) }
+    : { ...common, kind: 'code', parameters, program: codeImpl.program ?? '' };
+  return isSameDefinition(toDefinition(tool), toToolBody(recipe)) ? recipe : null;
 }
 
 function withRequest(common: Recipe, request: Request, tool: Tool): Recipe | null {

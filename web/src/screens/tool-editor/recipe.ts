@@ -1,6 +1,8 @@
 // A tool as the recipe form describes it, and its conversion to a definition.
 import { parseJsonOrText } from '~/api/json';
 import type { Tool, ToolBody } from '~/api/tools';
+import { type Parameter, toArgSchema } from './parameters';
+import { type Reference, type StepDraft, toCodeImpl } from './steps';
 
 export type HttpImpl = NonNullable<Tool['httpImpl']>;
 
@@ -27,7 +29,7 @@ export interface Recipe {
   displayName: string;
   description: string;
   tags: string[];
-  kind: 'http' | 'python';
+  kind: 'http' | 'python' | 'steps' | 'code';
   method: string;
   url: string;
   query: Pair[];
@@ -36,6 +38,12 @@ export interface Recipe {
   auth: { kind: AuthKind; name: string; secret: string };
   func: string;
   placeholders: Record<string, Placeholder>;
+  /** The parameters of steps and of code. */
+  parameters: Parameter[];
+  steps: StepDraft[];
+  /** What steps return; null for the result of the last one. */
+  result: Reference | null;
+  program: string;
   /** The parts of a definition that the form does not show. They are preserved unchanged. */
   schemaRest: Record<string, unknown>;
   rest: Pick<ToolBody, 'outputSchema' | 'limits'>;
@@ -59,6 +67,10 @@ export const EMPTY_RECIPE: Recipe = {
   auth: { kind: 'none', name: '', secret: '' },
   func: '',
   placeholders: {},
+  parameters: [],
+  steps: [],
+  result: null,
+  program: '',
   schemaRest: { additionalProperties: false },
   rest: {},
 };
@@ -68,6 +80,9 @@ const CONSTANT_CASE = /^[A-Z][A-Z0-9_]*$/;
 
 /** Return whether requests with the recipe's method have a body. */
 export const hasBody = ({ method }: Recipe) => !['GET', 'HEAD'].includes(method);
+
+/** Return whether the tool is a program: code, or steps that the server writes as code. */
+export const isProgram = ({ kind }: Recipe) => kind === 'steps' || kind === 'code';
 
 /** Return the names of all placeholders in the request, in order of appearance. */
 export function placeholderNames(recipe: Recipe): string[] {
@@ -97,6 +112,12 @@ export function toToolBody(recipe: Recipe): ToolBody {
     const schemaRest = recipe.schemaRest === EMPTY_RECIPE.schemaRest ? {} : recipe.schemaRest;
     const argSchema = { type: 'object', ...schemaRest };
     return { ...common, type: 'python', argSchema, pythonImpl: { func: recipe.func } } as ToolBody;
+  }
+  if (isProgram(recipe)) {
+    const argSchema = toArgSchema(recipe.parameters, recipe.schemaRest);
+    const { kind, steps, parameters, result, program } = recipe;
+    const codeImpl = kind === 'steps' ? toCodeImpl(steps, parameters, result) : { program };
+    return { ...common, type: 'code', argSchema, codeImpl } as ToolBody;
   }
   const response = recipe.response ? { response: recipe.response } : {};
   const httpImpl = { request: buildRequest(recipe), ...response };

@@ -14,16 +14,21 @@ export function useSaveTool() {
   const bundleCreation = useCreateBundle();
   const toolCreation = usePutTool();
   const [error, setError] = useState<unknown>(null);
-  const save = async (target: Target, body: ToolBody, onBundle: (id: string) => void) => {
+  const save = async (
+    target: Target,
+    createBody: () => ToolBody | Promise<ToolBody>,
+    onBundle: (id: string) => void,
+  ) => {
     setError(null);
     try {
+      const body = await createBody();
       const bundleID =
         target.bundle === NEW_BUNDLE
           ? await createBundle(bundleCreation.mutateAsync, target.bundleSlug)
           : target.bundle;
       onBundle(bundleID); // if the tool is invalid, the next attempt uses the same bundle
       const key = { bundleID, slug: target.slug.trim(), version: target.version.trim() };
-      const tool = await toolCreation.mutateAsync({ key, body });
+      const tool = await toolCreation.mutateAsync({ key, body }).catch(throwAtVersion);
       notify(messages.editor.saved(tool.slug));
       navigate(toolPath(tool));
     } catch (problem) {
@@ -32,6 +37,12 @@ export function useSaveTool() {
   };
   const fieldErrors = error instanceof Problem ? error.fields : {};
   return { save, error, fieldErrors, isSaving: bundleCreation.isPending || toolCreation.isPending };
+}
+
+/** Report that a version exists for the field of the version. */
+function throwAtVersion(error: unknown): never {
+  if (!(error instanceof Problem) || error.status !== 409) throw error;
+  throw new Problem(error.status, error.message, { version: error.message, ...error.fields });
 }
 
 /** Create a bundle. Errors are reported for the field of the bundle's name. */

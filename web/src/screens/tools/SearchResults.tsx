@@ -32,5 +32,5 @@ export function SearchResults({ q, showDisabled, tag, onTag }: Props) {
       </EmptyState>
     );
   }
-  return <ToolList rows={rows} onTag={onTag} onToggle={() => {}} withBundle />;
+  return <ToolList rows={rows} onTag={onTag} onToggle={() => {}} />;
 }

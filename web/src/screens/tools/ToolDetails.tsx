@@ -9,6 +9,7 @@ import { Tester } from '~/screens/tester/Tester';
 import type { Args } from '~/screens/tester/useCall';
 import { ToolDefinition } from './ToolDefinition';
 import { ToolHeader } from './ToolHeader';
+import { ToolProgram } from './ToolProgram';
 
 /** A call to prepare, which another page passes when it opens this one. */
 export interface PreparedCall {
@@ -21,6 +22,7 @@ export function ToolDetails({ main, versions }: { main: Tool; versions: Tool[] }
   const prepared = useHistoryState<PreparedCall | null>();
   const [selectedVersion, setSelectedVersion] = useState<string | null>(prepared?.version ?? null);
   const tool = versions.find(({ version }) => version === selectedVersion) ?? main;
+  const program = tool.codeImpl?.program;
   return (
     <>
       <ToolHeader tool={tool} versions={versions} onVersion={setSelectedVersion} />
@@ -33,11 +35,15 @@ export function ToolDetails({ main, versions }: { main: Tool; versions: Tool[] }
       <Tabs defaultValue="tester" mt="md" keepMounted={false}>
         <Tabs.List mb="md">
           <Tabs.Tab value="tester">{messages.toolPage.testerTab}</Tabs.Tab>
+          {program && <Tabs.Tab value="program">{messages.codeTools.program}</Tabs.Tab>}
           <Tabs.Tab value="access">{messages.toolPage.accessTab}</Tabs.Tab>
           <Tabs.Tab value="definition">{messages.toolPage.definitionTab}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="tester">
           <Tester key={tool.id} tool={tool} initialArgs={prepared?.args} />
+        </Tabs.Panel>
+        <Tabs.Panel value="program">
+          <ToolProgram program={program ?? ''} />
         </Tabs.Panel>
         <Tabs.Panel value="access">
           <DecisionList tool={tool.name} version={tool.isBuiltIn ? tool.name : `${tool.name}@${tool.version}`} />

@@ -1,4 +1,5 @@
 import { Group } from '@mantine/core';
+import { isStepsImpl } from '~/api/code';
 import type { Tool } from '~/api/tools';
 import { Tag } from '~/components/Tag';
 import { useLanguage } from '~/i18n';
@@ -7,13 +8,10 @@ import css from './toolPage.module.css';
 export function ToolFacts({ tool, origin }: { tool: Tool; origin?: string }) {
   const { locale, messages } = useLanguage();
   const lastCalled = tool.lastCalledAt && new Date(tool.lastCalledAt).toLocaleString(locale);
+  const kind = isStepsImpl(tool.codeImpl) ? 'steps' : tool.type;
   return (
     <Group gap={6} mt="xs">
-      <Tag tone="accent">+{tool.slug}</Tag>
-      <Tag>
-        <code title={messages.toolPage.codeName}>{tool.name}</code>
-      </Tag>
-      <Tag>{messages.toolPage.type[tool.type] ?? tool.type}</Tag>
+      <Tag>{messages.toolPage.type[kind] ?? kind}</Tag>
       {origin && <Tag icon={origin === 'bundle' ? undefined : 'lock'}>{messages.tools.origin[origin] ?? origin}</Tag>}
       {tool.tags.map((tag) => (
         <Tag key={tag}>#{tag}</Tag>

@@ -2,6 +2,7 @@ import { Select, Switch } from '@mantine/core';
 import type { ChangeEvent } from 'react';
 import { type Tool, useBundles, useToggleTool } from '~/api/tools';
 import { notifyError } from '~/components/notifications';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { ToolFacts } from './ToolFacts';
 import css from './toolPage.module.css';
@@ -24,7 +25,9 @@ export function ToolHeader({ tool, versions, onVersion }: Props) {
   return (
     <header className={css.header}>
       <div className={css.summary}>
-        <h1>{tool.displayName || tool.slug}</h1>
+        <h1>
+          <ToolName name={tool.name} title={tool.displayName} />
+        </h1>
         <p>{tool.description}</p>
         <ToolFacts tool={tool} origin={bundle?.origin} />
       </div>

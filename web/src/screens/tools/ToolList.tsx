@@ -8,8 +8,6 @@ const ESTIMATED_HEIGHTS: Record<Row['kind'], number> = { bundle: 62, tool: 64, e
 
 interface Props {
   rows: Row[];
-  /** Whether each tool shows the name of its bundle. */
-  withBundle?: boolean;
   /** The key of the row to scroll to when it appears. */
   scrollTo?: string;
   onTag: (tag: string) => void;

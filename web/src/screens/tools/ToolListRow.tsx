@@ -8,12 +8,11 @@ import css from './tools.module.css';
 
 interface Props {
   row: Row;
-  withBundle?: boolean;
   onTag: (tag: string) => void;
   onToggle: (bundleID: string) => void;
 }
 
-export function ToolListRow({ row, withBundle, onTag, onToggle }: Props) {
+export function ToolListRow({ row, onTag, onToggle }: Props) {
   const messages = useMessages();
   switch (row.kind) {
     case 'bundle':
@@ -26,7 +25,7 @@ export function ToolListRow({ row, withBundle, onTag, onToggle }: Props) {
         />
       );
     case 'tool':
-      return <ToolRow group={row.group} bundle={row.bundle} withBundle={withBundle} onTag={onTag} />;
+      return <ToolRow group={row.group} bundle={row.bundle} onTag={onTag} />;
     case 'more':
       return <LoadMoreRow loadMore={row.loadMore} />;
     case 'error':

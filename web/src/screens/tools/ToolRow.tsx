@@ -3,6 +3,7 @@ import type { Bundle } from '~/api/tools';
 import { Icon } from '~/components/Icon';
 import { Tag } from '~/components/Tag';
 import { TagButton } from '~/components/TagButton';
+import { ToolName } from '~/components/ToolName';
 import { useMessages } from '~/i18n';
 import { toolPath } from './paths';
 import type { ToolGroup } from './rows';
@@ -17,11 +18,10 @@ const MAX_TAGS = 3;
 interface Props {
   group: ToolGroup;
   bundle?: Bundle;
-  withBundle?: boolean;
   onTag: (tag: string) => void;
 }
 
-export function ToolRow({ group, bundle, withBundle, onTag }: Props) {
+export function ToolRow({ group, bundle, onTag }: Props) {
   const messages = useMessages();
   const { main, versions } = group;
   const isBundleDisabled = bundle?.isEnabled === false;
@@ -29,11 +29,8 @@ export function ToolRow({ group, bundle, withBundle, onTag }: Props) {
     <div className={css.tool} data-disabled={!main.isEnabled || isBundleDisabled || undefined}>
       <StatusDot tool={main} />
       <Link href={toolPath(main)} className={css.toolLink}>
-        <span className={css.toolName}>
-          {withBundle && <span className={css.muted}>{main.bundleSlug} / </span>}
-          {main.slug}
-        </span>
-        <span className={css.toolDescription}>{main.disabledReason || main.description || main.displayName}</span>
+        <ToolName name={main.name} title={main.displayName} className={css.toolName} />
+        <span className={css.toolDescription}>{main.disabledReason || main.description}</span>
       </Link>
       <span className={css.tags}>
         {main.tags.slice(0, MAX_TAGS).map((tag) => (

@@ -6,6 +6,7 @@ import { Icon } from '~/components/Icon';
 import { PageHeader } from '~/components/PageHeader';
 import { TagButton } from '~/components/TagButton';
 import { useMessages } from '~/i18n';
+import { Welcome } from '~/layout/Welcome';
 import { BundleListLoader } from './BundleListLoader';
 import { NewBundleDialog } from './NewBundleDialog';
 import { SearchResults } from './SearchResults';
@@ -43,6 +44,7 @@ export default function Tools() {
           </Button>
         </div>
       </PageHeader>
+      <Welcome />
       <div className={css.bar}>
         <TextInput
           className={css.search}

@@ -20,7 +20,7 @@ export function VersionActions({ tool, isLast }: { tool: Tool; isLast: boolean }
   };
   const handleDeleted = () => {
     dialog.close();
-    notify(messages.tools.deleted(`${tool.slug} ${tool.version}`));
+    notify(messages.tools.deleted(`${tool.name} ${tool.version}`));
     if (isLast) navigate('/tools');
   };
   return (
@@ -38,7 +38,7 @@ export function VersionActions({ tool, isLast }: { tool: Tool; isLast: boolean }
       </Button>
       <DeleteDialog
         opened={isDialogOpen}
-        title={messages.toolPage.deleteVersionTitle(tool.slug, tool.version)}
+        title={messages.toolPage.deleteVersionTitle(tool.name, tool.version)}
         text={messages.toolPage.deleteVersionText}
         isDeleting={deletion.isPending}
         error={deletion.error}

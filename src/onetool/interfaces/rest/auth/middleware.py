@@ -56,7 +56,8 @@ class GuardMiddleware:
             await send({"type": "websocket.close", "code": 1008})  # only HTTP is supported
             return
         headers, body = Headers(scope=scope), _CountedBody(receive, _max_bytes(scope))
-        rejection = self._check_request(headers, body) or await self._authenticate(scope, headers)
+        rejection = _check_path(scope["path"]) or self._check_request(headers, body)
+        rejection = rejection or await self._authenticate(scope, headers)
         if self._is_wrong(scope, headers, rejection):
             await self._wrong_tokens.delay(scope, body)
         if rejection is None:
@@ -129,6 +130,12 @@ class GuardMiddleware:
             401,
             "Missing or wrong token. Send Authorization: Bearer <token>. `onetool serve` prints where it is.",
         )
+
+
+def _check_path(path: str) -> Rejection | None:
+    """Reject control characters, with which a path could match one rule and not another."""
+    has_control = any(char < " " or char == "\x7f" for char in path)
+    return (400, "The path contains a control character.") if has_control else None
 
 
 def _check_profile(profile: str, path: str) -> Rejection | None:

@@ -6,6 +6,7 @@ import orjson
 from fastapi import APIRouter, Request, Response
 
 from onetool.interfaces.rest.auth.credentials import Credentials
+from onetool.interfaces.rest.auth.login_code import LoginCode
 from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
 from onetool.interfaces.rest.schemas.login import LoginBody, LoginStatus
@@ -13,8 +14,10 @@ from onetool.interfaces.rest.schemas.login import LoginBody, LoginStatus
 from .system import NO_TOKEN
 
 
-def login_routes(credentials: Credentials, wrong_tokens: WrongTokens) -> APIRouter:
-    """Create the login routes."""
+def login_routes(
+    credentials: Credentials, wrong_tokens: WrongTokens, code: LoginCode | None = None
+) -> APIRouter:
+    """Create the login routes. The code is accepted once in place of the token."""
     routes = APIRouter(tags=["login"])
     rejections: dict[int | str, dict[str, Any]] = {
         status: problem_responses()[status] for status in (403, 413)
@@ -38,12 +41,12 @@ def login_routes(credentials: Credentials, wrong_tokens: WrongTokens) -> APIRout
         openapi_extra=NO_TOKEN | _request_body(),
     )
     async def login(request: Request) -> Response:
-        """Exchange the token for a cookie that scripts cannot read.
+        """Exchange the token, or the code of a login link, for a cookie that scripts cannot read.
 
         After several wrong tokens, the responses to further ones are delayed.
         """
         token = parse_token(await request.body())
-        if not credentials.is_token(token):
+        if not credentials.is_token(token) and not (code and code.redeem(token)):
             await wrong_tokens.delay(request.scope, request.receive)
             raise ProblemError(401, "Wrong token. `onetool serve` prints where it is.")
         response = Response(status_code=204)

@@ -32,7 +32,7 @@ from onetool.interfaces.server_settings.editor import (
     write_server,
 )
 from onetool.runtime.runtime import Runtime
-from onetool.settings.configuration import SETTINGS_FILE
+from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.validation import IDENTIFIER
 
 log = logging.getLogger(__name__)

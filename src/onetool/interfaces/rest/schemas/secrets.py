@@ -17,7 +17,8 @@ class SecretBody(StrictModel):
     value: Annotated[str, Field(min_length=1, max_length=100_000)]
     hosts: Annotated[list[Host], Field(max_length=100)] | None = Field(
         default=None,
-        description="Where it may be sent. Required for your own secrets. Null: to any host, for makers.",
+        description="Where it may be sent; an empty list: nowhere. Required for your own secrets in a "
+        "workspace. Null: to any host, for makers. Without workspaces, missing: as stored.",
     )
     of: Literal["me", "workspace"] = Field(
         default="me", description="`workspace`: for the calls of all members. Needs the role maker."
@@ -30,6 +31,9 @@ class SecretResponse(ResponseModel):
     name: str
     of: Literal["me", "workspace"]
     hosts: list[str] | None = Field(description="Where it may be sent; null: to any host.")
+    source: Literal["file", "keyring", "command", "environment", "missing"] | None = Field(
+        default=None, description="Where its value is; null in a workspace, which stores it sealed."
+    )
 
 
 class SecretList(ResponseModel):

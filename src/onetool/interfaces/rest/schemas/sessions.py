@@ -43,7 +43,9 @@ class MessageResponse(ResponseModel):
     callId: str = Field(description="Role `tool`: id of the call.")
     name: str = Field(description="Role `tool`: name of the tool.")
     failed: bool
-    content: list[ContentPart] = Field(description="Role `tool`: the media in the result.")
+    content: list[ContentPart] = Field(
+        description="Role `tool`: the media in the result. Role `user`: the attached images."
+    )
     at: Seconds | None
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from onetool.domain.bundles.bundle import StoredTool
-from onetool.domain.bundles.schemas import HttpImpl, PythonImpl, ToolLimits
+from onetool.domain.bundles.schemas import CodeImpl, HttpImpl, PythonImpl, ToolLimits
 from onetool.domain.usage.summary import CallCounter
 
 from .fields import Flag, ResponseModel
@@ -35,6 +35,7 @@ class ToolResponse(ResponseModel):
     outputSchema: dict[str, Any] | None = None
     pythonImpl: PythonImpl | None = Field(None, description="Of a tool of type `python`.")
     httpImpl: HttpImpl | None = Field(None, description="Of a tool of type `http`.")
+    codeImpl: CodeImpl | None = Field(None, description="Of a tool of type `code`.")
     limits: ToolLimits | None = None
     callCount: int
     lastCalledAt: str | None = None

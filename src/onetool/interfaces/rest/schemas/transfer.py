@@ -16,3 +16,7 @@ class ImportResponse(BaseModel):
         default_factory=list, description="Warnings to review before you enable the bundle."
     )
     hosts: list[str] = Field(default_factory=list, description="Hosts to add to allowedHosts.")
+    renamed: dict[str, str] = Field(
+        default_factory=dict,
+        description="Operations whose operationId is not the name of their function, with that name.",
+    )

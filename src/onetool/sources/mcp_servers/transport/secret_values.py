@@ -70,5 +70,5 @@ def _secret_names(values: Mapping[str, Any], secrets: Secrets) -> list[str]:
         reason = secrets.unavailable[missing[0]]
         raise ServerUnavailable(f"secret {missing[0]!r} is unavailable: {reason}")
     if missing:
-        raise ServerUnavailable(f"secret {missing[0]!r} is missing; add it to {secrets.place}")
+        raise ServerUnavailable(f"secret {missing[0]!r} is missing; add it {secrets.how_to_add(missing[0])}")
     return names

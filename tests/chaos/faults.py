@@ -1,0 +1,358 @@
+"""Faults of an installation: each is injected and healed, and says which errors it allows."""
+
+import asyncio
+import random
+import signal
+from collections.abc import Mapping
+from typing import ClassVar
+
+from chaos.attacks import attack_from_tenant, attack_from_upstream, create_hostile_tools
+from chaos.installation import SERVERS, ChaosInstallation
+from chaos.ledger import BROKEN, Exchange, now
+from chaos.proxy import Link, Mode
+from chaos.traffic import Workload
+from onetool.testing.http_stub import StubResponse
+
+DATABASE_ERRORS = frozenset(f"{kind}:unavailable" for kind in ("call", "run", "mcp", "rpc", "chat")) | {"503"}
+"""What is refused while the database is away, however it is asked for."""
+RESET_ROUNDS = 6
+CLOCK_STEPS_HOURS = (1, -1, 12, -12)
+ISSUER_PATHS = ("/.well-known/openid-configuration", "/keys", "/token", "/userinfo")
+
+
+class Fault:
+    """Something that goes wrong for a while."""
+
+    name: ClassVar[str]
+    row: ClassVar[str]
+    """The row of the failure table that it belongs to."""
+    group: ClassVar[str]
+    """Faults of one group do not overlap."""
+    grace_s: ClassVar[float] = 15.0
+    """After it is healed: how long the errors may go on."""
+    is_database: ClassVar[bool] = False
+
+    def __init__(self, installation: ChaosInstallation, workload: Workload, rng: random.Random) -> None:
+        self.installation, self.workload, self.rng = installation, workload, rng
+        self.target = ""
+        self.killed = ""
+        """The process that is killed when it is injected."""
+        self.killed_at = 0.0
+
+    async def inject(self) -> None:
+        """Begin."""
+        raise NotImplementedError
+
+    async def heal(self) -> None:
+        """End, and return when everything runs again."""
+
+    def allows(self, exchange: Exchange) -> bool:
+        """Return whether the failure table allows an outcome while the fault is active."""
+        return False
+
+    def is_possible(self) -> bool:
+        """Return whether the machine allows it."""
+        return True
+
+
+class ServerKilled(Fault):
+    name, row, group = "server killed", "replica kill -9", "server"
+
+    async def inject(self) -> None:
+        self.target = self.killed = self.rng.choice(SERVERS)
+        self.killed_at = now()
+        await self.installation.processes[self.target].kill()
+
+    async def heal(self) -> None:
+        await self.installation.processes[self.target].start()
+
+    def allows(self, exchange: Exchange) -> bool:
+        is_session = exchange.kind == "ask" and exchange.outcome == "409"
+        return is_session or (exchange.server == self.target and exchange.outcome == BROKEN)
+
+
+class ServerFrozen(Fault):
+    """Requests wait until it goes on. It may find that its connections were closed meanwhile."""
+
+    name, row, group = "server frozen", "replica kill -9", "server"
+
+    async def inject(self) -> None:
+        self.target = self.rng.choice(SERVERS)
+        self.installation.processes[self.target].freeze()
+
+    async def heal(self) -> None:
+        self.installation.processes[self.target].thaw()
+
+    def allows(self, exchange: Exchange) -> bool:
+        return exchange.server == self.target and exchange.outcome in {BROKEN, "call:timeout"}
+
+
+class ServerRestarted(ServerKilled):
+    """A rolling restart: calls in progress end, and new connections are refused."""
+
+    name, row = "server restarted", "SIGTERM"
+
+    async def inject(self) -> None:
+        self.target = self.rng.choice(SERVERS)
+        await self.installation.processes[self.target].terminate()
+
+
+class WorkerKilled(Fault):
+    name, row, group = "worker killed", "replica kill -9", "worker"
+
+    async def inject(self) -> None:
+        self.target = self.killed = "worker"
+        self.killed_at = now()
+        await self.installation.worker.kill()
+
+    async def heal(self) -> None:
+        await self.installation.worker.start()
+
+
+class WorkerFrozen(Fault):
+    name, row, group = "worker frozen", "replica kill -9", "worker"
+
+    async def inject(self) -> None:
+        self.target = "worker"
+        self.installation.worker.freeze()
+
+    async def heal(self) -> None:
+        self.installation.worker.thaw()
+
+
+class DatabaseFault(Fault):
+    row, group, is_database = "PG primary gone", "database", True
+
+    def allows(self, exchange: Exchange) -> bool:
+        return exchange.outcome in DATABASE_ERRORS
+
+
+class DatabaseKilled(DatabaseFault):
+    name = "database killed"
+
+    async def inject(self) -> None:
+        self.node = self.installation.current_primary
+        await asyncio.to_thread(self.node.kill)
+
+    async def heal(self) -> None:
+        await asyncio.to_thread(self.node.start)
+
+
+class DatabaseFrozen(DatabaseFault):
+    name = "database frozen"
+
+    async def inject(self) -> None:
+        self.node = self.installation.current_primary
+        self.node.freeze()
+
+    async def heal(self) -> None:
+        self.node.thaw()
+
+
+class DatabasePromoted(DatabaseFault):
+    """The primary is lost for ever, and a standby takes over."""
+
+    name = "database promoted"
+
+    async def inject(self) -> None:
+        await asyncio.to_thread(self.installation.primary.kill)
+
+    async def heal(self) -> None:
+        await asyncio.to_thread(self.installation.promote_standby)
+
+    def is_possible(self) -> bool:
+        return self.installation.standby is not None and not self.installation.is_promoted
+
+
+class DiskFull(DatabaseFault):
+    name = "disk full"
+
+    async def inject(self) -> None:
+        self.node = self.installation.primary
+        await asyncio.to_thread(self.node.fill_disk)
+
+    async def heal(self) -> None:
+        await asyncio.to_thread(self.node.free_disk)
+
+    def is_possible(self) -> bool:
+        return self.installation.primary.has_small_disk and not self.installation.is_promoted
+
+
+class RedisKilled(Fault):
+    """No call may notice."""
+
+    name, row, group = "redis killed", "Redis dead", "redis"
+
+    async def inject(self) -> None:
+        await asyncio.to_thread(self.installation.redis.kill)
+
+    async def heal(self) -> None:
+        await asyncio.to_thread(self.installation.redis.start)
+
+
+class RedisFrozen(Fault):
+    name, row, group = "redis frozen", "Redis dead", "redis"
+
+    async def inject(self) -> None:
+        self.installation.redis.send_signal(signal.SIGSTOP)
+
+    async def heal(self) -> None:
+        self.installation.redis.send_signal(signal.SIGCONT)
+
+
+class LinkFault(Fault):
+    """All connections of some processes to the database or to Redis."""
+
+    row, group = "PG primary gone, or Redis dead", "database"
+    mode: ClassVar[Mode]
+    targets: ClassVar[tuple[str, ...]] = ("database", "database", "redis")
+    owners: ClassVar[tuple[str | None, ...]] = (None, *SERVERS, "worker")
+
+    async def inject(self) -> None:
+        self.target, self.owner = self.rng.choice(self.targets), self.rng.choice(self.owners)
+        self.is_database = self.target == "database"
+        for link in self.links():
+            link.set_mode(self.mode)
+
+    async def heal(self) -> None:
+        for link in self.links():
+            link.set_mode(Mode.FORWARD)
+
+    def links(self) -> list[Link]:
+        return self.installation.links_of(self.target, self.owner)
+
+    def allows(self, exchange: Exchange) -> bool:
+        is_affected = self.owner is None or exchange.server == self.owner
+        return self.is_database and is_affected and exchange.outcome in DATABASE_ERRORS
+
+
+class SlowConnections(LinkFault):
+    """Requests are slower, and none may fail."""
+
+    name, mode = "slow connections", Mode.DELAY
+    grace_s = 5.0
+
+    def allows(self, exchange: Exchange) -> bool:
+        return False
+
+
+class ThrottledConnections(LinkFault):
+    name, mode = "throttled connections", Mode.THROTTLE
+
+
+class SilentConnections(LinkFault):
+    name, mode = "silent connections", Mode.DROP
+    grace_s = 35.0
+
+
+class RefusedConnections(LinkFault):
+    name, mode = "refused connections", Mode.REFUSE
+
+
+class ResetConnections(LinkFault):
+    """Connections are reset again and again, and new ones are possible."""
+
+    name, mode = "reset connections", Mode.FORWARD
+
+    async def inject(self) -> None:
+        await super().inject()
+        for _ in range(RESET_ROUNDS):
+            for link in self.links():
+                link.reset()
+            await asyncio.sleep(self.rng.uniform(0.1, 0.6))
+
+
+class ClockStep(Fault):
+    """The wall clock of one server jumps. No request may fail."""
+
+    name, row, group = "clock step", "none", "clock"
+
+    async def inject(self) -> None:
+        hours = self.rng.choice(CLOCK_STEPS_HOURS)
+        self.target = f"{hours:+} h"
+        self.installation.clock.set(hours)
+
+    async def heal(self) -> None:
+        self.installation.clock.set(0)
+
+    def is_possible(self) -> bool:
+        return self.installation.with_clock
+
+
+class IssuerDown(Fault):
+    name, row, group = "issuer down", "OIDC issuer down", "issuer"
+
+    async def inject(self) -> None:
+        for path in ISSUER_PATHS:
+            self.installation.issuer.responses[path] = StubResponse("down", 503)
+
+    async def heal(self) -> None:
+        self.installation.issuer.responses.clear()
+
+    def allows(self, exchange: Exchange) -> bool:
+        return exchange.kind == "log in" and exchange.outcome in {"502", "503"}
+
+
+class Attack(Fault):
+    """Requests of one workspace that harm no other."""
+
+    async def inject(self) -> None:
+        self._task = asyncio.create_task(self.attack())
+
+    async def heal(self) -> None:
+        self._task.cancel()
+        (result,) = await asyncio.gather(self._task, return_exceptions=True)
+        if isinstance(result, Exception):
+            raise result
+
+    async def attack(self) -> None:
+        raise NotImplementedError
+
+
+class HostileUpstream(Attack):
+    name, row, group = "hostile upstream", "an upstream hangs", "upstream"
+
+    async def inject(self) -> None:
+        self.target = await create_hostile_tools(self.installation, self.workload)
+        await super().inject()
+
+    async def attack(self) -> None:
+        await attack_from_upstream(self.installation, self.workload, self.target)
+
+
+class HostileTenant(Attack):
+    name, row, group = "hostile tenant", "one workspace floods", "tenant"
+
+    def allows(self, exchange: Exchange) -> bool:
+        is_own = exchange.place == self.installation.places[-1].slug
+        return is_own and exchange.outcome in {"429", "call:busy", "call:rate_limited", "mcp:error"}
+
+    async def attack(self) -> None:
+        await attack_from_tenant(self.installation, self.workload)
+
+
+FAULTS: Mapping[str, type[Fault]] = {
+    fault.name: fault
+    for fault in (
+        ServerKilled,
+        ServerFrozen,
+        ServerRestarted,
+        WorkerKilled,
+        WorkerFrozen,
+        DatabaseKilled,
+        DatabaseFrozen,
+        DatabasePromoted,
+        DiskFull,
+        RedisKilled,
+        RedisFrozen,
+        SlowConnections,
+        ThrottledConnections,
+        SilentConnections,
+        RefusedConnections,
+        ResetConnections,
+        ClockStep,
+        IssuerDown,
+        HostileUpstream,
+        HostileTenant,
+    )
+}
