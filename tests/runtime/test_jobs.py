@@ -15,10 +15,10 @@ from onetool.domain.calls.caller import Caller, ask_user
 from onetool.domain.calls.question import CANCELLED, Answer, Asker, Question
 from onetool.domain.calls.server_task import ServerTask
 from onetool.domain.content.media import Media
-from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.errors import ExecutionError, Reason, WorkspaceUnavailable
 from onetool.domain.identity.principal import LOCAL, Principal
 from onetool.domain.jobs.job import RETENTION_S, Job
-from onetool.domain.jobs.job_errors import AnswerRefused, InvalidAnswer, JobEnded, JobNotFound
+from onetool.domain.jobs.job_errors import AnswerRefused, InvalidAnswer, JobEnded, JobNotFound, JobTakenOver
 from onetool.runtime.call_job import ANSWER_TIMEOUT_S
 from onetool.runtime.jobs import (
     MAX_STARTED_PER_PRINCIPAL,
@@ -789,20 +789,63 @@ async def test_result_that_cannot_be_stored_is_returned_to_a_client_that_waits(p
 
 @with_virtual_clock
 async def test_end_that_cannot_be_stored_is_known_here_and_stored_later():
-    store, now = FailingJobs(), [1_000.0]
-    async with running(store, now=lambda: now[0]) as jobs:
+    store = FailingJobs()
+    async with running(store) as jobs:
         job = await suspend(jobs)
         await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
         store.problem = DISK_FULL
         assert (await jobs.wait(job.id, LOCAL, 10, [job.questions[0].id])).data == "Ann"
         assert (await jobs.wait(job.id, LOCAL, 10)).data == "Ann"
         assert (await store.find(job.id)).status == "input_required"
-        store.problem, now[0] = None, 10_000.0
-        other = await suspend(jobs)
-        await jobs.answer(other.id, LOCAL, other.questions[0].id, ANN)
-        await jobs.wait(other.id, LOCAL, 10, [other.questions[0].id])
-        await asyncio.sleep(1)
+        store.problem = None
+        await asyncio.sleep(10)
         assert (await store.find(job.id)).status == "succeeded"
+
+
+@with_virtual_clock
+async def test_result_is_stored_when_the_database_is_back():
+    store, results = FailingJobs(), FailingResults()
+    async with running(store, results) as jobs, running(store, results) as other:
+        job = await suspend(jobs)
+        results.problem = WorkspaceUnavailable("The database is away.")
+        await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
+        assert (await jobs.wait(job.id, LOCAL, 10, [job.questions[0].id])).data == "Ann"
+        assert (await jobs.outcome(await jobs.find(job.id, LOCAL))).data == "Ann"
+        ended_at = (await jobs.find(job.id, LOCAL)).ended_at
+        await asyncio.sleep(60)
+        results.problem = None
+        await asyncio.sleep(10)
+        assert (await other.wait(job.id, LOCAL, 10)).data == "Ann"
+        assert (await store.find(job.id)).ended_at == ended_at
+
+
+@pytest.mark.parametrize("is_back", [True, False])
+@with_virtual_clock
+async def test_end_that_cannot_be_stored_is_tried_once_more_when_the_process_ends(is_back):
+    store = FailingJobs()
+    async with running(store) as jobs:
+        job = await suspend(jobs)
+        await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
+        store.problem = DISK_FULL
+        await jobs.wait(job.id, LOCAL, 10, [job.questions[0].id])
+        await asyncio.sleep(0)
+        store.problem = None if is_back else DISK_FULL
+    assert (await store.find(job.id)).status == ("succeeded" if is_back else "input_required")
+
+
+@with_virtual_clock
+async def test_job_that_another_process_has_taken_over_is_not_stored_again():
+    store = FailingJobs()
+    async with running(store) as jobs:
+        job = await suspend(jobs)
+        await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
+        store.problem = JobTakenOver(job.id)
+        await jobs.wait(job.id, LOCAL, 10, [job.questions[0].id])
+        await asyncio.sleep(0)
+        store.problem = None
+        await asyncio.sleep(60)
+        assert (await store.find(job.id)).status == "input_required"
+        assert not (await jobs.find(job.id, LOCAL)).is_ended
 
 
 @with_virtual_clock

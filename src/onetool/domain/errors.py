@@ -25,6 +25,7 @@ OneToolError
 ├── JobError                 a job cannot be read or answered (jobs/job_errors.py)
 │   ├── JobNotFound          no such job, or that of another principal
 │   ├── AnswerRefused        the question has been answered or has expired
+│   ├── JobTakenOver         another process has taken the job over; also a StoreUnavailable
 │   └── InvalidAnswer        the answer does not fit the form
 ├── LoginFailed              the login to another server failed
 ├── SignInFailed             a person cannot be logged in to a hosted OneTool

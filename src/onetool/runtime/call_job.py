@@ -331,7 +331,8 @@ class CallJob:
     def end(self, status: JobStatus, *, result: str = "", error: str = "") -> None:
         """End the job, without storing it. Its open questions count as cancelled."""
         self._end_background()
-        self._set(status=status, questions=(), result=result, error=error, ended_at=self._now())
+        ended_at = self.job.ended_at or self._now()
+        self._set(status=status, questions=(), result=result, error=error, ended_at=ended_at)
         for question in list(self._open):
             self.deliver(question, CANCELLED)
 

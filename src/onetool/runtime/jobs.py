@@ -15,7 +15,7 @@ from onetool.domain.calls.question import Answer
 from onetool.domain.calls.server_task import LEFT
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.identity.principal import Principal
-from onetool.domain.jobs.job import RETENTION_S, Job, JobStatus
+from onetool.domain.jobs.job import Job, JobStatus
 from onetool.domain.jobs.job_errors import AnswerRefused, JobEnded, JobNotFound
 from onetool.ports import ResultStore
 from onetool.ports.jobs import JobStore
@@ -23,7 +23,7 @@ from onetool.threads import Threads
 
 from .call_job import EXPIRED, CallJob, Present
 from .job_answers import check_answer
-from .job_ends import STOPPED, WORKER_STOPPED, as_lost, read_outcome
+from .job_ends import STOPPED, WORKER_STOPPED, JobEnds, as_lost, read_outcome
 from .outcomes import Outcome
 from .stored_outcomes import StoredOutcomes
 
@@ -32,9 +32,6 @@ MAX_WAITING, MAX_WAITING_PER_PRINCIPAL = 100, 20
 """Calls in this process that wait for answers."""
 MAX_STARTED_PER_PRINCIPAL = 100
 """Jobs in this process that no client waits for."""
-MAX_UNSAVED = 100
-"""Ended jobs that could not be stored, whose outcomes this process can still return."""
-REAP_INTERVAL_S = 600.0
 TAKE_OVER_S = 5.0
 """Seconds for which a request waits until a job that was taken over waits for its task."""
 Work = Callable[[Caller], Awaitable[Outcome]]
@@ -48,14 +45,14 @@ class Jobs:
         self, store: JobStore, results: ResultStore, threads: Threads, now: Callable[[], float] = time.time
     ) -> None:
         self._store, self._threads, self._now = store, threads, now
-        self._outcomes = StoredOutcomes(results, threads)
         self._active: dict[str, CallJob] = {}
-        """The jobs of this process that have not ended, by id."""
+        """The jobs of this process that have not ended, or whose end is not stored yet, by id."""
+        self._outcomes = StoredOutcomes(results, threads)
+        self._ends = JobEnds(store, self._outcomes, self._active, now)
         self._running: set[CallJob] = set()
         """The calls of this process that have a task."""
         self._tasks: set[asyncio.Task[Any]] = set()
         """Run and end calls."""
-        self._reaped_at = 0.0
         self.continue_task: ContinueTask = _continue_nothing
         """Returns who waits for the task of a job, and how; None if this process cannot."""
 
@@ -71,7 +68,7 @@ class Jobs:
             status = "failed"
             raise
         finally:
-            await asyncio.shield(self._end(call, status))
+            await asyncio.shield(self._ends.add(call, status))
 
     async def run(
         self,
@@ -209,7 +206,8 @@ class Jobs:
 
     async def outcome(self, job: Job) -> Outcome:
         """Return the outcome of a job that has ended."""
-        return await self._outcomes.get(job)
+        call = self._active.get(job.id)
+        return await self._outcomes.get(job) if call is None or call.outcome is None else call.outcome
 
     async def answer(self, id: str, principal: Principal, question: str, answer: Answer) -> None:
         """Answer a question of a job, in whichever process it runs.
@@ -281,6 +279,7 @@ class Jobs:
             call.cancel(LEFT if call.can_be_left else STOPPED)
         while self._tasks:  # a call that has ended is then stored by another task
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._ends.close()
 
     def _create(self, caller: Caller, job: Job, present: Present | None) -> CallJob:
         call = CallJob(self._store, self._threads, caller, job, present=present, now=self._now)
@@ -328,36 +327,10 @@ class Jobs:
             call.end(status, error=error)
             call.ended.set()
             return
-        ending = asyncio.create_task(self._end(call, status, error))
+        ending = asyncio.create_task(self._ends.add(call, status, error))
         self._tasks.add(ending)
         ending.add_done_callback(self._tasks.discard)
         ending.add_done_callback(lambda _: call.ended.set())
-
-    async def _end(self, call: CallJob, status: JobStatus, error: str = "") -> None:
-        result = ""
-        if call.outcome is not None and call.is_stored:
-            try:
-                result = await self._outcomes.put(call.job, call.outcome)
-            except Exception:  # a full disk, or a value that cannot be encoded: it can be returned only here
-                log.exception("cannot store the outcome of job %s", call.job.id)
-                error = f"The result of job {call.job.id} could not be stored."
-        try:
-            call.end(status, result=result, error=error)
-            if call.is_stored:
-                await call.save()
-        except OSError as problem:
-            log.error("cannot store the end of job %s: %s", call.job.id, problem)
-            self._keep_unsaved(call)
-            return
-        self._active.pop(call.job.id, None)
-        if call.is_stored:
-            await self._reap()
-
-    def _keep_unsaved(self, call: CallJob) -> None:
-        """Keep a job that has ended although the store says that it runs."""
-        self._active[call.job.id] = call
-        for id in [id for id, call in self._active.items() if call.job.is_ended][:-MAX_UNSAVED]:
-            del self._active[id]
 
     async def _wait(self, call: CallJob, seconds: float | None) -> Outcome | Job:
         """Wait for a call that a client has made. It becomes a job of its own when this returns one."""
@@ -433,18 +406,6 @@ class Jobs:
         if not job.questions:
             return job
         return job.without((await self._store.messages(job.id)).answers)
-
-    async def _reap(self) -> None:
-        if self._now() - self._reaped_at < REAP_INTERVAL_S:
-            return
-        self._reaped_at = self._now()
-        try:
-            for call in [call for call in self._active.values() if call.job.is_ended]:
-                await call.save()
-                self._active.pop(call.job.id, None)
-            await self._store.reap(self._now() - RETENTION_S)
-        except OSError as error:
-            log.error("cannot delete old jobs: %s", error)
 
 
 async def _continue_nothing(job: Job) -> None:

@@ -1,6 +1,6 @@
 """Why a job cannot be read or answered."""
 
-from onetool.domain.errors import OneToolError
+from onetool.domain.errors import OneToolError, StoreUnavailable
 
 
 class JobError(OneToolError):
@@ -28,6 +28,13 @@ class JobEnded(JobError):
 
     def __init__(self, id: str, error: str) -> None:
         super().__init__(error or f"Job {id} has ended.")
+
+
+class JobTakenOver(JobError, StoreUnavailable):
+    """Another process has taken the job over, because this one was away for too long."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(f"Another process has taken over job {id!r}.")
 
 
 class KeyReused(JobError):

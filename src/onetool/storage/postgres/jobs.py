@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from onetool.domain.calls.question import Answer
-from onetool.domain.errors import StoreUnavailable
 from onetool.domain.jobs.job import ENDED, Job, is_job_id, is_question_id
+from onetool.domain.jobs.job_errors import JobTakenOver
 from onetool.ports import Messages
 from onetool.threads import Threads
 
@@ -98,7 +98,7 @@ class PostgresJobs:
         """Create or replace a job of this process. Durable on return.
 
         Raises:
-            StoreUnavailable: Another process has taken the job over.
+            JobTakenOver: Another process has taken the job over.
         """
         job.check_ids()
         if job.owner != self.owner:
@@ -113,7 +113,7 @@ class PostgresJobs:
         with self._workspace.recording() as cursor:
             self.lease.hold(cursor)
             if cursor.execute(PUT, (self._workspace.workspace, *values)).rowcount == 0:
-                raise StoreUnavailable(f"Another process has taken over job {job.id!r}.")
+                raise JobTakenOver(job.id)
             if job.is_ended or job.questions or job.task:
                 self._workspace.announce(cursor, "job", job.id)
 
