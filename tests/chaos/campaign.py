@@ -16,8 +16,8 @@ from chaos.deck import LAST, PlannedFault, deal, schedule
 from chaos.faults import FAULTS, Fault
 from chaos.installation import Template, delete_root, new_root, run_installation
 from chaos.invariants import Evidence, Violation, Window, check_all
-from chaos.ledger import Ledger, now
-from chaos.processes import OneToolProcess, Usage
+from chaos.ledger import Ledger, RevokedKey, now
+from chaos.processes import OneToolProcess, ServerProcess, Usage
 from chaos.stored import Stored, read_stored
 from chaos.traffic import Workload
 from onetool.domain.jobs.job import ENDED
@@ -71,16 +71,20 @@ class SeedRun:
             with_clock="clock step" in names,
         ) as installation:
             self.installation = installation
+            self._note("started", started)
             await self._create_places()
             workload = Workload(installation, self.ledger, self.seed)
             try:
                 await workload.prepare()
+                self._note("prepared", started)
                 before = self._usages()
                 await self._run_traffic(workload)
+                self._note("traffic ended", started)
                 await self._recover(workload)
                 self._compare_usage(before)
                 await self._check_revoked(workload)
                 await self._check(workload)
+                self._note("checked", started)
             except Exception as error:
                 self._add("run", f"{type(error).__name__}: {error}")
             finally:
@@ -88,6 +92,9 @@ class SeedRun:
         self.result.requests = self.ledger.counts()
         self.result.duration_s = round(now() - started, 1)
         return self.result
+
+    def _note(self, phase: str, started: float) -> None:
+        self.result.figures.setdefault("phases", {})[phase] = round(now() - started, 1)
 
     async def _create_places(self) -> None:
         for number in range(WORKSPACES):
@@ -205,15 +212,19 @@ class SeedRun:
 
     async def _check_revoked(self, workload: Workload) -> None:
         places = {place.slug: place for place in self.installation.places}
-        for revoked in self.ledger.revoked[-20:]:
+
+        async def check(revoked: RevokedKey, server: ServerProcess) -> None:
             client = workload.client(places[revoked.place], "revoked")
-            for server in self.installation.servers:
-                reply = await client.request(
-                    "revoked key", "GET", "/me", key=revoked.text, server=server, expected=("401", "429")
-                )
-                if reply.status not in (401, 429):
-                    self._add("revoked keys", f"{server.name} says {reply.status} to a revoked key")
+            reply = await client.request(
+                "revoked key", "GET", "/me", key=revoked.text, server=server, expected=("401", "429")
+            )
+            if reply.status not in (401, 429):
+                self._add("revoked keys", f"{server.name} says {reply.status} to a revoked key")
             await client.close()
+
+        newest = self.ledger.revoked[-20:]
+        # At once: replies to wrong keys are delayed.
+        await asyncio.gather(*(check(key, server) for key in newest for server in self.installation.servers))
 
     async def _check(self, workload: Workload) -> None:
         stored: Stored = await asyncio.to_thread(read_stored, self.installation.url, self.installation.places)
@@ -233,6 +244,7 @@ class SeedRun:
             "jobs": dict(Counter(stored.jobs.values())),
             "changes": dict(Counter(change.verdict for change in self.ledger.changes)),
             "unknown_but_stored": len(in_doubt),
+            "unresolved": dict(stored.unresolved),
             "connections": stored.connections,
         }
 

@@ -16,7 +16,7 @@ from support.postgres import postgres_program
 from support.processes import wait_until
 
 START_S = 60.0
-DISK = "192m"
+DISK = "1g"
 """Size of the disk of the primary: its data, and some of its log of changes."""
 SETTINGS = {
     "listen_addresses": "127.0.0.1",

@@ -16,8 +16,12 @@ select id, coalesce(counted, 0), coalesce(recorded, 0) from
     (select t.id, c.calls as counted from onetool.tools t left join onetool.tool_counters c
      on c.workspace_id = t.workspace_id and c.tool_id = t.id
      where t.workspace_id = %(id)s and t.pack = %(pack)s and t.slug = %(tool)s) as tool,
-    (select count(*) as recorded from onetool.calls
-     where workspace_id = %(id)s and tool = %(pack)s || '.' || %(tool)s) as calls
+    lateral (select count(*) as recorded from onetool.calls
+     where workspace_id = %(id)s and tool_id = tool.id) as calls
+"""
+UNRESOLVED = """
+select tool, coalesce(reason, ''), count(*) from onetool.calls
+where workspace_id = %s and tool like %s and coalesce(tool_id, '') = '' group by tool, reason
 """
 IDLE = """
 select count(*) from pg_stat_activity
@@ -42,6 +46,8 @@ class Stored:
     """Records by workspace and id."""
     counters: list[tuple[str, str, int, int]] = field(default_factory=list)
     """Workspace, tool, its counter, and its records."""
+    unresolved: Counter[str] = field(default_factory=Counter)
+    """Records of tools that exist and were not found, by name and reason."""
     idle_transactions: int = 0
     connections: dict[str, int] = field(default_factory=dict)
 
@@ -118,3 +124,5 @@ def _read_records(connection: psycopg.Connection, place: Place, stored: Stored) 
         values = {"id": place.id, "pack": BUNDLE, "tool": tool}
         for _, counted, recorded in connection.execute(UNEQUAL_COUNTERS.encode(), values).fetchall():
             stored.counters.append((place.slug, tool, counted, recorded))
+    for tool, reason, count in connection.execute(UNRESOLVED.encode(), (place.id, f"{BUNDLE}.%")).fetchall():
+        stored.unresolved[f"{tool} {reason}"] += count
