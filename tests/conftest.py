@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,14 @@ def pack_index_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for package in (onetool.packs, onetool.starter_packs):
         describe_shipped(package.__name__, Path(package.__path__[0]), index=index, threads=Threads())
     return file
+
+
+@pytest.fixture
+def threads() -> Iterator[Threads]:
+    """Return threads for blocking calls."""
+    threads = Threads()
+    yield threads
+    threads.close()
 
 
 @pytest.fixture

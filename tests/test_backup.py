@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from onetool.bootstrap.hosted_admin import new_key
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.migrate import check_migrated, migrate
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres_cluster import IS_PRIMARY, PostgresCluster
 from support.processes import wait_until

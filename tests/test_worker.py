@@ -23,10 +23,10 @@ from onetool.settings.configuration import operator_packs
 from onetool.settings.paths import Paths
 from onetool.storage.postgres import queue_worker
 from onetool.storage.postgres.activity import PostgresActivity
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.key_ring import new_key
 from onetool.storage.postgres.results import PostgresResults
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.activity import record
 from support.postgres import new_database

@@ -8,10 +8,11 @@ import psycopg
 import pytest
 
 from onetool.bootstrap.hosted_admin import new_key
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from support.hosted_process import HostedProcess, Installation
 from support.postgres import new_database
 from support.request_load import RequestLoad

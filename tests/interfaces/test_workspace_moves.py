@@ -11,7 +11,7 @@ from onetool.bootstrap.worker import Worker
 from onetool.domain.errors import SettingsError
 from onetool.domain.identity.principal import Principal, acting_as
 from onetool.domain.jobs.queued_call import QueuedCall
-from onetool.storage.postgres import database as database_module
+from onetool.storage.postgres import workspace_database
 from onetool.storage.postgres.cluster_admin import ClusterAdmin
 from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.migrate import migrate
@@ -103,7 +103,7 @@ async def recorded(server, slug, cluster, calls):
 
 
 async def test_change_of_a_workspace_that_stays_read_only_is_refused_with_retry_after(server, monkeypatch):
-    monkeypatch.setattr(database_module, "MOVE_WAIT_S", 0.2)
+    monkeypatch.setattr(workspace_database, "MOVE_WAIT_S", 0.2)
     async with using(server, HOME) as client:
         fence = """
             update onetool.workspace_state set fenced = true

@@ -38,13 +38,6 @@ class CallId(str):
     """An id whose memory can be observed."""
 
 
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
-
-
 def finished(id_: object, args: dict[str, Any] | None = None, **fields: Any) -> FinishedCall:
     call = ToolCall(id_ if isinstance(id_, CallId) else str(id_), "demo.echo", args or {}, "python")
     meta = CallMeta("demo.echo", call.id, 1.0)

@@ -891,15 +891,22 @@ async def test_job_that_cannot_be_stored_is_not_started():
             await jobs.start(hang, caller(), "demo.tool", "d")
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("x"), "Internal error: KeyError."),
+        (WorkspaceUnavailable("The database is away."), "The database is away."),
+    ],
+)
 @with_virtual_clock
-async def test_call_that_raises_ends_as_failed():
+async def test_call_that_raises_ends_as_failed(error, message):
     async with running() as jobs:
 
         async def work(own: Caller) -> ToolResult:
-            raise KeyError("x")
+            raise error
 
         job = await jobs.start(work, caller(), "demo.tool", "d")
-        assert (await jobs.wait(job.id, LOCAL, 10)).error.message == "Internal error: KeyError."
+        assert (await jobs.wait(job.id, LOCAL, 10)).error.message == message
         assert (await jobs.find(job.id, LOCAL)).status == "failed"
 
 

@@ -22,7 +22,7 @@ from onetool.domain.identity.person import Identity
 from onetool.domain.identity.principal import OPERATOR
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
-from onetool.storage.postgres import database as database_module
+from onetool.storage.postgres import workspace_database
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.audit import PostgresAudit
 from onetool.storage.postgres.client_grants import PostgresClientGrants
@@ -314,7 +314,7 @@ async def test_writes_during_a_move_wait_and_go_to_the_target(two):
 
 
 def test_write_to_a_workspace_that_stays_read_only_is_refused(two, monkeypatch):
-    monkeypatch.setattr(database_module, "MOVE_WAIT_S", 0.3)
+    monkeypatch.setattr(workspace_database, "MOVE_WAIT_S", 0.3)
     workspace = two.new_workspace()
     rows = two.rows(workspace)
     set_fence(two, workspace.id, HOME)

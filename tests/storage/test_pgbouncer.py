@@ -10,9 +10,10 @@ import pytest
 
 from onetool.domain.errors import WorkspaceUnavailable
 from onetool.storage.postgres import database as database_module
-from onetool.storage.postgres.database import SETTINGS, Database, WorkspaceDatabase
+from onetool.storage.postgres.database import SETTINGS, Database
 from onetool.storage.postgres.directory import Workspace
 from onetool.storage.postgres.notices import ChangeNotices
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from support.pgbouncer import SERVER_CONNECTIONS, PgBouncer
 from support.postgres import new_workspace
 from support.processes import wait_until

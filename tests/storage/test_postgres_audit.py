@@ -25,13 +25,14 @@ from onetool.domain.servers.server_tool import ServerTool
 from onetool.storage import postgres as postgres_stores
 from onetool.storage.postgres.audit import CHUNK, MAX_LENGTH, PostgresAudit, record
 from onetool.storage.postgres.clusters import HOME
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.moves import WorkspaceMoves
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import add_services, new_database, new_workspace
 from support.workspace_calls import AnyIds, WorkspaceCalls

@@ -12,7 +12,7 @@ from onetool.domain.bundles.bundle import Bundle, BundleFilter, ToolVersion
 from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.bundles.store import PostgresBundles
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.key_rotation import rotate_keys
@@ -20,6 +20,7 @@ from onetool.storage.postgres.migrate import check_migrated
 from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import RING, add_services, empty_database, new_workspace, postgres_program
 from support.sealed_values import SealedValues, value_of

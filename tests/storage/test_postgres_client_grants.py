@@ -22,7 +22,6 @@ from onetool.storage.postgres.client_grants import (
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
 from onetool.storage.postgres.sealer import Sealer
-from onetool.threads import Threads
 from support.postgres import RING, new_workspace
 
 CLIENT, URI, CHALLENGE = "https://client.example/c.json", "http://127.0.0.1:8/cb", "c" * 43
@@ -56,13 +55,6 @@ class GrantWorld:
         log = PostgresAudit(self.workspace, self.threads)
         page = await log.page(AuditFilter(action="client"), None, 100)
         return [entry.action for entry in page.items]
-
-
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ from onetool.domain.bundles.bundle import Bundle, BundleFilter, ToolVersion, rfc
 from onetool.domain.bundles.names import pack_names
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.bundles.store import PostgresBundles
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.loopback_proxy import LoopbackListener, copy
 from support.processes import wait_until
@@ -38,7 +39,8 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, ToolVersion, rfc3339
 from onetool.storage.postgres.bundles.store import PostgresBundles
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
 store = PostgresBundles(WorkspaceDatabase(Database(sys.argv[1]), UUID(sys.argv[2])), Threads())

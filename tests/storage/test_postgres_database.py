@@ -7,8 +7,9 @@ import psycopg
 import pytest
 
 from onetool.domain.errors import StoreUnavailable, WorkspaceReadOnly
-from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase, on_thread
+from onetool.storage.postgres.database import Database, on_thread
 from onetool.storage.postgres.migrate import migrate, migrations
+from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import new_workspace
 

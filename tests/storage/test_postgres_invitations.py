@@ -15,17 +15,9 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.storage.postgres.invitations import MAX_OPEN, PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
-from onetool.threads import Threads
 from support.postgres import new_workspace
 
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
 
 
 @pytest.fixture

@@ -22,7 +22,8 @@ OWNER = """
 import asyncio, secrets, sys
 from uuid import UUID
 from onetool.domain.jobs.job import Job
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.threads import Threads
 

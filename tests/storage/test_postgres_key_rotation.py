@@ -9,13 +9,14 @@ import pytest
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
 from onetool.storage.postgres import key_rotation
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.key_rotation import LOCK, rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import DATA_KEY, Sealer, add_data_key
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from support.postgres import RING, new_database
 from support.sealed_values import OWNER, SealedValues
 from support.waiting import HANG_S, until

@@ -12,11 +12,12 @@ from onetool.domain.content.media import Media
 from onetool.domain.errors import QuotaExceeded, SettingsError
 from onetool.domain.results.stored_result import MIN_MEDIA_AGE_S
 from onetool.storage.postgres.bundles.store import PostgresBundles
-from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.results import SWEEP_SIZE, PostgresResults
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import RING
 

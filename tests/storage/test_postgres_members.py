@@ -17,18 +17,10 @@ from onetool.storage.postgres import members as members_store
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.principals import is_member
-from onetool.threads import Threads
 from support.postgres import new_workspace
 from support.waiting import HANG_S, until
 
 PERSON, GROUP, SERVICE = MemberKind.PERSON, MemberKind.GROUP, MemberKind.SERVICE
-
-
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
 
 
 @pytest.fixture

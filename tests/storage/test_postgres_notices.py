@@ -7,10 +7,11 @@ import pytest
 
 from onetool.domain.errors import SettingsError
 from onetool.storage.postgres import notices as notices_module
-from onetool.storage.postgres.database import Database, Revisions
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import Workspace
 from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
+from onetool.storage.postgres.workspace_database import Revisions
 from support.processes import wait_until
 from support.waiting import HANG_S
 

@@ -14,11 +14,12 @@ from onetool.domain.servers.manifest import ServerManifest, merge
 from onetool.domain.servers.server_tool import ServerTool
 from onetool.storage.postgres import announcements
 from onetool.storage.postgres.client_sessions import PostgresClientSessions
-from onetool.storage.postgres.database import Database, Revisions, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.results import MAX_BYTES, SWEEP_SIZE, PostgresResults
 from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.toggles import PostgresToggles
+from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
 
 ONE, TWO = "1" * 32, "2" * 32

@@ -7,12 +7,13 @@ import pytest
 
 from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres import rewrap
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing, key_name
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import new_database
 

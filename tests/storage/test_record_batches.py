@@ -12,7 +12,6 @@ from onetool.domain.errors import WorkspaceReadOnly, WorkspaceUnavailable
 from onetool.storage.postgres import record_batches
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.record_batches import RecordBatches
-from onetool.threads import Threads
 from support.activity import add, record
 from support.postgres import new_workspace
 from support.waiting import HANG_S
@@ -20,13 +19,6 @@ from support.waiting import HANG_S
 NOW = 1_794_700_000.0
 ALL = ActivityFilter()
 COUNT = 8
-
-
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
 
 
 @pytest.fixture

@@ -20,7 +20,8 @@ from onetool.domain.activity.record import ActivityFilter, CallRecord
 from onetool.domain.identity.principal import Principal, acting_as
 from onetool.domain.identity.roles import Role
 from onetool.storage.postgres.activity import PostgresActivity
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.paths import PROJECT
 from support.postgres import new_database

@@ -6,7 +6,8 @@ from uuid import uuid4
 
 import httpx2
 
-from onetool.bootstrap.hosted import ApiKeyAuthenticator, open_workspace
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
+from onetool.bootstrap.hosted import open_workspace
 from onetool.bootstrap.hosted_admin import open_contents, workspace_admin
 from onetool.bootstrap.workspaces import OpenWorkspaces
 from onetool.domain.identity.roles import Role

@@ -13,7 +13,8 @@ from uuid import uuid4
 
 import httpx2
 
-from onetool.bootstrap.hosted import ApiKeyAuthenticator, HostedParts
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
+from onetool.bootstrap.hosted import HostedParts
 from onetool.bootstrap.login_settings import login_settings
 from onetool.domain.identity.person import Identity
 from onetool.domain.identity.roles import Role

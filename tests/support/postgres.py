@@ -10,11 +10,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
 from onetool.storage.postgres.migrate import migrate
 from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 
 SERVER = "postgresql://postgres@127.0.0.1:5432/postgres"
 RING = KeyRing({"test": b"k" * KEY_BYTES})

@@ -7,7 +7,6 @@ from onetool.domain.jobs.job import Job
 from onetool.domain.jobs.queued_call import QueuedCall
 from onetool.ports import BegunServerLogin
 from onetool.storage.postgres.begun_logins import PostgresBegunLogins
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.job_queue import PostgresJobQueue
 from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.key_ring import KeyRing
@@ -16,6 +15,7 @@ from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.tokens import PostgresTokens
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
 OWNER, HOSTS = "ben", ("api.example.com",)

@@ -10,9 +10,10 @@ import psycopg
 from onetool.storage.postgres.cluster_admin import ClusterAdmin
 from onetool.storage.postgres.cluster_notices import ClusterNotices
 from onetool.storage.postgres.clusters import HOME, Clusters
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import Directory, Workspace, WorkspaceAdmin
 from onetool.storage.postgres.moves import MovedWorkspace, WorkspaceMoves
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.postgres import RING, new_database
 

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.bootstrap.hosted import hosted_stores
+from onetool.bootstrap.hosted_stores import hosted_stores
 from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.activity.rollup import SessionSaving
 from onetool.domain.audit.entry import AuditFilter
@@ -33,13 +33,13 @@ from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.begun_logins import MAX_BEGUN, PostgresBegunLogins
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.client_grants import MAX_PERSON_GRANTS, PostgresClientGrants
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.own_secrets import PostgresOwnSecrets
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.activity import figures, record
 from support.postgres import RING

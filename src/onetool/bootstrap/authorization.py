@@ -13,11 +13,12 @@ from onetool.domain.identity.client_grant import AllowedClient, ClientToken, Cli
 from onetool.domain.identity.oauth_client import MAX_ID_CHARS, InvalidClient, OAuthClient, parse_client
 from onetool.identity.client_documents import ClientDocuments
 from onetool.storage.postgres.client_grants import ACCESS_PREFIX, PostgresClientGrants
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 
-from .hosted import ApiKeyAuthenticator, HostedParts
+from .api_keys import ApiKeyAuthenticator
+from .hosted import HostedParts
 from .login_settings import ClientSettings
 
 REGISTERED = "registered."

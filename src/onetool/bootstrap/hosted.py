@@ -1,22 +1,16 @@
 """Hosted mode: runtimes of many workspaces in one process, with their stores in PostgreSQL."""
 
 import logging
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import UUID
 
 from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
-from onetool.domain.identity.api_key import ApiKey
-from onetool.domain.identity.client_grant import ClientToken
 from onetool.domain.identity.member_pages import MemberPages
-from onetool.domain.identity.principal import Principal
 from onetool.domain.policy.rights import Rights
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.logs import open_logs
@@ -35,45 +29,31 @@ from onetool.settings.secrets import Secrets
 from onetool.sources.members import Members
 from onetool.sources.python_packs.index import PackIndex
 from onetool.storage.memory.rate_limits import MemoryRateLimiter, RateShare
-from onetool.storage.postgres.activity import PostgresActivity
-from onetool.storage.postgres.api_keys import PREFIX, PostgresApiKeys
-from onetool.storage.postgres.audit import PostgresAudit
+from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.begun_logins import PostgresBegunLogins
-from onetool.storage.postgres.bundles.store import PostgresBundles
-from onetool.storage.postgres.chats import (
-    PostgresSessionApprovals,
-    PostgresSessionLeases,
-    new_replica,
-)
 from onetool.storage.postgres.client_grants import PostgresClientGrants
-from onetool.storage.postgres.client_sessions import PostgresClientSessions
 from onetool.storage.postgres.cluster_notices import ClusterNotices
 from onetool.storage.postgres.clusters import HOME, Clusters
-from onetool.storage.postgres.database import Database, WorkspaceDatabase, connect
+from onetool.storage.postgres.database import Database, connect
 from onetool.storage.postgres.directory import Directory
 from onetool.storage.postgres.invitations import PostgresInvitations
-from onetool.storage.postgres.job_queue import PostgresJobQueue
-from onetool.storage.postgres.jobs import LEASE_S, PostgresJobs
+from onetool.storage.postgres.jobs import LEASE_S
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.limits import read_limits
-from onetool.storage.postgres.manifests import PostgresManifests
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.migrate import check_migrated
 from onetool.storage.postgres.own_secrets import PostgresOwnSecrets
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
-from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
-from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.settings import PostgresSettings
-from onetool.storage.postgres.toggles import PostgresToggles
-from onetool.storage.postgres.tokens import PostgresTokens
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
 
+from .hosted_stores import hosted_stores
 from .lifespan import SharedParts, open_runtime
 from .lookup_slots import LookupSlots
-from .stores import Stores
 from .telemetry import open_telemetry
 
 if TYPE_CHECKING:
@@ -84,7 +64,6 @@ DEGRADED_S = 6.0
 """Seconds after which changes should have been asked for at least twice."""
 MAX_AGE_S = 60.0
 """Seconds for which known keys are accepted although the database is away, which may have revoked them."""
-MAX_VERIFIED = 10_000
 CALL_SLOTS = 64
 """Calls and runs of all workspaces together in one process, unless each of very many uses its share."""
 REDIS_PREFIX = "onetool:"
@@ -294,102 +273,6 @@ async def open_workspace(parts: HostedParts, slug: str) -> AsyncIterator[HostedW
             yield HostedWorkspace(runtime, credentials, rights.current, administration)
     finally:
         await shared.stores.aclose()
-
-
-class ApiKeyAuthenticator:
-    """Finds the principal of an API key. Keys stay in memory until one of their workspace is revoked."""
-
-    prefix = PREFIX
-
-    def __init__(self, parts: HostedParts) -> None:
-        self._parts = parts
-        self._verified: OrderedDict[tuple[str, bytes], _Verified] = OrderedDict()
-
-    async def authenticate(self, slug: str, text: str) -> Principal | None:
-        """Return the principal of a key of a workspace; None if there is no such key, or no such workspace.
-
-        Raises:
-            StoreUnavailable: The database cannot be reached: now, or for so long that the key may be revoked.
-        """
-        if self._parts.status() == "unavailable":
-            raise StoreUnavailable("The database is away. Whether keys were revoked is not known.")
-        place = slug, sha256(text.encode("utf-8", "replace")).digest()
-        verified = self._verified.get(place)
-        if verified is None or not verified.is_current:
-            self._verified.pop(place, None)
-            verified = await self._look_up(slug, text)
-            if verified is None:
-                return None
-            self._verified[place] = verified
-            if len(self._verified) > MAX_VERIFIED:
-                self._verified.popitem(last=False)
-        self._parts.check_known(verified.workspace)
-        key = verified.key
-        return Principal(key.owner, key.patterns, key.id) if key.is_valid(datetime.now(UTC)) else None
-
-    async def _look_up(self, slug: str, text: str) -> "_Verified | None":
-        if not text.startswith(self.prefix):
-            return None
-        async with self._parts.lookups.slot(slug):
-            return await self._find(slug, text)
-
-    async def _find(self, slug: str, text: str) -> "_Verified | None":
-        threads = self._parts.threads
-        found = await threads.run(self._parts.directory.find, slug)
-        if found is None:
-            return None
-        workspace = self._parts.notices.workspace(found)
-        changes = workspace.keys_changes
-        key = await self._read(workspace, text)
-        return None if key is None else _Verified(key, workspace, changes)
-
-    async def _read(self, workspace: WorkspaceDatabase, text: str) -> ApiKey | ClientToken | None:
-        return await PostgresApiKeys(workspace, self._parts.threads).find(text)
-
-
-class _Verified(NamedTuple):
-    """A key or token that was found."""
-
-    key: ApiKey | ClientToken
-    workspace: WorkspaceDatabase
-    changes: int
-    """`keys_changes` of the workspace, from before the key was read."""
-
-    @property
-    def is_current(self) -> bool:
-        return self.workspace.keys_changes == self.changes
-
-
-def hosted_stores(
-    workspace: WorkspaceDatabase,
-    threads: Threads,
-    sealer: Sealer,
-    packs: PackIndex,
-    *,
-    lease_s: float = LEASE_S,
-) -> Stores:
-    """Return the stores of one workspace."""
-    replica = new_replica()
-    jobs = PostgresJobs(workspace, threads, lease_s=lease_s)
-    return Stores(
-        activity=PostgresActivity(workspace, threads),
-        results=PostgresResults(workspace, threads),
-        bundles=PostgresBundles(workspace, threads),
-        toggles=PostgresToggles(workspace, threads),
-        manifests=PostgresManifests(workspace, threads),
-        tokens=PostgresTokens(workspace, threads, sealer, "server"),
-        http_tokens=PostgresTokens(workspace, threads, sealer, "http"),
-        member_tokens=PostgresTokens(workspace, threads, sealer, "server"),
-        sessions=PostgresSessions(workspace, threads, replica=replica),
-        session_leases=PostgresSessionLeases(workspace, threads, replica),
-        session_approvals=PostgresSessionApprovals(workspace, threads),
-        jobs=jobs,
-        client_sessions=PostgresClientSessions(workspace, threads),
-        packs=packs,
-        has_files=False,
-        queue=PostgresJobQueue(workspace, threads, sealer, jobs),
-        audit=PostgresAudit(workspace, threads),
-    )
 
 
 def _check_cluster(name: str, url: str) -> None:

@@ -18,7 +18,7 @@ from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.audit import PostgresAudit
 from onetool.storage.postgres.cluster_admin import ClusterAdmin
 from onetool.storage.postgres.clusters import HOME, Clusters
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.installation_check import InstallationCheck, check_installation
 from onetool.storage.postgres.invitations import PostgresInvitations
@@ -33,6 +33,7 @@ from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings, SettingsVersion
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
 __all__ = [

@@ -15,13 +15,14 @@ from onetool.domain.identity.principal import Principal
 from onetool.domain.policy.invitation import Invitation
 from onetool.identity.access_tokens import AccessTokens
 from onetool.identity.oidc import OidcProvider
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 
-from .hosted import MAX_VERIFIED, HostedParts
+from .api_keys import MAX_VERIFIED
+from .hosted import HostedParts
 from .login_settings import LoginSettings
 from .lookup_slots import LookupSlots
 

@@ -11,12 +11,12 @@ from onetool.settings.schema import Settings
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.client_grants import PostgresClientGrants
-from onetool.storage.postgres.database import WorkspaceDatabase
 from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.settings import PostgresSettings
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
 

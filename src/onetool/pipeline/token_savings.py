@@ -1,14 +1,17 @@
 """Estimates of the tokens that a model saves by calling tools through code."""
 
+import logging
 from collections.abc import Callable
 
 from onetool.catalog.catalog import Catalog
 from onetool.domain.calls.caller import Caller
+from onetool.domain.errors import StoreUnavailable
 from onetool.domain.text.json_text import encode
 from onetool.domain.usage.summary import TokenSaving, estimate_tokens
 
 from .recorder import Recorder
 
+log = logging.getLogger(__name__)
 MAX_MEASURED = 500
 """Number of tool definitions to measure; the size of more is extrapolated."""
 MAX_SESSIONS = 1_000
@@ -37,7 +40,12 @@ class TokenSavings:
         self._counted_sessions[session] = None
         if len(self._counted_sessions) > MAX_SESSIONS:
             del self._counted_sessions[next(iter(self._counted_sessions))]
-        tokens = estimate_tokens(await _definitions_size(caller, catalog))
+        try:
+            tokens = estimate_tokens(await _definitions_size(caller, catalog))
+        except StoreUnavailable as error:  # the run itself has ended, and keeps its result
+            log.info("the definitions that a session saves are not counted yet: %s", error)
+            self._counted_sessions.pop(session, None)
+            return
         self._recorder.add_saving(TokenSaving(self._now(), tokens, session=session))
 
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 
 from onetool.domain.calls.server_task import LEFT
-from onetool.domain.errors import WorkspaceReadOnly, WorkspaceUnavailable
+from onetool.domain.errors import StoreUnavailable, WorkspaceReadOnly, WorkspaceUnavailable
 from onetool.domain.jobs.job import RETENTION_S, Job, JobStatus, NestedStep
 from onetool.domain.jobs.job_errors import JobTakenOver
 from onetool.ports.jobs import JobStore
@@ -127,6 +127,9 @@ def read_outcome(call: CallJob, task: "asyncio.Task[Outcome]") -> tuple[JobStatu
             return "lost", lost_error(call.cancelled or call.job)
         stopped = "OneTool was stopped." if STOPPED in error.args else "The job was cancelled."
         return "cancelled", stopped + may_have_run(call.job)
+    except StoreUnavailable as error:
+        log.error("job %s failed: %s", call.job.id, error)
+        return "failed", str(error) + may_have_run(call.job)
     except BaseException as error:
         log.exception("job %s failed", call.job.id)
         return "failed", f"Internal error: {type(error).__name__}." + may_have_run(call.job)

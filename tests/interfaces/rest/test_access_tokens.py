@@ -7,7 +7,8 @@ import httpx2
 import jwt
 import pytest
 
-from onetool.bootstrap.hosted import ApiKeyAuthenticator, open_hosted
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
+from onetool.bootstrap.hosted import open_hosted
 from onetool.bootstrap.hosted_admin import workspace_admin
 from onetool.bootstrap.login_settings import login_settings
 from onetool.domain.identity.person import Identity

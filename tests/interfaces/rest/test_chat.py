@@ -14,7 +14,8 @@ from onetool.interfaces.rest.schemas.chat import ChatBody
 from onetool.sdk import tool
 from onetool.storage.memory.chats import MAX_SESSIONS, MemorySessionApprovals
 from onetool.storage.postgres.chats import PostgresSessionLeases
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
 from support.asking_tools import NAME_FORM, AskingTools

@@ -10,11 +10,8 @@ import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.bootstrap.hosted import (
-    DEGRADED_S,
-    MAX_AGE_S,
-    ApiKeyAuthenticator,
-)
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
+from onetool.bootstrap.hosted import DEGRADED_S, MAX_AGE_S
 from onetool.bootstrap.hosted_admin import workspace_admin
 from onetool.bootstrap.lookup_slots import MAX_LOOKUPS
 from onetool.domain.errors import SettingsError

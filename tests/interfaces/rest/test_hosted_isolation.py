@@ -22,11 +22,12 @@ from onetool.bootstrap.hosted_admin import open_contents
 from onetool.domain.identity.principal import Principal, acting_as
 from onetool.domain.identity.roles import Role
 from onetool.settings.hosted_profile import OMITTED_PACKS
-from onetool.storage.postgres.database import Database, WorkspaceDatabase
+from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES
 from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sessions import PostgresSessions
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.cli_process import onetool
 from support.postgres import RING

@@ -17,7 +17,6 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
-from onetool.threads import Threads
 from support.hosted_process import HostedProcess
 from support.oidc_provider import login_variables
 from support.waiting import HANG_S
@@ -37,13 +36,6 @@ def site(tmp_path_factory, installation, oidc):
 @pytest.fixture
 def workspace(installation):
     return installation.create_workspace("")
-
-
-@pytest.fixture
-def threads():
-    threads = Threads()
-    yield threads
-    threads.close()
 
 
 @pytest.fixture

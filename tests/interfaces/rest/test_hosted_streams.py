@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from onetool.bootstrap.hosted import ApiKeyAuthenticator
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
 from onetool.domain.errors import StoreUnavailable
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind

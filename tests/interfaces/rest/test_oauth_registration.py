@@ -3,8 +3,8 @@
 import httpx2
 from starlette.requests import Request
 
+from onetool.bootstrap.api_keys import ApiKeyAuthenticator
 from onetool.bootstrap.authorization import WorkspaceGrants, authorization_parts
-from onetool.bootstrap.hosted import ApiKeyAuthenticator
 from onetool.bootstrap.login_settings import ClientSettings, login_settings
 from onetool.interfaces.cli.hosted import hosted_people
 from onetool.interfaces.rest.auth.wrong_tokens import FREE_ATTEMPTS, WrongTokens

@@ -14,6 +14,17 @@ class AwaySource(SnapshotSource):
         raise WorkspaceUnavailable("The database is away.")
 
 
+class UnlistedSource(SnapshotSource):
+    """A source whose database answers all questions but the one for the list of tools."""
+
+    is_away = True
+
+    async def page(self, cursor, limit):
+        if self.is_away:
+            raise WorkspaceUnavailable("The database is away.")
+        return await super().page(cursor, limit)
+
+
 async def test_run_returns_the_result_and_the_calls():
     """With printed output, and the text that a model would read."""
     async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
@@ -51,6 +62,18 @@ async def test_code_whose_packs_cannot_be_read_does_not_run():
             "The code did not run: The database is away. Try again later."
         )
         assert "printed" not in response.json()
+
+
+async def test_code_that_has_run_keeps_its_result_if_its_saving_cannot_be_estimated():
+    """The saving of the session is counted by a later run."""
+    source = UnlistedSource(StaticReader("far", Registry()))
+    async with memory_runtime(sources=[source]) as ot, serve_rest(ot.runtime) as client:
+        command = {"command": "tools.echo(message='a')"}
+        assert (await client.post("/run", json=command)).json()["data"] == "a"
+        assert (await client.get("/usage")).json()["contextSaved"] == 0
+        source.is_away = False
+        assert (await client.post("/run", json=command)).json()["data"] == "a"
+        assert (await client.get("/usage")).json()["contextSaved"] > 0
 
 
 async def test_a_large_result_has_a_handle_and_the_calls_are_limited():

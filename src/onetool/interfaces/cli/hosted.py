@@ -113,7 +113,7 @@ def _app(
     *,
     max_requests: int,
 ) -> "HostedApp":
-    from onetool.bootstrap.hosted import ApiKeyAuthenticator
+    from onetool.bootstrap.api_keys import ApiKeyAuthenticator
     from onetool.interfaces.rest.hosted import MAX_REQUESTS, HostedApp
     from onetool.interfaces.web.static import StaticApp
 

@@ -20,8 +20,9 @@ from onetool.threads import Threads
 
 from . import activity_queries as queries
 from . import activity_writes as writes
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .texts import is_storable
+from .workspace_database import WorkspaceDatabase
 
 MAX_CHUNKS = 100
 """Transactions of one clean-up. The next one goes on."""

@@ -14,9 +14,10 @@ from onetool.domain.identity.api_key import ApiKey, NewApiKey
 from onetool.threads import Threads
 
 from .audit import record
-from .database import WorkspaceDatabase, on_thread
+from .database import on_thread
 from .principals import is_member
 from .texts import is_storable
+from .workspace_database import WorkspaceDatabase
 
 PREFIX = "otk_"
 PREFIX_LENGTH = len(PREFIX) + 6

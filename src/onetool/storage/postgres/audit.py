@@ -18,8 +18,9 @@ from onetool.domain.identity.principal import current_principal
 from onetool.domain.page import Page
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .texts import to_storable
+from .workspace_database import WorkspaceDatabase
 
 MAX_LENGTH = 500
 """Characters of names that are stored. An index refuses more than 2,700 bytes."""

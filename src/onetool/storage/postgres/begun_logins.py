@@ -5,9 +5,10 @@ from hashlib import sha256
 from onetool.ports import BegunServerLogin
 from onetool.threads import Threads
 
-from .database import WorkspaceDatabase, on_thread
+from .database import on_thread
 from .sealer import Sealer
 from .texts import check_storable
+from .workspace_database import WorkspaceDatabase
 
 LIFETIME_MIN = 10
 """Minutes that a member has to log in."""

@@ -8,8 +8,9 @@ from onetool.domain.identity.principal import current_principal
 from onetool.ports.chats import LEASE_S
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .texts import check_storable
+from .workspace_database import WorkspaceDatabase
 
 TAKE = """
 insert into chat_leases (workspace_id, owner, session_id, replica, lease_until)

@@ -21,9 +21,10 @@ from onetool.domain.identity.principal import Principal, acting_as
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .principals import is_enabled_member
 from .sealer import Sealer
+from .workspace_database import WorkspaceDatabase
 
 CODE_PREFIX, ACCESS_PREFIX, REFRESH_PREFIX = "otc_", "ota_", "otr_"
 CODE_S, ACCESS_S, REFRESH_S = 60, 3600, 30 * 86_400

@@ -6,7 +6,8 @@ from collections.abc import Callable, Hashable, Mapping
 from onetool.ports.client_sessions import SESSION_ID, check_entry
 from onetool.threads import Threads
 
-from .database import WorkspaceDatabase, on_thread
+from .database import on_thread
+from .workspace_database import WorkspaceDatabase
 
 READ = "select name, body from client_session_entries where workspace_id = %s and session_id = %s"
 TOUCH = """

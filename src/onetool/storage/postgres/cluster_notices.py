@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 
 from .clusters import HOME, Clusters
-from .database import Database, WorkspaceDatabase
+from .database import Database
 from .directory import Directory, Workspace
 from .notices import ChangeNotices, HomeChanges, OpenRows
+from .workspace_database import WorkspaceDatabase
 
 
 class ClusterNotices:

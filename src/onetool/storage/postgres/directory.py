@@ -16,9 +16,10 @@ from onetool.domain.identity.workspace_limits import WorkspaceLimits
 
 from .audit import record
 from .clusters import HOME, Clusters, not_configured
-from .database import NO_CHANGES, Database, Revisions, WorkspaceDatabase, connect, store_errors
+from .database import Database, connect, store_errors
 from .key_ring import KeyRing
 from .sealer import add_data_key
+from .workspace_database import NO_CHANGES, Revisions, WorkspaceDatabase
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 KEY_CHECK = "key check"

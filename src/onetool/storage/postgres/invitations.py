@@ -19,10 +19,11 @@ from onetool.domain.policy.member import Member, MemberKind, check_role
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .members import put_member
 from .principals import is_owner
 from .texts import is_storable
+from .workspace_database import WorkspaceDatabase
 
 PREFIX = "oti_"
 SECRET = re.compile(rf"{PREFIX}[A-Za-z0-9_-]{{43}}")

@@ -7,11 +7,12 @@ from onetool.domain.jobs.job import KEY_RETENTION_S, Job, is_job_id
 from onetool.domain.jobs.queued_call import QueuedCall
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .jobs import PostgresJobs, to_job, to_text
 from .sealer import Sealer
 from .texts import to_storable
 from .wake_ups import wake_worker
+from .workspace_database import WorkspaceDatabase
 
 MAX_QUEUED_PER_PRINCIPAL = 1_000
 PUT = """

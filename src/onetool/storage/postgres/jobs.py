@@ -17,9 +17,10 @@ from onetool.domain.jobs.job_errors import JobTakenOver
 from onetool.ports import Messages
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .owners import OwnerLease
 from .texts import is_storable, to_storable
+from .workspace_database import WorkspaceDatabase
 
 OWNER_ID_BYTES = 16
 POLL_INTERVAL_S = 2.0

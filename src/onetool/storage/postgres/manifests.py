@@ -10,8 +10,9 @@ from onetool.domain.servers.manifest import ServerManifest
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .texts import check_storable, is_storable
+from .workspace_database import WorkspaceDatabase
 
 MAX_NAMES = 100
 """Names of approved tools in an entry of the audit log."""

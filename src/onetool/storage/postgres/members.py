@@ -25,8 +25,9 @@ from onetool.threads import Threads
 
 from .audit import record
 from .client_grants import revoke_grants
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .principals import is_member, memberships, read_members, read_principals
+from .workspace_database import WorkspaceDatabase
 
 GRANTS = """
 select kind, member, effect, pattern from grants where workspace_id = %s order by kind, member, pattern

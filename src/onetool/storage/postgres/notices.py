@@ -13,9 +13,10 @@ import psycopg
 
 from .announcements import KINDS
 from .clusters import Clusters
-from .database import CONNECTION, SETTINGS, Database, Revisions, WorkspaceDatabase, check_url
+from .database import CONNECTION, SETTINGS, Database, check_url
 from .directory import MOVED, Directory, Workspace
 from .people import PEOPLE
+from .workspace_database import Revisions, WorkspaceDatabase
 
 log = logging.getLogger(__name__)
 

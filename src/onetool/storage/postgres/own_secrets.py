@@ -10,9 +10,10 @@ from onetool.domain.secrets.secret import Secret
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .sealer import Sealer, reads_sealed
 from .texts import is_storable
+from .workspace_database import WorkspaceDatabase
 
 MAX_SECRETS = 100
 """Of one member."""

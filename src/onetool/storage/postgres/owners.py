@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
+from .workspace_database import WorkspaceDatabase
 
 log = logging.getLogger(__name__)
 RENEWALS_PER_LEASE = 6

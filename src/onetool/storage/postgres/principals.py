@@ -8,8 +8,9 @@ from uuid import UUID
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import MemberKind, is_id
 
-from .database import Cursor, WorkspaceDatabase
+from .database import Cursor
 from .people import MAX_GROUPS_AGE, read_groups
+from .workspace_database import WorkspaceDatabase
 
 MEMBERS = "select kind, id, role, patterns from members where workspace_id = %s order by kind, id"
 PEOPLE = "select id::text from home.people where id = any(%s) and disabled_at is null"

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from .database import WorkspaceDatabase
+from .workspace_database import WorkspaceDatabase
 
 
 class WorkspaceReloadSignal:

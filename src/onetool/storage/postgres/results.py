@@ -19,8 +19,9 @@ from onetool.domain.results.stored_result import (
 )
 from onetool.threads import Threads
 
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .limits import read_limits
+from .workspace_database import WorkspaceDatabase
 
 MAX_BYTES = 64 * 2**20
 """Maximum size of one text, or of the bytes of one media."""

@@ -11,9 +11,10 @@ from psycopg import Connection
 
 from onetool.domain.errors import StoreUnavailable
 
-from .database import Cursor, WorkspaceDatabase
+from .database import Cursor
 from .key_ring import KEY_BYTES, KeyRing, key_name
 from .sealed_columns import PLACES
+from .workspace_database import WorkspaceDatabase
 
 DATA_KEY = "data key"
 """What a sealed data key is, as part of its place."""

@@ -8,9 +8,10 @@ from onetool.domain.secrets.secret import Secret
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
 from .limits import read_limits
 from .sealer import Sealer, reads_sealed
+from .workspace_database import WorkspaceDatabase
 
 
 class PostgresSecrets:

@@ -21,7 +21,8 @@ from onetool.domain.page import Page
 from onetool.threads import Threads
 
 from .chats import current_owner, is_lost
-from .database import Cursor, WorkspaceDatabase, on_thread, store_errors
+from .database import Cursor, on_thread, store_errors
+from .workspace_database import WorkspaceDatabase
 
 log = logging.getLogger(__name__)
 LAST_PLACE = (float("inf"), "")

@@ -8,7 +8,8 @@ from onetool.domain.audit.entry import AuditAction
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, WorkspaceDatabase, on_thread
+from .database import Cursor, on_thread
+from .workspace_database import WorkspaceDatabase
 
 
 class SettingsVersion(NamedTuple):

@@ -6,8 +6,9 @@ from onetool.domain.audit.entry import AuditAction
 from onetool.threads import Threads
 
 from .audit import record
-from .database import WorkspaceDatabase, on_thread
+from .database import on_thread
 from .texts import check_storable
+from .workspace_database import WorkspaceDatabase
 
 READ = "select id, is_enabled from toggles where workspace_id = %s"
 SET = """

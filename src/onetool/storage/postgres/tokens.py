@@ -14,8 +14,9 @@ from onetool.domain.errors import StoreUnavailable, WorkspaceUnavailable
 from onetool.threads import Threads
 
 from .audit import record
-from .database import WAIT_S, Cursor, WorkspaceDatabase, on_thread
+from .database import WAIT_S, Cursor, on_thread
 from .sealer import Sealer, reads_sealed
+from .workspace_database import WorkspaceDatabase
 
 log = logging.getLogger(__name__)
 TokenKind = Literal["server", "http"]

@@ -16,8 +16,9 @@ from onetool.domain.bundles.bundle import (
 from onetool.domain.bundles.ranking import SearchHit, SearchPosition, SearchQuery
 from onetool.domain.page import Page
 from onetool.domain.search.terms import IndexedTool, TermStatistics
-from onetool.storage.postgres.database import WorkspaceDatabase, on_thread
+from onetool.storage.postgres.database import on_thread
 from onetool.storage.postgres.texts import is_storable, to_storable
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
 from .changes import BundleChanges
