@@ -14,7 +14,7 @@ from chaos.processes import ServerProcess
 
 TIMEOUT_S = 60.0
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-UNAVAILABLE = ("database", "workspace is unavailable")
+UNAVAILABLE = ("database", "workspace is unavailable", "could not keep the session reserved")
 """Words in the texts of errors over MCP and in code, which have no reason field."""
 
 
@@ -150,6 +150,8 @@ def _outcome(status: int, body: Any) -> str:
     fields = body if isinstance(body, dict) else {}
     if status >= 400:
         reason = (fields.get("meta") or {}).get("reason")
+        if reason == "upstream":  # perhaps because the login to the server cannot be read
+            reason = _guess(json.dumps(fields.get("error")), reason)
         return f"{status}" if not reason else f"call:{reason}"
     if "jsonrpc" in fields:
         return _rpc_outcome(fields)

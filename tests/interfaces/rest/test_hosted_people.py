@@ -47,7 +47,7 @@ def new_browser(url, **fields):
     """Return a browser on a machine of its own: wrong credentials of an address are delayed."""
     address = f"127.{randint(1, 254)}.{randint(1, 254)}.{randint(1, 254)}"
     transport = httpx2.AsyncHTTPTransport(local_address=address)
-    return httpx2.AsyncClient(base_url=url, transport=transport, **fields)
+    return httpx2.AsyncClient(base_url=url, transport=transport, timeout=HANG_S, **fields)
 
 
 @pytest.fixture

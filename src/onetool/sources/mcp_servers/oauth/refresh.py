@@ -8,7 +8,7 @@ from functools import partial
 import httpx2
 from mcp_types import LATEST_PROTOCOL_VERSION
 
-from onetool.sources.mcp_servers.errors import NoResponse, ServerUnavailable
+from onetool.sources.mcp_servers.errors import NoResponse, ServerUnavailable, as_fragment
 from onetool.sources.shared_refresh import RefreshTimedOut, SharedRefresh
 
 from .config import OAuthConfig
@@ -71,7 +71,7 @@ class TokenRefresher:
         except RefreshTimedOut as error:
             raise ServerUnavailable(str(error)) from None
         except OSError as error:
-            reason = f"cannot read or store the tokens: {error.strerror or error}"
+            reason = f"cannot read or store the tokens: {error.strerror or as_fragment(error)}"
             if not refreshed:
                 raise ServerUnavailable(reason) from error
             self._log.error("%s", reason)
