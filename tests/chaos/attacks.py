@@ -125,8 +125,10 @@ async def _ask_for_others(client: ChaosClient, other: Place) -> None:
 
 
 async def _send(client: ChaosClient, method: str, path: str, **options: object) -> None:
-    reply = await client.request("hostile tenant", method, path, expected=REFUSALS, **options)  # type: ignore[arg-type]
-    if path == "/keys":
-        client.ledger.keys[
-            client.place.slug, "key.create", "acknowledged" if reply.outcome == OK else "unknown"
-        ] += 1
+    verdict = "unknown"  # also if the attack ends before the reply arrives
+    try:
+        reply = await client.request("hostile tenant", method, path, expected=REFUSALS, **options)  # type: ignore[arg-type]
+        verdict = "acknowledged" if reply.outcome == OK else "unknown"
+    finally:
+        if path == "/keys":
+            client.ledger.keys[client.place.slug, "key.create", verdict] += 1
