@@ -3,10 +3,11 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from weakref import WeakSet
 
 import pytest
 
-from onetool.interfaces.mcp import posted_elsewhere
+from onetool.interfaces.mcp import http_sessions, posted_elsewhere
 from onetool.interfaces.mcp.client_sessions import (
     LIFETIME_S,
     MAX_AGREED_LENGTH,
@@ -15,6 +16,7 @@ from onetool.interfaces.mcp.client_sessions import (
     SessionSeal,
     TooMuchDeclared,
 )
+from onetool.interfaces.mcp.http_sessions import HttpSessions
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
 from support import rest_in_process
@@ -240,6 +242,31 @@ async def test_cancellations_of_requests_that_no_process_runs_are_few(tmp_path, 
         for params in ({}, {"requestId": [1]}, None):
             await first.post({"method": "notifications/cancelled", "params": params}, session)
         assert stored() == 0
+
+
+@pytest.mark.spec("MCP-54")
+async def test_clients_that_end_no_session_do_not_fill_the_memory(tmp_path, monkeypatch):
+    """Only some sessions are held. All of them can be used, and those with a stream of notices are kept."""
+    monkeypatch.setattr(http_sessions, "MAX_SESSIONS", 3)
+    created, run_session = WeakSet(), HttpSessions._run_session
+
+    async def run(self, *args, **options):
+        created.add(self)
+        await run_session(self, *args, **options)
+
+    monkeypatch.setattr(HttpSessions, "_run_session", run)
+    async with replica(World(tmp_path, names=("one",))) as process:
+        listening, _ = await process.initialize()
+        async with process.notices(listening) as notices:
+            sessions = [(await process.initialize())[0] for _ in range(10)]
+            for session in [*sessions, *sessions]:
+                assert (await process.request("ping", session))["result"] == {}
+            (manager,) = created
+            await until(lambda: len(manager._served) <= 3)
+            await process.request("resources/subscribe", listening, uri="ot.one+memo:x")
+            update = {"methods": ["notifications/resources/updated"], "params": {"uri": "memo:x"}}
+            await process.request("tools/call", sessions[0], name="one__notify", arguments=update)
+            await until(lambda: "notifications/resources/updated" in [notice["method"] for notice in notices])
 
 
 async def test_sessions_that_cannot_be_read_are_refused(tmp_path):
