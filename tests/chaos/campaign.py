@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import subprocess
+import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -86,7 +87,7 @@ class SeedRun:
                 await self._check(workload)
                 self._note("checked", started)
             except Exception as error:
-                self._add("run", f"{type(error).__name__}: {error}")
+                self._add("run", "".join(traceback.format_exception(error))[-1_400:])
             finally:
                 await workload.close()
         self.result.requests = self.ledger.counts()
