@@ -14,7 +14,7 @@ import httpx2
 from support.processes import descendants
 
 START_S = 240.0
-POLL_S = 0.1
+POLL_S, RESTART_S = 0.1, 1.0
 PROBE_S = 2.0
 STOP_S = 60.0
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -37,16 +37,29 @@ class OneToolProcess:
         self.env = dict(env)
         self.process: subprocess.Popen[bytes] | None = None
         self.is_frozen = False
-        self.starts = 0
+        self._log_start = 0
+        """Where the current process has begun to write."""
         (folder / "work").mkdir(parents=True)
 
     async def start(self) -> None:
-        """Start the process, and wait until it serves."""
+        """Start the process, and wait until it serves. Like a supervisor, start it again if it ends."""
+        self._spawn()
+        try:
+            async with asyncio.timeout(START_S):
+                while not await self.is_ready():
+                    await asyncio.sleep(POLL_S)
+                    if not self.is_running:  # for example because the database is away
+                        await asyncio.sleep(RESTART_S)
+                        self._spawn()
+        except TimeoutError:
+            raise RuntimeError(f"{self.name} does not start: {self.log_end()}") from None
+
+    def _spawn(self) -> None:
         directories = {
             f"ONETOOL_{name.upper()}_DIR": str(self.folder / name) for name in ("config", "data", "state")
         }
-        self.starts += 1
         with (self.folder / "log").open("ab") as log:
+            self._log_start = log.tell()
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "onetool", *self.command],
                 env=os.environ | directories | self.env,
@@ -55,18 +68,10 @@ class OneToolProcess:
                 stdout=log,
                 stderr=log,
             )
-        try:
-            async with asyncio.timeout(START_S):
-                while not await self.is_ready():
-                    if self.process.poll() is not None:
-                        raise RuntimeError(f"{self.name} ended: {self.log_end()}")
-                    await asyncio.sleep(POLL_S)
-        except TimeoutError:
-            raise RuntimeError(f"{self.name} does not start: {self.log_end()}") from None
 
     async def is_ready(self) -> bool:
         """Return whether it has begun to serve."""
-        return b"OneTool runs queued jobs." in (self.folder / "log").read_bytes()
+        return b"OneTool runs queued jobs." in (self.folder / "log").read_bytes()[self._log_start :]
 
     @property
     def pid(self) -> int:
@@ -155,6 +160,3 @@ class WorkerProcess(OneToolProcess):
 
     def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
         super().__init__("worker", folder, ["worker", "--grace", "5"], env)
-
-    async def is_ready(self) -> bool:
-        return (self.folder / "log").read_bytes().count(b"OneTool runs queued jobs.") >= self.starts
