@@ -21,13 +21,13 @@ import pytest
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
-from onetool.domain.errors import ExecutionError, LoginFailed
+from onetool.domain.errors import ExecutionError, LoginFailed, WorkspaceUnavailable
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.redaction import MASK
 from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers import McpServerSource
-from onetool.sources.mcp_servers.oauth import callback_server
+from onetool.sources.mcp_servers.oauth import callback_server, refresh
 from onetool.sources.mcp_servers.oauth.bearer_transport import BearerTransport
 from onetool.sources.mcp_servers.oauth.callback_server import CallbackServer
 from onetool.sources.mcp_servers.oauth.config import oauth_config_for
@@ -705,9 +705,12 @@ async def test_redirect_with_another_state_is_rejected():
 class FailingStore(MemoryTokens):
     """A store that fails to read or to write."""
 
-    problem = None
+    problem, reads = None, 0
 
     async def read(self, server):
+        self.reads += 1
+        if self.problem == "away":
+            raise WorkspaceUnavailable("The database is away.")
         if self.problem == "read":
             raise PermissionError(13, "Permission denied")
         return await super().read(server)
@@ -736,6 +739,30 @@ async def test_store_errors(protected, caplog):
     async with running(protected.url, store) as server:
         assert await server.probe() is False
         assert "Permission denied" in server.status().reason
+
+
+@pytest.mark.parametrize("recheck_s", [0.0, HANG_S])
+async def test_server_without_a_login_is_used_while_the_store_is_away(protected, monkeypatch, recheck_s):
+    """The store need not be asked before each request."""
+    monkeypatch.setattr(refresh, "RECHECK_S", recheck_s)
+    protected.accept_anyone()
+    store = FailingStore()
+    async with running(protected.url, store) as server:
+        assert await call(server) == "hi"
+        store.problem, asked = "away", store.reads
+        for _ in range(3):
+            assert await call(server) == "hi"
+        assert (store.reads > asked) == (recheck_s == 0)
+
+
+async def test_login_of_another_process_is_found_by_a_request_that_needs_it(protected, monkeypatch):
+    monkeypatch.setattr(refresh, "RECHECK_S", HANG_S)
+    store = MemoryTokens()
+    async with running(protected.url, store) as server:
+        assert await server.probe() is False
+        await logged_in(protected, store)
+        assert await server.probe() is True
+        assert await call(server) == "hi"
 
 
 async def test_logs_errors_and_reprs_contain_no_secrets(protected, store, caplog):

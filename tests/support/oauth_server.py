@@ -177,6 +177,11 @@ class OAuthMcpServer:
         self._refresh.discard(token)
         return is_valid
 
+    def accept_anyone(self):
+        """Accept requests without a token."""
+        self._access.add("")
+        self._accounts[""] = "anyone"
+
     def _new_secret(self, kind):
         self.secrets.append(f"{kind}-{secrets.token_hex(12)}")
         return self.secrets[-1]

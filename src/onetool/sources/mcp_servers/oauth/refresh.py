@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from contextlib import aclosing
 from functools import partial
 
@@ -16,6 +17,8 @@ from .metadata_client import error_code, open_client
 from .tokens import PendingTokens, StoredTokens, make_provider
 
 EXPIRED = 1.0
+RECHECK_S = 5.0
+"""Seconds until tokens are looked for again at a server that has none, without a request that needs them."""
 PERMANENT_ERRORS = ("invalid_grant", "invalid_client", "unauthorized_client")
 """Error codes after which the user must log in again. All others may be temporary."""
 
@@ -26,6 +29,8 @@ class TokenRefresher:
     def __init__(self, config: OAuthConfig) -> None:
         self._config = config
         self._tokens: StoredTokens | None = None
+        self._none_until = 0.0
+        """When to look for tokens again, because there were none; 0 if they were never looked for."""
         self._lock = asyncio.Lock()
         self._shared = SharedRefresh(config.store, config.server)
         self._log = logging.getLogger(f"onetool.servers.{config.server}")
@@ -36,7 +41,7 @@ class TokenRefresher:
         Raises:
             ServerUnavailable: The tokens are expired and cannot be refreshed at present.
         """
-        tokens = self._tokens or await self.replace(None)
+        tokens = self._tokens or await self._find()
         if tokens is None or not tokens.needs_refresh:
             return tokens
         try:
@@ -45,6 +50,20 @@ class TokenRefresher:
             if tokens.is_expired:
                 raise
             return tokens
+
+    async def _find(self) -> StoredTokens | None:
+        """Return the stored tokens; None if there are none, as far as is known."""
+        if time.monotonic() < self._none_until:
+            return None
+        try:
+            tokens = await self.replace(None)
+        except ServerUnavailable:
+            if not self._none_until:
+                raise
+            tokens = None  # most servers need none, and requests to them go on
+        if tokens is None:
+            self._none_until = time.monotonic() + RECHECK_S
+        return tokens
 
     async def replace(self, stale: StoredTokens | None) -> StoredTokens | None:
         """Return tokens other than the stale ones, stored by any process or refreshed, or None.
