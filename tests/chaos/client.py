@@ -148,18 +148,17 @@ def _parse(text: str) -> Any:
 
 def _outcome(status: int, body: Any) -> str:
     fields = body if isinstance(body, dict) else {}
+    reason = (fields.get("meta") or {}).get("reason")
+    if reason == "upstream":  # perhaps because the login to the server cannot be read
+        reason = _guess(json.dumps(fields.get("error")), reason)
     if status >= 400:
-        reason = (fields.get("meta") or {}).get("reason")
-        if reason == "upstream":  # perhaps because the login to the server cannot be read
-            reason = _guess(json.dumps(fields.get("error")), reason)
-        return f"{status}" if not reason else f"call:{reason}"
+        return f"call:{reason}" if reason else f"{status}"
     if "jsonrpc" in fields:
         return _rpc_outcome(fields)
     if "toolCalls" in fields:
         error = fields.get("error")
         return f"chat:{_guess(json.dumps(error))}" if error else OK
     if fields.get("ok") is False:
-        reason = (fields.get("meta") or {}).get("reason")
         return f"call:{reason}" if reason else f"run:{_guess(json.dumps(fields))}"
     return OK
 
