@@ -35,6 +35,9 @@ settings.register_profile("stress", max_examples=10_000, **NO_CLOCK)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--spec", action="store_true", help="print which specification rows have a passing test")
+    parser.addoption(
+        "--second-cluster", action="store_true", help="place workspaces in another cluster than home"
+    )
     parser.addoption("--stress", action="store_true", help="run crash, fuzz and fault tests at full size")
 
 

@@ -18,7 +18,7 @@ EXECUTED = {"console", "python", "shell", "bash"}
 CHECKED = EXECUTED | {"yaml", "json"}
 PLAIN = {"text", ""}
 COMMANDS = ("onetool ", "$ ", "curl ", "pip ", "uv ", "docker ")
-NOT_RUN = 62
+NOT_RUN = 66
 
 
 def has_examples(page: Path) -> bool:

@@ -29,13 +29,16 @@ SLOW_COUNT = 'onetool_tool_call_duration_seconds_count{kind="call"}'
 LISTENING, AWAY = 'onetool_changes_listening{cluster="home"}', 'onetool_database_away{cluster="home"}'
 POOL_WAIT = 'onetool_database_wait_seconds_total{cluster="home"}'
 REFUSED = 'onetool_logins_total{method="key", outcome="refused"}'
+OLDEST = 'onetool_queue_oldest_seconds{cluster="%s"}'
+LOST = 'onetool_jobs_lost_total{job="onetool-worker", instance="%s"}'
+STARTED = 'process_start_time_seconds{job="onetool-worker", instance="%s"}'
 HOURS_4 = 240
 CASES = {
-    "OneToolServerDown": ({f"up{{{SERVER}}}": "0x30"}, {f"up{{{SERVER}}}": "1x30"}),
+    "OneToolProcessDown": ({f"up{{{SERVER}}}": "0x30"}, {f"up{{{SERVER}}}": "1x30"}),
     "OneToolNoServers": ({f"up{{{SERVER}}}": "0x30"}, {f"up{{{SERVER}}}": "1x30"}),
     "OneToolWorkerMissing": (
         {f"up{{{SERVER}}}": "1x30"},
-        {f"onetool_worker_concurrency{{{WORKER}}}": "20x30"},
+        {f"onetool_worker_concurrency{{{WORKER}}}": "20x30", LISTENING: "1x30", OLDEST % "home": "0x30"},
     ),
     "OneToolDegraded": (
         {f'onetool_status{{status="unavailable", {SERVER}}}': "1x30"},
@@ -75,7 +78,10 @@ CASES = {
         {"onetool_queue_oldest_seconds": "301x30"},
         {"onetool_queue_oldest_seconds": "299x30"},
     ),
-    "OneToolJobsLost": ({"onetool_jobs_lost_total": "0x20 1x10"}, {"onetool_jobs_lost_total": "1x30"}),
+    "OneToolJobsLost": (
+        {LOST % "old": "0x20 1x10"},
+        {LOST % "old": "3x5 _x10 3x14", STARTED % "old": "-7200x30", LOST % "new": "_x20 0x10"},
+    ),
     "OneToolLoginsRefused": ({REFUSED: "0+10x30"}, {REFUSED: "0+1x30"}),
     "OneToolMemoryGrows": (
         {f"process_resident_memory_bytes{{{SERVER}}}": f"500000000+5000000x{HOURS_4}"},
@@ -83,13 +89,19 @@ CASES = {
     ),
 }
 """For each alert, values of metrics, one a minute: it fires with the first ones, and not with the others."""
+MORE_FIRING = {
+    "OneToolProcessDown": {f"up{{{WORKER}}}": "0x30"},
+    "OneToolWorkerMissing": {f"onetool_worker_concurrency{{{WORKER}}}": "20x30", LISTENING: "1x30"},
+    "OneToolJobsLost": {LOST % "new": "_x20 2x10", STARTED % "new": "_x20 1200x10"},
+}
+"""A worker that is down, one that cannot use its queue, and one that ended jobs before it was first read."""
 
 
 def page_of(alert):
     """Return the name of the page of an alert.
 
-    >>> page_of("OneToolServerDown")
-    'server-down'
+    >>> page_of("OneToolProcessDown")
+    'process-down'
     """
     return "-".join(re.findall("[A-Z][a-z]+", alert.removeprefix("OneTool"))).lower()
 
@@ -119,6 +131,7 @@ def test_each_alert_fires_and_does_not_fire(tmp_path):
         for alert in CASES
         for number, series in enumerate(CASES[alert])
     ]
+    tests += [rule_test(alert, series, True) for alert, series in MORE_FIRING.items()]
     file = tmp_path / "tests.yaml"
     file.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": tests}))
     done = subprocess.run([PROMTOOL, "test", "rules", file], capture_output=True, text=True, check=False)

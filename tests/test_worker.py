@@ -11,6 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from onetool.bootstrap import worker
 from onetool.bootstrap.hosted import open_hosted
 from onetool.bootstrap.hosted_admin import open_contents, workspace_admin
 from onetool.bootstrap.worker import Worker, open_workspaces
@@ -254,6 +255,56 @@ async def test_tasks_of_a_killed_worker_are_given_to_others(team):
         await team.until_status(workspace, unclaimed, "succeeded")
         rows = "select from queue.procrastinate_jobs where status = 'doing' and worker_id is null"
         await until(lambda: not team.execute(rows))
+
+
+async def test_no_job_is_lost_before_its_process_could_renew_its_lease(database_url):
+    """The database was away until now, and processes notice that it is back one after the other."""
+    lease_s = 12.0
+    async with (
+        open_hosted(database_url, RING, lease_s=lease_s) as parts,
+        open_workspaces(parts) as workspaces,
+    ):
+        created = workspace_admin(database_url, RING).create(f"w{uuid4().hex}")
+        rows, stop = parts.directory.rows(created), asyncio.Event()
+        ended = PostgresJobs(rows, parts.threads, lease_s=lease_s)
+        await ended.put(Job("1" * 32, "x", "x", "x", ended.owner, time.time(), status="running"))
+        await ended.aclose()
+        parts.database.note_return()
+        worker = Worker(parts, database_url, workspaces.use)
+        running = asyncio.create_task(worker.run(stop))
+        await until(lambda: worker.lost)
+        assert parts.database.available_s >= lease_s / 2
+        stop.set()
+        await asyncio.wait_for(running, HANG_S)
+
+
+async def test_queued_job_is_tried_again_although_this_could_not_be_stored_at_first(
+    team, monkeypatch, caplog
+):
+    """Otherwise its wake-up would belong to a living worker, so no other worker would take it."""
+    monkeypatch.setattr(queue_worker, "RETRY_S", 0.1)
+    workspace = await team.new_workspace()
+    job = await team.submit(workspace)
+    team.execute("alter function queue.procrastinate_retry_job_v2 rename to away")
+    async with team.working():
+        try:
+            with psycopg.connect(team.url) as connection:
+                connection.execute("select from onetool.jobs where id = %s for update", (job.id,))
+                await until(lambda: "cannot store the end of a task yet" in caplog.text)
+        finally:
+            team.execute("alter function queue.away rename to procrastinate_retry_job_v2")
+        await team.until_status(workspace, job, "succeeded")
+
+
+async def test_worker_ends_a_move_that_was_interrupted_and_runs_the_queued_jobs(team, monkeypatch):
+    """A move copies jobs without what wakes workers."""
+    monkeypatch.setattr(worker, "MOVES_INTERVAL_S", 1)
+    workspace = await team.new_workspace()
+    job = await team.submit(workspace)
+    team.execute("delete from queue.procrastinate_jobs where args ->> 'job' = %s", job.id)
+    team.execute("update onetool.workspace_state set fenced = true where workspace_id = %s", workspace.id)
+    async with team.working():
+        await team.until_status(workspace, job, "succeeded")
 
 
 async def test_expired_things_are_deleted_in_workspaces_that_are_not_open(team):

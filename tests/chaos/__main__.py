@@ -20,7 +20,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, help="file to which a line is appended for each seed")
     parser.add_argument("--faults", help="names of faults, separated by commas, or `all`, or `none`")
     parser.add_argument(
-        "--soak", type=float, metavar="MINUTES", help="run one long time; without --faults, none"
+        "--soak", type=float, metavar="MINUTES", help="run once for this time; without --faults, no faults"
     )
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)

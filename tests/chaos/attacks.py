@@ -1,4 +1,4 @@
-"""Traffic that is hostile: calls of an upstream that misbehaves, and a workspace that attacks others."""
+"""Hostile traffic: calls to an upstream that misbehaves, and a workspace that attacks others."""
 
 import asyncio
 
@@ -79,7 +79,7 @@ async def _call_hostile(client: ChaosClient, pack: str) -> None:
 
 
 async def attack_from_tenant(installation: ChaosInstallation, workload: Workload) -> None:
-    """Flood, send what is too large or too deep, and ask for what belongs to others."""
+    """Flood the servers, send bodies that are too large or too deep, and request data of other workspaces."""
     place = installation.places[-1]
     client = workload.client(place, "hostile tenant")
     await asyncio.gather(*(_attack(client, installation.places[:-1]) for _ in range(FLOODERS)))

@@ -13,35 +13,44 @@ from typing import Any
 
 import psycopg
 
-from chaos.deck import LAST, PlannedFault, deal, schedule
-from chaos.faults import FAULTS, Fault
+from chaos.fault import Fault
+from chaos.faults import FAULTS
 from chaos.installation import Template, delete_root, new_root, run_installation
 from chaos.invariants import Evidence, Violation, Window, check_all
 from chaos.ledger import Ledger, RevokedKey, now
 from chaos.processes import OneToolProcess, ServerProcess, Usage
+from chaos.schedule import LAST, PlannedFault, choose_faults, schedule
 from chaos.stored import Stored, read_stored
 from chaos.traffic import Workload
 from onetool.domain.jobs.job import ENDED
+from onetool.storage.postgres.clusters import HOME
 from support.paths import PROJECT
+from support.postgres import WEST
 
 RECOVERY_S = 90.0
-"""How long everything may take to be well again after the last fault."""
+"""Seconds after the last fault within which everything must work again."""
 WORKSPACES = 3
 SAMPLE_S, MAX_SAMPLES = 5.0, 60
-MORE_FILES, MORE_THREADS, MORE_RSS = 16, 24, 80.0
-"""What a process may use more of than before, once it is idle again. RSS in MB."""
+MORE_FILES, MORE_THREADS, MORE_RSS, MORE_TASKS = 32, 24, 100.0, 40
+"""How much more a process may use than before, once it is idle again. RSS in MB.
+
+Most of the files are connections to both clusters, which stay open for later requests.
+"""
 FILES_OF_CHILD = 3
 """Pipes to a process that runs code, which stays for the next run."""
 EXPIRE = """
 update onetool.job_owners set lease_until = now() - interval '1 s'
 where workspace_id = any(%s) and lease_until < now() + interval '75 s'
 """
-"""The processes that run renew their leases of 90 s every 15 s: only those of killed ones are older."""
+"""Running processes renew their leases of 90 s every 15 s: only leases of killed processes are older."""
+OPEN_JOBS = """
+select status, count(*) from onetool.jobs where workspace_id = any(%s) and status <> all(%s) group by status
+"""
 
 
 @dataclass
 class SeedResult:
-    """What is written down of one run."""
+    """What is recorded of one run."""
 
     seed: int
     revision: str
@@ -78,11 +87,12 @@ class SeedRun:
             try:
                 await workload.prepare()
                 self._note("prepared", started)
-                before = self._usages()
+                before = await self._usages()
                 await self._run_traffic(workload)
                 self._note("traffic ended", started)
                 await self._recover(workload)
-                self._compare_usage(before)
+                await workload.end_sessions()
+                await self._compare_usage(before)
                 await self._check_revoked(workload)
                 await self._check(workload)
                 self._note("checked", started)
@@ -100,7 +110,7 @@ class SeedRun:
     async def _create_places(self) -> None:
         for number in range(WORKSPACES):
             bad = {"bad": {"url": f"{self.installation.upstream.url}/hostile-mcp/x"}} if number == 1 else {}
-            await self.installation.create_place(**bad)
+            await self.installation.create_place(WEST if number == 1 else HOME, **bad)
 
     async def _run_traffic(self, workload: Workload) -> None:
         self._started = now()
@@ -118,7 +128,7 @@ class SeedRun:
             await running
 
     async def _sample(self) -> None:
-        """Write down the memory of the processes from time to time."""
+        """Record the memory of the processes from time to time."""
         samples = self.result.figures["rss_mb"] = list[list[float]]()
         while True:
             running = [process for process in self.installation.processes.values() if process.is_running]
@@ -151,11 +161,13 @@ class SeedRun:
         self.windows.append(
             Window(
                 fault.name,
-                fault.killed_at or start,
+                start,
                 end + fault.grace_s,
                 fault.allows,
-                fault.is_database,
-                fault.killed,
+                fault.delays_records,
+                fault.stopped,
+                fault.stopped_at,
+                fault.lost_s,
             )
         )
 
@@ -187,29 +199,35 @@ class SeedRun:
             yield f"jobs that have not ended: {open_jobs}"
 
     def _open_jobs(self) -> dict[str, int]:
-        places = [place.id for place in self.installation.places]
-        with psycopg.connect(self.installation.url, autocommit=True, connect_timeout=10) as connection:
-            connection.execute(EXPIRE.encode(), (places,))
-            rows = connection.execute(
-                b"select status, count(*) from onetool.jobs where workspace_id = any(%s) group by status",
-                (places,),
-            ).fetchall()
-        return {status: count for status, count in rows if status not in ENDED}
+        counts: Counter[str] = Counter()
+        for cluster, url in self.installation.urls.items():
+            places = [place.id for place in self.installation.places if place.cluster == cluster]
+            with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+                connection.execute(EXPIRE.encode(), (places,))
+                rows = connection.execute(OPEN_JOBS.encode(), (places, list(ENDED))).fetchall()
+            counts.update(dict(rows))
+        return counts
 
-    def _usages(self) -> dict[str, Usage]:
-        return {name: process.usage() for name, process in self.installation.processes.items()}
+    async def _usages(self) -> dict[str, tuple[Usage, int]]:
+        """Return what each process uses, and how many tasks it has."""
+        processes = self.installation.processes
+        return {name: (process.usage(), await process.tasks()) for name, process in processes.items()}
 
-    def _compare_usage(self, before: dict[str, Usage]) -> None:
-        after = self._usages()
-        self.result.figures["usage"] = {name: [*before[name], *after[name]] for name in before}
-        for name, old in before.items():
-            new, process = after[name], self.installation.processes[name]
+    async def _compare_usage(self, before: dict[str, tuple[Usage, int]]) -> None:
+        after = await self._usages()
+        self.result.figures["usage"] = {
+            name: [[*usage, tasks] for usage, tasks in (before[name], after[name])] for name in before
+        }
+        for name, (old, old_tasks) in before.items():
+            (new, tasks), process = after[name], self.installation.processes[name]
             if new.files > old.files + MORE_FILES + FILES_OF_CHILD * max(0, new.children - old.children):
                 self._add("leaks", f"{name}: {old.files} files before, {new.files} after: {files(process)}")
             if new.threads > old.threads + MORE_THREADS:
                 self._add("leaks", f"{name}: {old.threads} threads before, {new.threads} after")
             if new.rss_mb > old.rss_mb + MORE_RSS:
                 self._add("leaks", f"{name}: {old.rss_mb} MB before, {new.rss_mb} MB after")
+            if tasks > old_tasks + MORE_TASKS:
+                self._add("leaks", f"{name}: {old_tasks} tasks before, {tasks} after")
 
     async def _check_revoked(self, workload: Workload) -> None:
         places = {place.slug: place for place in self.installation.places}
@@ -228,7 +246,9 @@ class SeedRun:
         await asyncio.gather(*(check(key, server) for key in newest for server in self.installation.servers))
 
     async def _check(self, workload: Workload) -> None:
-        stored: Stored = await asyncio.to_thread(read_stored, self.installation.url, self.installation.places)
+        stored: Stored = await asyncio.to_thread(
+            read_stored, self.installation.urls, self.installation.places
+        )
         upstream = self.installation.upstream
         evidence = Evidence(self.ledger, stored, upstream.calls, upstream.keys, self.windows)
         self.result.violations += check_all(evidence)
@@ -259,7 +279,7 @@ def asdict_fault(planned: PlannedFault) -> dict[str, Any]:
 
 
 def files(process: OneToolProcess) -> dict[str, int]:
-    """Return what kinds of files a process has open."""
+    """Return how many files of each kind a process has open."""
     kinds: Counter[str] = Counter()
     for entry in Path(f"/proc/{process.pid}/fd").iterdir():
         try:
@@ -287,7 +307,7 @@ def run_seeds(
         for seed in seeds:
             if seed in known:
                 continue
-            names = deal(seed, list(FAULTS)) if faults is None else faults
+            names = choose_faults(seed, list(FAULTS)) if faults is None else faults
             run = SeedRun(seed, seconds, schedule(seed, names, seconds))
             result = asyncio.run(run.run(template, root / f"seed-{seed}"))
             found.append(result)
@@ -299,7 +319,7 @@ def run_seeds(
                     keep_logs(root / f"seed-{seed}", results.with_suffix(f".seed-{seed}"))
             delete_root(root / f"seed-{seed}")
     finally:
-        template.node.kill()
+        template.kill()
         delete_root(root)
     return found
 
@@ -312,7 +332,7 @@ def keep_logs(root: Path, folder: Path) -> None:
 
 
 def soak(minutes: float, faults: Sequence[str] | None) -> SeedResult:
-    """Run traffic for long. With faults, they come one after the other, one a minute."""
+    """Run traffic for a long time, with one of the faults each minute."""
     seconds, root = minutes * 60, new_root()
     names = [] if faults is None else list(faults) * max(1, round(minutes))
     plan = schedule(0, [name for name in names if name not in LAST][: round(minutes)], seconds)
@@ -320,8 +340,17 @@ def soak(minutes: float, faults: Sequence[str] | None) -> SeedResult:
         result = asyncio.run(SeedRun(0, seconds, plan).run(Template(root).create(), root / "soak"))
     finally:
         delete_root(root)
+    if not plan:
+        result.figures["growth"] = _growth(result.figures["rss_mb"])
     print_result(result)
     return result
+
+
+def _growth(samples: list[list[float]]) -> list[float]:
+    """Return the factor by which the memory of each process has grown in the second half of a run."""
+    _, *middle = samples[len(samples) // 2]
+    _, *last = samples[-1]
+    return [round(now / before, 3) for before, now in zip(middle, last, strict=True)]
 
 
 def read_results(results: Path | None) -> list[dict[str, Any]]:

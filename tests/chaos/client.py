@@ -1,4 +1,4 @@
-"""A client of one workspace, which writes down every request and looks at every byte of the responses."""
+"""A client of one workspace, which records every request and searches all bytes of the responses."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from chaos.processes import ServerProcess
 
 TIMEOUT_S = 60.0
 ACCEPT = {"Accept": "application/json, text/event-stream"}
-UNAVAILABLE = ("database", "workspace is unavailable", "could not keep the session reserved")
+UNAVAILABLE = ("database", "workspace is unavailable", "read-only", "could not keep the session reserved")
 """Words in the texts of errors over MCP and in code, which have no reason field."""
 
 
@@ -56,7 +56,7 @@ class ChaosClient:
         headers: dict[str, str] | None = None,
         **options: Any,
     ) -> Reply:
-        """Send a request below the path of the workspace, or to the server itself if the path has a `//`."""
+        """Send a request below the path of the workspace, or to the server if it starts with `//`."""
         server = server or self.rng.choice(self.servers)
         slug, started = self.place.slug, now()
         url = f"{server.url}{path[1:]}" if path.startswith("//") else f"{server.url}/w/{slug}{path}"
@@ -99,7 +99,7 @@ class ChaosClient:
         expected: Collection[str] = (),
         **options: Any,
     ) -> Reply:
-        """Ask for a change, and write down whether it was acknowledged."""
+        """Request a change, and record whether it was acknowledged."""
         reply = await self.request(f"change {subject}", method, path, expected=expected, **options)
         verdict = verdict_of(reply)
         self.ledger.changes.append(
@@ -134,8 +134,8 @@ def read_reply(response: httpx2.Response) -> Reply:
         body = _parse(events[-1]) if events else None
     else:
         body = _parse(text) if "json" in kind else None
-    if isinstance(body, dict) and body.get("error"):
-        text = json.dumps(body["error"])
+    if isinstance(body, dict) and (error := body.get("error") or body.get("toolError")):
+        text = json.dumps(error)
     return Reply(_outcome(response.status_code, body), response.status_code, body, text, response.headers)
 
 
@@ -156,7 +156,7 @@ def _outcome(status: int, body: Any) -> str:
     if "jsonrpc" in fields:
         return _rpc_outcome(fields)
     if "toolCalls" in fields:
-        error = fields.get("error")
+        error = fields.get("error") or fields.get("toolError")
         return f"chat:{_guess(json.dumps(error))}" if error else OK
     if fields.get("ok") is False:
         return f"call:{reason}" if reason else f"run:{_guess(json.dumps(fields))}"

@@ -1,66 +1,38 @@
-"""Faults of an installation: each is injected and healed, and says which errors it allows."""
+"""Faults of an installation: each is injected and healed, and defines which errors it allows."""
 
 import asyncio
-import random
 import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
 from chaos.attacks import attack_from_tenant, attack_from_upstream, create_hostile_tools
-from chaos.installation import SERVERS, ChaosInstallation
+from chaos.cluster_faults import (
+    AnnouncementsLost,
+    ClusterFrozen,
+    ClusterKilled,
+    MoveInterrupted,
+    WorkspaceMoved,
+)
+from chaos.fault import DATABASE_ERRORS, LOST_RECORDS_S, Fault, is_refused_by_database
+from chaos.installation import SERVERS
 from chaos.ledger import BROKEN, Exchange, now
 from chaos.proxy import Link, Mode
-from chaos.traffic import Workload
+from onetool.storage.postgres.clusters import HOME
 from onetool.testing.http_stub import StubResponse
+from support.postgres import WEST
 
-DATABASE_ERRORS = frozenset(f"{kind}:unavailable" for kind in ("call", "run", "mcp", "rpc", "chat")) | {"503"}
-"""What is refused while the database is away, however it is asked for."""
 RESET_ROUNDS = 6
 CLOCK_STEPS_HOURS = (1, -1, 12, -12)
 ISSUER_PATHS = ("/.well-known/openid-configuration", "/keys", "/token", "/userinfo")
 
 
-class Fault:
-    """Something that goes wrong for a while."""
-
-    name: ClassVar[str]
-    row: ClassVar[str]
-    """The row of the failure table that it belongs to."""
-    group: ClassVar[str]
-    """Faults of one group do not overlap."""
-    grace_s: ClassVar[float] = 15.0
-    """After it is healed: how long the errors may go on."""
-    is_database: ClassVar[bool] = False
-
-    def __init__(self, installation: ChaosInstallation, workload: Workload, rng: random.Random) -> None:
-        self.installation, self.workload, self.rng = installation, workload, rng
-        self.target = ""
-        self.killed = ""
-        """The process that is killed when it is injected."""
-        self.killed_at = 0.0
-
-    async def inject(self) -> None:
-        """Begin."""
-        raise NotImplementedError
-
-    async def heal(self) -> None:
-        """End, and return when everything runs again."""
-
-    def allows(self, exchange: Exchange) -> bool:
-        """Return whether the failure table allows an outcome while the fault is active."""
-        return False
-
-    def is_possible(self) -> bool:
-        """Return whether the machine allows it."""
-        return True
-
-
 class ServerKilled(Fault):
     name, row, group = "server killed", "replica kill -9", "server"
+    lost_s = LOST_RECORDS_S
 
     async def inject(self) -> None:
-        self.target = self.killed = self.rng.choice(SERVERS)
-        self.killed_at = now()
+        self.target = self.stopped = self.rng.choice(SERVERS)
+        self.stopped_at = now()
         await self.installation.processes[self.target].kill()
 
     async def heal(self) -> None:
@@ -72,7 +44,7 @@ class ServerKilled(Fault):
 
 
 class ServerFrozen(Fault):
-    """Requests wait until it goes on. It may find that its connections were closed meanwhile."""
+    """Requests wait until the server continues. Its connections may have been closed meanwhile."""
 
     name, row, group = "server frozen", "replica kill -9", "server"
 
@@ -84,25 +56,29 @@ class ServerFrozen(Fault):
         self.installation.processes[self.target].thaw()
 
     def allows(self, exchange: Exchange) -> bool:
-        return exchange.server == self.target and exchange.outcome in {BROKEN, "call:timeout"}
+        allowed = DATABASE_ERRORS | {BROKEN, "call:timeout"}
+        return exchange.server == self.target and exchange.outcome in allowed
 
 
 class ServerRestarted(ServerKilled):
     """A rolling restart: calls in progress end, and new connections are refused."""
 
     name, row = "server restarted", "SIGTERM"
+    lost_s = 0.0
 
     async def inject(self) -> None:
-        self.target = self.rng.choice(SERVERS)
+        self.target = self.stopped = self.rng.choice(SERVERS)
         await self.installation.processes[self.target].terminate()
+        self.stopped_at = now()
 
 
 class WorkerKilled(Fault):
     name, row, group = "worker killed", "replica kill -9", "worker"
+    lost_s = LOST_RECORDS_S
 
     async def inject(self) -> None:
-        self.target = self.killed = "worker"
-        self.killed_at = now()
+        self.target = self.stopped = "worker"
+        self.stopped_at = now()
         await self.installation.worker.kill()
 
     async def heal(self) -> None:
@@ -121,10 +97,13 @@ class WorkerFrozen(Fault):
 
 
 class DatabaseFault(Fault):
-    row, group, is_database = "PG primary gone", "database", True
+    row, group = "PG primary gone", "database"
 
     def allows(self, exchange: Exchange) -> bool:
-        return exchange.outcome in DATABASE_ERRORS
+        return is_refused_by_database(exchange)
+
+    def delays_records(self, place: str) -> bool:
+        return True
 
 
 class DatabaseKilled(DatabaseFault):
@@ -179,7 +158,7 @@ class DiskFull(DatabaseFault):
 
 
 class RedisKilled(Fault):
-    """No call may notice."""
+    """No call may fail."""
 
     name, row, group = "redis killed", "Redis dead", "redis"
 
@@ -201,16 +180,16 @@ class RedisFrozen(Fault):
 
 
 class LinkFault(Fault):
-    """All connections of some processes to the database or to Redis."""
+    """All connections of some processes to a cluster or to Redis."""
 
-    row, group = "PG primary gone, or Redis dead", "database"
+    row, group = "PG primary or one cluster gone, or Redis dead", "database"
     mode: ClassVar[Mode]
-    targets: ClassVar[tuple[str, ...]] = ("database", "database", "redis")
+    targets: ClassVar[tuple[str, ...]] = (HOME, HOME, WEST, "redis")
     owners: ClassVar[tuple[str | None, ...]] = (None, *SERVERS, "worker")
 
     async def inject(self) -> None:
         self.target, self.owner = self.rng.choice(self.targets), self.rng.choice(self.owners)
-        self.is_database = self.target == "database"
+        self.affected = self.installation.places_in(self.target)
         for link in self.links():
             link.set_mode(self.mode)
 
@@ -223,7 +202,11 @@ class LinkFault(Fault):
 
     def allows(self, exchange: Exchange) -> bool:
         is_affected = self.owner is None or exchange.server == self.owner
-        return self.is_database and is_affected and exchange.outcome in DATABASE_ERRORS
+        is_affected &= self.target == HOME or exchange.place in self.affected
+        return self.target != "redis" and is_affected and exchange.outcome in DATABASE_ERRORS
+
+    def delays_records(self, place: str) -> bool:
+        return self.target == HOME or place in self.affected
 
 
 class SlowConnections(LinkFault):
@@ -294,7 +277,7 @@ class IssuerDown(Fault):
 
 
 class Attack(Fault):
-    """Requests of one workspace that harm no other."""
+    """Requests of one workspace, which must not affect the others."""
 
     async def inject(self) -> None:
         self._task = asyncio.create_task(self.attack())
@@ -343,6 +326,11 @@ FAULTS: Mapping[str, type[Fault]] = {
         DatabaseFrozen,
         DatabasePromoted,
         DiskFull,
+        ClusterKilled,
+        ClusterFrozen,
+        WorkspaceMoved,
+        MoveInterrupted,
+        AnnouncementsLost,
         RedisKilled,
         RedisFrozen,
         SlowConnections,

@@ -1,9 +1,9 @@
-"""A hosted OneTool of a run: PostgreSQL, Redis, two servers and a worker, each behind its own proxies."""
+"""A hosted OneTool of a run: two clusters of PostgreSQL, Redis, two servers and a worker, behind proxies."""
 
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,10 +17,18 @@ from chaos.processes import OneToolProcess, ServerProcess, WorkerProcess
 from chaos.proxy import Link
 from chaos.servers import PostgresNode, RedisNode, free_port
 from chaos.upstreams import CountingUpstream
-from onetool.bootstrap.hosted_admin import migrate_database, new_key, open_contents, workspace_admin
+from onetool.bootstrap.hosted_admin import (
+    ClusterAdmin,
+    migrate_database,
+    new_key,
+    open_contents,
+    workspace_admin,
+)
 from onetool.domain.identity.roles import Role
+from onetool.storage.postgres.clusters import HOME, url_variable
 from support.jumping_clock import JumpingClock
 from support.openid_stub import CLIENT_ID, OpenIdStub
+from support.postgres import WEST
 from support.prompted_model import PromptedModel
 
 SERVERS = ("a", "b")
@@ -31,13 +39,15 @@ LOGINS = """
 create role onetool_server login in role onetool_app;
 create role onetool_jobs login in role onetool_worker;
 """
+NODES = {HOME: ("primary", "standby"), WEST: ("west",), "redis": ("redis",)}
+"""The targets of links, by cluster, and that of Redis."""
 CLOCK_SERVER = "b"
 """The server whose wall clock may jump."""
 MONTH = timedelta(days=30)
 OWNER = "anna"
 CLOSE_S = 120.0
 CALL_S = 20.0
-"""Time limit of calls, which a busy machine does not reach."""
+"""Time limit of calls: more than a call takes on a busy machine."""
 
 
 @dataclass
@@ -46,6 +56,7 @@ class Place:
 
     slug: str
     id: UUID
+    cluster: str
     key: str
     canary: str
     """A text in its tools, secrets and results, which no other workspace may see."""
@@ -53,21 +64,29 @@ class Place:
 
 
 class Template:
-    """A cluster with all tables, which each run copies."""
+    """Clusters with all tables, which each run copies."""
 
     def __init__(self, root: Path) -> None:
-        self.node, self.keys = PostgresNode(root / "template"), new_key("chaos")
+        self.home, self.west = PostgresNode(root / "template"), PostgresNode(root / "template-west")
+        self.keys = new_key("chaos")
 
     def create(self) -> "Template":
-        """Create the cluster, and stop it."""
-        self.node.create()
-        self.node.start()
-        migrate_database(self.node.url)
-        with psycopg.connect(self.node.url, autocommit=True) as connection:
+        """Create the clusters, and stop them."""
+        self.home.create()
+        self.home.start()
+        migrate_database(self.home.url)
+        with psycopg.connect(self.home.url, autocommit=True) as connection:
             connection.execute(LOGINS.encode())
-        workspace_admin(self.node.url, self.keys).create("first")
-        self.node.stop()
+        self.home.stop()
+        self.west.copy_from(self.home)
+        self.home.start()
+        workspace_admin(self.home.url, self.keys).create("first")
+        self.home.stop()
         return self
+
+    def kill(self) -> None:
+        """Kill the server that may still run."""
+        self.home.kill()
 
 
 class ChaosInstallation:
@@ -90,7 +109,12 @@ class ChaosInstallation:
         self.model = self._stack.enter_context(PromptedModel())
         self.issuer = self._stack.enter_context(OpenIdStub())
         self.links: dict[tuple[str, str], Link] = {}
-        targets = {"primary": self.primary.port, "standby": self.standby_port, "redis": self.redis.port}
+        targets = {
+            "primary": self.primary.port,
+            "standby": self.standby_port,
+            "west": self.west.port,
+            "redis": self.redis.port,
+        }
         for process in (*PROCESSES, OPERATOR):
             for name, port in targets.items():
                 self.links[process, name] = await Link(port).start()
@@ -122,21 +146,28 @@ class ChaosInstallation:
         return self.primary if self.standby is None or not self.is_promoted else self.standby
 
     @property
-    def url(self) -> str:
-        """The URL of the superuser at the current primary, without a proxy."""
-        return self.current_primary.url
+    def urls(self) -> Mapping[str, str]:
+        """The URLs of the superuser by cluster, of home at the current primary, without a proxy."""
+        return {HOME: self.current_primary.url, WEST: self.west.url}
 
     def links_of(self, target: str, process: str | None = None) -> list[Link]:
-        """Return the links to the database or to Redis, of all processes or of one."""
-        names = ("primary", "standby") if target == "database" else ("redis",)
+        """Return the links to a cluster or to Redis, of all processes or of one."""
         return [
-            link for (owner, name), link in self.links.items() if name in names and process in (None, owner)
+            link
+            for (owner, name), link in self.links.items()
+            if name in NODES[target] and process in (None, owner)
         ]
 
-    async def create_place(self, **servers: Any) -> Place:
+    def places_in(self, cluster: str) -> frozenset[str]:
+        """Return the slugs of the workspaces that a cluster has now."""
+        return frozenset(place.slug for place in self.places if place.cluster == cluster)
+
+    async def create_place(self, cluster: str, **servers: Any) -> Place:
         """Create a workspace with a key of its owner, and with MCP servers besides the upstream."""
         slug, canary = f"w-{uuid4().hex[:12]}", f"canary{uuid4().hex}"
-        created = await asyncio.to_thread(workspace_admin(self.url, self.keys).create, slug)
+        url, others = self.urls[HOME], {WEST: self.urls[WEST]}
+        admin = workspace_admin(url, self.keys, others)
+        created = await asyncio.to_thread(admin.create, slug, cluster=cluster)
         document = {
             "allowedHosts": ["127.0.0.1"],
             "approval": {"allow": ["bb.*", "up.*"]},
@@ -144,16 +175,16 @@ class ChaosInstallation:
             "providers": {"fake": {"base_url": self.model.base_url, "model": "m"}},
             "servers": {"up": {"url": f"{self.upstream.url}/mcp/{canary}"}} | servers,
         }
-        async with open_contents(self.url, self.keys, slug) as contents:
+        async with open_contents(url, self.keys, slug, others) as contents:
             key = await contents.create_key(OWNER, "chaos", MONTH, role=Role.OWNER)
             await contents.replace_settings(document, "operator")
             await contents.secrets.put("CANARY", f"secret-{canary}", ["127.0.0.1"])
-        place = Place(slug, created.id, key.text, canary, document)
+        place = Place(slug, created.id, cluster, key.text, canary, document)
         self.places.append(place)
         return place
 
     def promote_standby(self) -> None:
-        """Make the standby the primary. The old one must be gone."""
+        """Make the standby the primary. The old primary must have ended."""
         assert self.standby
         self.standby.promote()
         self.is_promoted = True
@@ -163,17 +194,21 @@ class ChaosInstallation:
         self.is_promoted, self.standby, self.standby_port = False, None, free_port()
         self.primary = PostgresNode(self.root / "primary", **settings)
         self.primary.mount_small_disk()
-        self.primary.copy_from(template.node)
+        self.primary.copy_from(template.home)
         self.primary.start()
+        self.west = PostgresNode(self.root / "west")
+        self.west.copy_from(template.west)
+        self.west.start()
         if self.with_standby:
             self.standby = PostgresNode(self.root / "standby")
             self.standby_port = self.standby.port
             self.standby.follow(self.primary)
+        ClusterAdmin(self.urls).add(WEST)
         self.redis = RedisNode(self.root / "redis")
         self.redis.start()
 
     def _stop_stores(self) -> None:
-        for node in filter(None, (self.standby, self.primary)):
+        for node in filter(None, (self.standby, self.primary, self.west)):
             node.close()
         self.redis.kill()
 
@@ -189,19 +224,23 @@ class ChaosInstallation:
         return processes
 
     @property
-    def operator_url(self) -> str:
-        """The URL of the operator, through proxies."""
-        return self._database_url(OPERATOR, "postgres")
+    def operator_urls(self) -> Mapping[str, str]:
+        """The URLs of the operator by cluster, through proxies."""
+        return self._database_urls(OPERATOR, "postgres")
 
-    def _database_url(self, name: str, user: str) -> str:
-        hosts = ",".join(f"127.0.0.1:{self.links[name, node].port}" for node in ("primary", "standby"))
-        return f"postgresql://{user}@{hosts}/postgres?target_session_attrs=read-write"
+    def _database_urls(self, name: str, user: str) -> dict[str, str]:
+        hosts = {
+            cluster: ",".join(f"127.0.0.1:{self.links[name, node].port}" for node in NODES[cluster])
+            for cluster in (HOME, WEST)
+        }
+        ending = "postgres?target_session_attrs=read-write"
+        return {cluster: f"postgresql://{user}@{each}/{ending}" for cluster, each in hosts.items()}
 
     def _environment(self, name: str) -> dict[str, str]:
         user = "onetool_jobs" if name == "worker" else "onetool_server"
         redis_port = self.links[name, "redis"].port
         env = {
-            "ONETOOL_DATABASE_URL": self._database_url(name, user),
+            **{url_variable(cluster): url for cluster, url in self._database_urls(name, user).items()},
             "ONETOOL_REDIS_URL": f"redis://127.0.0.1:{redis_port}/0",
             "ONETOOL_KEYS": self.keys,
             "ONETOOL_PUBLIC_URL": "http://127.0.0.1:1",

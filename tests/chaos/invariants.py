@@ -5,12 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from chaos.ledger import OK, Change, Exchange, Ledger, shorten
+from chaos.ledger import OK, Change, Exchange, Ledger, RecordedCall, shorten
 from chaos.stored import Stored
 from onetool.domain.jobs.job import ENDED
 
-LOST_RECORDS_S = 1.0
-"""Age of records that a killed process may lose: 0.1 s as documented, and what a busy machine adds."""
 ACKNOWLEDGED, REFUSED, UNKNOWN = "acknowledged", "refused", "unknown"
 
 
@@ -21,13 +19,17 @@ class Window(NamedTuple):
     start: float
     end: float
     allows: Callable[[Exchange], bool] = lambda exchange: False
-    is_database: bool = False
-    killed: str = ""
-    """The process that was killed at the start."""
+    delays_records: Callable[[str], bool] = lambda place: False
+    """Whether records of a workspace wait in the processes."""
+    stopped: str = ""
+    """The process that has ended."""
+    stopped_at: float = 0.0
+    lost_s: float = 0.0
+    """Age of the records that are lost with the process."""
 
 
 class Violation(NamedTuple):
-    """Something that must not be."""
+    """Something that must not happen."""
 
     invariant: str
     detail: str
@@ -53,7 +55,7 @@ def check_all(evidence: Evidence) -> list[Violation]:
 
 
 def find_lost_writes(evidence: Evidence) -> Iterator[str]:
-    """Every acknowledged write is there, in the order of the writes, and no refused one is."""
+    """The last acknowledged write of each thing is stored, and no refused write is."""
     for (place, subject, target), changes in _by_target(evidence.ledger).items():
         possible = _possible_values(subject, changes)
         value = evidence.stored.things.get((place, subject, target))
@@ -84,7 +86,7 @@ def _possible_values(subject: str, changes: Sequence[Change]) -> set[str | None]
 
 
 def find_races_with_two_winners(evidence: Evidence) -> Iterator[str]:
-    """One of several writers of the same version wins."""
+    """At most one of several writers of the same version succeeds."""
     for (place, subject, target), changes in _by_target(evidence.ledger).items():
         winners = [change.value for change in changes if change.verdict == ACKNOWLEDGED]
         if subject == "version" and len(winners) > 1:
@@ -124,7 +126,7 @@ def _entries(stored: Stored, place: str, action: str, target: str) -> int:
 
 
 def find_unaudited_tools(evidence: Evidence) -> Iterator[str]:
-    """A thing that is created once exists exactly if there is an entry about its creation."""
+    """A tool or version that is never deleted exists if and only if its creation has an audit entry."""
     for (place, subject, target), changes in _by_target(evidence.ledger).items():
         if subject not in ("tool", "version") or any(change.value is None for change in changes):
             continue
@@ -134,14 +136,15 @@ def find_unaudited_tools(evidence: Evidence) -> Iterator[str]:
 
 
 def find_unended_jobs(evidence: Evidence) -> Iterator[str]:
-    """Each acknowledged job has ended, and one key stands for one job."""
+    """Each acknowledged job has ended, and each Idempotency-Key has started only one job."""
     for job in evidence.ledger.jobs:
         if len(job.ids) > 1:
             yield f"the key {job.key} of {job.place} started the jobs {job.ids}"
         for id in job.ids:
             status = evidence.stored.jobs.get((job.place, id), "missing")
             if status not in ENDED:
-                yield f"job {id} of {job.place} is {status}"
+                wake_ups = "; ".join(evidence.stored.wake_ups.get(id, ())) or "none"
+                yield f"job {id} of {job.place} is {status}, wake-ups: {wake_ups}"
             elif status == "succeeded" and evidence.upstream.get(job.call, 0) != 1:
                 yield f"job {id} succeeded, but its call arrived {evidence.upstream.get(job.call, 0)} times"
 
@@ -155,6 +158,8 @@ def find_repeated_calls(evidence: Evidence) -> Iterator[str]:
     for id, outcome in evidence.ledger.calls.items():
         if outcome == OK and not evidence.upstream.get(id):
             yield f"call {id} succeeded, but never arrived"
+    for text in evidence.ledger.others_results:
+        yield f"another result than its own: {text}"
     for id, jobs in keys.items():
         sent = evidence.upstream_keys.get(id, set())
         if jobs and not sent <= jobs:
@@ -165,18 +170,18 @@ def find_lost_records(evidence: Evidence) -> Iterator[str]:
     """Each call that was answered is recorded once, except the last ones of a killed process."""
     for call in evidence.ledger.recorded:
         count = evidence.stored.calls[call.place, call.id]
-        if count > 1 or (count == 0 and not _may_be_lost(evidence, call.server, call.ended)):
+        if count > 1 or (count == 0 and not _may_be_lost(evidence, call)):
             yield f"call {call.id} at {call.server} of {call.place} is recorded {count} times"
 
 
-def _may_be_lost(evidence: Evidence, server: str, ended: float) -> bool:
-    """Return whether a process was killed before it could write a record."""
+def _may_be_lost(evidence: Evidence, call: RecordedCall) -> bool:
+    """Return whether a process has ended before it could write a record."""
+    delays = [window for window in evidence.windows if window.delays_records(call.place)]
     for window in evidence.windows:
-        if window.killed == server and ended <= window.start:
-            if window.start - ended <= LOST_RECORDS_S:
+        if window.stopped == call.server and call.ended <= window.stopped_at:
+            if window.stopped_at - call.ended <= window.lost_s:
                 return True
-            away = [other for other in evidence.windows if other.is_database]
-            if any(other.start - 1 <= window.start and other.end >= ended for other in away):
+            if any(other.start - 1 <= window.stopped_at and other.end >= call.ended for other in delays):
                 return True
     return False
 
@@ -189,7 +194,7 @@ def find_wrong_counters(evidence: Evidence) -> Iterator[str]:
 
 
 def find_foreign_canaries(evidence: Evidence) -> Iterator[str]:
-    """No workspace sees anything of another."""
+    """No workspace receives data of another."""
     for found in evidence.ledger.foreign:
         yield f"{found.kind}: {found.place} has received the canary of {found.of}: {found.body}"
 
@@ -222,9 +227,10 @@ def find_open_transactions(evidence: Evidence) -> Iterator[str]:
     """No transaction stays open, and the processes have no more connections than documented."""
     if evidence.stored.idle_transactions:
         yield f"{evidence.stored.idle_transactions} transactions are idle"
-    for user, count in evidence.stored.connections.items():
-        if count > MAX_CONNECTIONS.get(user, 0):
-            yield f"{user} has {count} connections"
+    for cluster, counts in evidence.stored.connections.items():
+        for user, count in counts.items():
+            if count > MAX_CONNECTIONS.get(user, 0):
+                yield f"{user} has {count} connections to {cluster}"
 
 
 MAX_CONNECTIONS = {"onetool_server": 2 * 10, "onetool_jobs": 15}

@@ -1,4 +1,4 @@
-"""What the clients of a run have done, and what they were told."""
+"""What the clients of a run have requested, and the responses that they have received."""
 
 import time
 from collections import Counter, defaultdict
@@ -37,7 +37,7 @@ class Change(NamedTuple):
     """What kind of thing: `bundle`, `tool`, `secret`, `member`, `grant`, `settings`."""
     target: str
     value: str | None
-    """What it is afterwards; None: it does not exist."""
+    """Its value after the change; None: it does not exist."""
     action: str
     """Its action in the audit log."""
     audited: str
@@ -87,7 +87,7 @@ class ForeignCanary(NamedTuple):
 
 @dataclass
 class Ledger:
-    """Everything that clients have written down."""
+    """Everything that clients have recorded."""
 
     exchanges: list[Exchange] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -97,13 +97,15 @@ class Ledger:
     foreign: list[ForeignCanary] = field(default_factory=list)
     calls: dict[str, str] = field(default_factory=dict)
     """Outcomes of calls of the counting upstream, by their ids."""
+    others_results: list[str] = field(default_factory=list)
+    """Successful calls whose results do not contain their ids."""
     canaries: dict[str, str] = field(default_factory=dict)
     """By workspace."""
     keys: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """Created and revoked keys, by workspace, action and verdict: ids are only known once acknowledged."""
 
     def scan(self, place: str, kind: str, body: bytes) -> None:
-        """Look for canaries of other workspaces in what a client has received."""
+        """Record the canaries of other workspaces that a client has received."""
         for owner, canary in self.canaries.items():
             if owner != place and canary.encode() in body:
                 self.foreign.append(ForeignCanary(place, owner, kind, repr(body[:500])))

@@ -1,4 +1,4 @@
-"""The servers and the worker of a run as processes, and what they use of the machine."""
+"""The servers and the worker of a run as processes, and the resources that they use."""
 
 import asyncio
 import os
@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import httpx2
 
+from chaos.servers import free_port
 from support.processes import descendants
+from support.waiting import HANG_S
 
 START_S = 240.0
 POLL_S, RESTART_S = 0.1, 1.0
@@ -33,12 +35,13 @@ class OneToolProcess:
     """`onetool serve --hosted` or `onetool worker`, which can be killed, frozen and started again."""
 
     def __init__(self, name: str, folder: Path, command: list[str], env: Mapping[str, str]) -> None:
-        self.name, self.folder, self.command = name, folder, command
-        self.env = dict(env)
+        address = f"127.0.0.1:{free_port()}"
+        self.name, self.folder, self.command = name, folder, [*command, "--metrics", address]
+        self.env, self._metrics_url = dict(env), f"http://{address}/metrics"
         self.process: subprocess.Popen[bytes] | None = None
         self.is_frozen = False
         self._log_start = 0
-        """Where the current process has begun to write."""
+        """Where the output of the current process begins in the log."""
         (folder / "work").mkdir(parents=True)
 
     async def start(self) -> None:
@@ -131,6 +134,12 @@ class OneToolProcess:
             len(descendants(self.pid)),
         )
 
+    async def tasks(self) -> int:
+        """Return how many tasks its event loop has."""
+        async with httpx2.AsyncClient(trust_env=False, timeout=HANG_S) as http:
+            text = (await http.get(self._metrics_url)).text
+        return int(float(text.partition("\nonetool_tasks ")[2].partition("\n")[0]))
+
     def log_end(self) -> str:
         """Return the end of what the process has written."""
         return (self.folder / "log").read_text(errors="replace")[-2_000:]
@@ -148,7 +157,7 @@ class ServerProcess(OneToolProcess):
         return await self.status() in ("ok", "degraded")
 
     async def status(self) -> str:
-        """Return what `/readyz` says; empty if it says nothing."""
+        """Return the status at `/readyz`; empty if there is no response."""
         try:
             return str((await self._http.get(f"{self.url}/readyz")).json()["status"])
         except (httpx2.TransportError, ValueError, KeyError):

@@ -21,9 +21,9 @@ class Mode(Enum):
     DELAY = "delay"
     """Each piece arrives later."""
     THROTTLE = "throttle"
-    """Few bytes per second arrive."""
+    """Only a few bytes per second arrive."""
     DROP = "drop"
-    """Nothing arrives, and nothing is closed: a black hole. New connections are accepted."""
+    """Nothing arrives, and nothing is closed. New connections are accepted."""
     REFUSE = "refuse"
     """New connections are closed at once, and open ones are reset."""
 

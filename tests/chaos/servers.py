@@ -17,7 +17,7 @@ from support.processes import wait_until
 
 START_S = 60.0
 DISK = "1g"
-"""Size of the disk of the primary: its data, and some of its log of changes."""
+"""Size of the disk of the primary: enough for its data and some WAL."""
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -33,7 +33,7 @@ SETTINGS = {
 
 
 def free_port() -> int:
-    """Return a port at which no one listens."""
+    """Return a free port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
@@ -68,7 +68,7 @@ class PostgresNode:
         return self.has_small_disk
 
     def copy_from(self, template: "PostgresNode") -> None:
-        """Take over the files of a server that does not run."""
+        """Copy the files of a server that does not run."""
         subprocess.run(["cp", "-a", str(template.data), str(self.data)], check=True)
 
     def follow(self, primary: "PostgresNode") -> None:
@@ -119,7 +119,7 @@ class PostgresNode:
             self.process, self.is_frozen = None, False
 
     def stop(self) -> None:
-        """Stop the server in good order."""
+        """Stop the server cleanly."""
         if self.process is not None:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(START_S)

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +27,10 @@ IDLE = """
 select count(*) from pg_stat_activity
 where state like 'idle in transaction%' and state_change < now() - interval '2 s'
 """
+WAKE_UPS = """
+select args ->> 'job', format('%s: %s, attempts %s, next %s', id, status, attempts, scheduled_at)
+from queue.procrastinate_jobs where queue_name = 'calls'
+"""
 CONNECTIONS = """
 select usename, count(*) from pg_stat_activity where usename like 'onetool%' group by usename
 """
@@ -42,27 +46,33 @@ class Stored:
     """Entries by workspace, action and target."""
     jobs: dict[tuple[str, str], str] = field(default_factory=dict)
     """Status by workspace and id."""
+    wake_ups: dict[str, list[str]] = field(default_factory=dict)
+    """Rows of the queue, by job. Those of jobs that workers have claimed are deleted."""
     calls: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Records by workspace and id."""
     counters: list[tuple[str, str, int, int]] = field(default_factory=list)
     """Workspace, tool, its counter, and its records."""
     unresolved: Counter[str] = field(default_factory=Counter)
-    """Records of tools that exist and were not found, by name and reason."""
+    """Records of calls whose tool exists but was not found, by name and reason."""
     idle_transactions: int = 0
-    connections: dict[str, int] = field(default_factory=dict)
+    connections: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Numbers by cluster and login."""
 
 
-def read_stored(url: str, places: Iterable[Place]) -> Stored:
-    """Read everything that the invariants are about."""
-    stored = Stored()
-    with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
-        for place in places:
-            _read_things(connection, place, stored)
-            _read_records(connection, place, stored)
-        row = connection.execute(IDLE.encode()).fetchone()
-        assert row
-        stored.idle_transactions = row[0]
-        stored.connections = dict(connection.execute(CONNECTIONS.encode()).fetchall())
+def read_stored(urls: Mapping[str, str], places: Iterable[Place]) -> Stored:
+    """Read everything that the invariants are about, from all clusters."""
+    stored, all_places = Stored(), list(places)
+    for cluster, url in urls.items():
+        with psycopg.connect(url, autocommit=True, connect_timeout=10) as connection:
+            for place in all_places:
+                if place.cluster == cluster:
+                    _read_things(connection, place, stored)
+                    _read_records(connection, place, stored)
+            for job, text in connection.execute(WAKE_UPS.encode()).fetchall():
+                stored.wake_ups.setdefault(job, []).append(f"{cluster} {text}")
+            ((idle,),) = connection.execute(IDLE.encode()).fetchall()
+            stored.idle_transactions += idle
+            stored.connections[cluster] = dict(connection.execute(CONNECTIONS.encode()).fetchall())
     return stored
 
 

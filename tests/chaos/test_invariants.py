@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaos.faults import DATABASE_ERRORS
+from chaos.fault import DATABASE_ERRORS
 from chaos.invariants import Evidence, Window, check_all
 from chaos.ledger import Change, Exchange, Ledger, QueuedJob, RecordedCall
 from chaos.stored import Stored
@@ -39,7 +39,7 @@ def evidence():
     stored.calls[PLACE, "record-1"] = 1
     stored.counters.append((PLACE, "rec", 3, 3))
     ledger.exchanges += [exchange("ok", is_expected=True), exchange("503")]
-    window = Window("database killed", 9.0, 12.0, lambda found: found.outcome in DATABASE_ERRORS, True)
+    window = Window("database killed", 9.0, 12.0, lambda found: found.outcome in DATABASE_ERRORS)
     upstream, keys = {"call-1": 1, "call-2": 1}, {"call-1": {"job-1"}, "call-2": {""}}
     return Evidence(ledger, stored, upstream, keys, [window])
 
@@ -122,6 +122,11 @@ def test_call_that_never_arrived_is_found(evidence):
     assert failed(evidence) == {"no call twice"}
 
 
+def test_result_of_another_call_is_found(evidence):
+    evidence.ledger.others_results.append("call call-2")
+    assert failed(evidence) == {"no call twice"}
+
+
 def test_key_of_another_job_is_found(evidence):
     evidence.upstream_keys["call-1"] = {"job-9"}
     assert failed(evidence) == {"no call twice"}
@@ -136,10 +141,23 @@ def test_lost_and_doubled_records_are_found(evidence):
 
 def test_killed_process_may_lose_its_last_records(evidence):
     evidence.stored.calls[PLACE, "record-1"] = 0
-    evidence.windows = [*evidence.windows, Window("server killed", 5.05, 8.0, killed="a")]
+    killed = Window("server killed", 5.0, 8.0, stopped="a", stopped_at=5.05, lost_s=1.0)
+    evidence.windows = [*evidence.windows, killed]
     assert check_all(evidence) == []
-    evidence.windows = [*evidence.windows[:-1], Window("server killed", 7.0, 8.0, killed="a")]
-    assert failed(evidence) == {"records"}
+    for wrong in (killed._replace(stopped_at=7.0), killed._replace(stopped="b"), killed._replace(lost_s=0.0)):
+        evidence.windows = [*evidence.windows[:-1], wrong]
+        assert failed(evidence) == {"records"}
+
+
+def test_process_that_ends_may_lose_records_that_cannot_be_stored(evidence):
+    evidence.stored.calls[PLACE, "record-1"] = 0
+    restarted = Window("server restarted", 6.0, 8.0, stopped="a", stopped_at=7.0)
+    for delayed, expected in ((PLACE, set()), (OTHER, {"records"})):
+        moved = Window(
+            "workspace moved", 4.0, 6.5, delays_records=lambda place, delayed=delayed: place == delayed
+        )
+        evidence.windows = [*evidence.windows[:1], restarted, moved]
+        assert failed(evidence) == expected
 
 
 def test_wrong_counter_is_found(evidence):
@@ -173,5 +191,5 @@ def test_error_that_the_active_fault_does_not_allow_is_found(evidence, wrong):
 def test_open_transactions_and_many_connections_are_found(evidence):
     evidence.stored.idle_transactions = 1
     assert failed(evidence) == {"connections"}
-    evidence.stored.idle_transactions, evidence.stored.connections = 0, {"onetool_server": 50}
+    evidence.stored.idle_transactions, evidence.stored.connections = 0, {"west": {"onetool_server": 50}}
     assert failed(evidence) == {"connections"}

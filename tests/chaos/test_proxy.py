@@ -1,4 +1,4 @@
-"""The links of the chaos suite: each mode does to connections what it says."""
+"""The links of the chaos suite: each mode treats connections as documented."""
 
 import asyncio
 from contextlib import suppress
@@ -9,7 +9,7 @@ from chaos.proxy import Link, Mode
 from support.waiting import HANG_S, until
 
 SILENCE_S = 0.2
-"""How long nothing must arrive. A longer delay could not make the test fail wrongly."""
+"""Seconds in which nothing may arrive. On a slow machine, the tests do not fail because of it."""
 
 
 class Echo:

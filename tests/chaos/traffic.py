@@ -33,6 +33,7 @@ class Workload:
         self.installation, self.ledger, self.seed = installation, ledger, seed
         self._is_over = asyncio.Event()
         self._clients: list[ChaosClient] = []
+        self._mcp_callers: list[McpCaller] = []
 
     async def prepare(self) -> None:
         """Create the tools that clients call, and make each process open each workspace."""
@@ -75,11 +76,16 @@ class Workload:
                 users.append(racer)
         login = LoginUser(self.client(self.installation.places[0], "login"))
         login.issuer = self.installation.issuer
+        self._mcp_callers = [user for user in users if isinstance(user, McpCaller)]
         return [*users, login]
 
     def stop(self) -> None:
         """Let each client end after its request."""
         self._is_over.set()
+
+    async def end_sessions(self) -> None:
+        """End the sessions of all MCP clients."""
+        await asyncio.gather(*(user.end_sessions() for user in self._mcp_callers))
 
     async def close(self) -> None:
         """Close the connections of all clients."""

@@ -103,7 +103,7 @@ class CountingUpstream:
         return f"noted {id} {canary}"
 
     def _serve_hostile_mcp(self, request: UpstreamRequest, canary: str) -> tuple[int, Any]:
-        """Serve other tools with each listing, and an error to each call."""
+        """Return different tools in each listing, and an error for each call."""
         self.hostile_requests += 1
         if request.method != "POST":
             return 405, None

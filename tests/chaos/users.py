@@ -1,11 +1,13 @@
 """Clients that use a workspace: each repeats one kind of request."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from chaos.client import ACCEPT, ChaosClient, Reply
 from chaos.ledger import OK, QueuedJob
+from onetool.interfaces.mcp.http_sessions import MAX_HELD
 from support.openid_stub import OpenIdStub
 from support.prompted_model import call_prompt
 from support.rest_process import new_id
@@ -40,10 +42,12 @@ class User:
         return f"n{new_id().replace('-', '')[-16:]}"
 
     async def call_upstream(self, id: str, reply: Awaitable[Reply]) -> Reply:
-        """Make a call that the upstream counts, and write down its outcome."""
+        """Make a call that the upstream counts, and record its outcome."""
         self.ledger.calls[id] = "broken"
         found = await reply
         self.ledger.calls[id] = found.outcome
+        if found.outcome == OK and id not in found.text:
+            self.ledger.others_results.append(f"call {id} of {self.client.place.slug}: {found.text[:500]}")
         return found
 
 
@@ -85,12 +89,26 @@ class RestCaller(User):
 
 
 class McpCaller(User):
-    """Calls through MCP, in the version 2025-11-25 with one session at all servers."""
+    """Calls tools over MCP, in the version 2025-11-25, with the same session at all servers."""
 
     session = ""
 
+    def __init__(self, client: ChaosClient) -> None:
+        super().__init__(client)
+        self.sessions: deque[str] = deque(maxlen=MAX_HELD)
+        """Sessions that it has opened. Like many clients, it does not end them during the run."""
+
     def steps(self) -> Steps:
         return (self._list, self._call, self._call, self._open)
+
+    async def end_sessions(self) -> None:
+        """End all sessions, at each server: others would keep a session that they have served before."""
+        for session in self.sessions:
+            headers = {"MCP-Protocol-Version": LEGACY, "Mcp-Session-Id": session}
+            for server in self.client.servers:
+                await self.client.request(
+                    "end session", "DELETE", "/mcp", server=server, headers=headers, expected=("404",)
+                )
 
     async def _open(self) -> None:
         info = {"name": "chaos", "version": "1"}
@@ -98,6 +116,7 @@ class McpCaller(User):
         reply = await self._send("initialize", params)
         if reply.outcome == OK:
             self.session = reply.headers["mcp-session-id"]
+            self.sessions.append(self.session)
 
     async def _list(self) -> None:
         await self._in_session("tools/list", {})
@@ -163,7 +182,7 @@ class ChatUser(User):
 
 
 class JobUser(User):
-    """Queues calls, with a key that makes attempts one job, and asks for them."""
+    """Queues calls, with a key that makes repeated attempts one job, and reads the jobs."""
 
     def steps(self) -> Steps:
         return (self._queue, self._look)

@@ -1,4 +1,4 @@
-"""Clients that change a workspace, and write down what was acknowledged."""
+"""Clients that change a workspace, and record what was acknowledged."""
 
 from chaos.client import ChaosClient, Reply, verdict_of
 from chaos.installation import ChaosInstallation
@@ -6,13 +6,18 @@ from chaos.ledger import OK, Change, Exchange, Ledger, RevokedKey, now, shorten
 from chaos.users import Steps, User
 from onetool.bootstrap.hosted_admin import open_contents
 from onetool.domain.errors import OneToolError
+from onetool.storage.postgres.clusters import HOME
+from support.postgres import WEST
 from support.rest_process import http_tool, new_id
 
 RACED = ("409",)
 UNUSED = "http://127.0.0.1:1/unused"
 """The URL of tools that are stored and never called."""
+MAX_OWN = 50
+"""The most things of one kind that a writer creates, so that a long run does not grow without limit."""
+MAX_RACES = 200
 REVOKED_AFTER_S = 3.0
-"""After which a revoked key is refused at all servers, if the database is there."""
+"""Seconds after which all servers refuse a revoked key, if the database is not away."""
 
 
 class Writer(User):
@@ -22,6 +27,7 @@ class Writer(User):
         super().__init__(client)
         self.own: dict[str, list[str]] = {"bundle": [], "tool": [], "secret": [], "member": []}
         self.keys: list[tuple[str, str]] = []
+        self.patterns: list[str] = []
 
     def steps(self) -> Steps:
         return (
@@ -40,7 +46,7 @@ class Writer(User):
     def _pick(self, subject: str) -> tuple[str, bool]:
         """Return a thing and whether it is new."""
         own = self.own[subject]
-        if own and self.rng.random() < 0.6:
+        if len(own) >= MAX_OWN or (own and self.rng.random() < 0.6):
             return self.rng.choice(own), False
         own.append(new_id() if subject == "bundle" else self.new_name())
         return own[-1], True
@@ -53,10 +59,13 @@ class Writer(User):
             "bundle", id, value, action, id, "PUT", f"/tools/bundles/{id}", json=body
         )
         if is_new and reply.outcome != OK:
-            self.own["bundle"].remove(id)  # whether it exists is unknown, and so the next action
+            self.own["bundle"].remove(id)  # it is unknown whether it exists, and so which action comes next
 
     async def _put_tool(self) -> None:
         if not self.own["bundle"]:
+            return
+        if len(self.own["tool"]) >= MAX_OWN:
+            await self._delete_tool()
             return
         bundle, slug = self.rng.choice(self.own["bundle"]), self.new_name()
         target, value = f"{bundle}/{slug}/v1", self.new_name()
@@ -114,7 +123,9 @@ class Writer(User):
     async def _put_grant(self) -> None:
         known = self._acknowledged("member")
         if known:
-            name, pattern = self.rng.choice(known), f"{self.new_name()}.*"
+            if len(self.patterns) < MAX_OWN:
+                self.patterns.append(f"{self.new_name()}.*")
+            name, pattern = self.rng.choice(sorted(set(known))), self.rng.choice(self.patterns)
             body = {"kind": "service", "member": name, "effect": "deny", "pattern": pattern}
             await self.client.change(
                 "grant",
@@ -128,6 +139,9 @@ class Writer(User):
             )
 
     async def _create_key(self) -> None:
+        if len(self.keys) >= MAX_OWN:
+            await self._revoke_key()
+            return
         reply = await self.client.request("change key", "POST", "/keys", json={"name": self.new_name()})
         self._count("key.create", reply)
         if reply.outcome == OK:
@@ -198,7 +212,7 @@ class Racer(User):
             )
             races.bundle = races.bundle or (id if reply.outcome == OK else "")
             return
-        if self.rng.random() < 0.4:
+        if races.number < MAX_RACES and self.rng.random() < 0.4:
             races.number += 1
         target, value = f"{races.bundle}/raced/v{races.number}", self.new_name()
         body = http_tool(UNUSED, description=f"{value} {self.client.place.canary}")
@@ -216,11 +230,12 @@ class SettingsWriter:
 
     async def step(self) -> None:
         """Replace the settings."""
-        place, url = self.installation.places[0], self.installation.operator_url
+        place, urls = self.installation.places[0], self.installation.operator_urls
+        others = {WEST: urls[WEST]}
         self._number += 1
         value, started, outcome, detail = f"say{self._number}", now(), OK, ""
         try:
-            async with open_contents(url, self.installation.keys, place.slug) as contents:
+            async with open_contents(urls[HOME], self.installation.keys, place.slug, others) as contents:
                 document = place.settings | {"aliases": {value: "tools.echo"}}
                 await contents.replace_settings(document, "operator")
         except OneToolError as error:

@@ -14,6 +14,7 @@ from onetool.storage.postgres.database import MAX_CONNECTIONS
 from onetool.storage.postgres.migrate import migrate
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
 from support.loopback_proxy import LoopbackProxy
+from support.postgres import ClusterUrls
 from support.postgres_cluster import PostgresCluster
 from support.processes import wait_until
 from support.redis_server import RedisServer
@@ -42,9 +43,9 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def installation(cluster):
-    installation = Installation(cluster.url)
+    installation = Installation(ClusterUrls(cluster.url))
     yield installation
-    installation.database.close()
+    installation.close()
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +187,14 @@ def test_redis_that_is_killed_fails_no_call(server, installation, redis_server, 
             redis_server.start()
             assert wait_until(lambda: uses(redis_server))
     assert set(calls.statuses) == {200}
+
+
+def test_redis_that_is_killed_is_noticed_without_a_call(server, redis_server):
+    """An alert is about a process that does not use it, too, and ends when Redis is back."""
+    redis_server.kill()
+    assert wait_until(lambda: server.metrics.value("onetool_redis_away") == 1)
+    redis_server.start()
+    assert wait_until(lambda: server.metrics.value("onetool_redis_away") == 0)
 
 
 def uses(redis_server):

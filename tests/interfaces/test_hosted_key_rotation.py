@@ -14,7 +14,7 @@ from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from support.hosted_process import HostedProcess, Installation
-from support.postgres import new_database
+from support.postgres import ClusterUrls, new_database
 from support.request_load import RequestLoad
 from support.rest_process import RestReply, http_tool
 from support.rest_process import shared_upstream as shared_upstream
@@ -35,8 +35,8 @@ class Servers:
     def __init__(self, root, upstream):
         self._stack, self._root, self._starts = ExitStack(), root, count()
         url = self._stack.enter_context(new_database())
-        self.installation = Installation(url)
-        self._stack.callback(self.installation.database.close)
+        self.installation = Installation(ClusterUrls(url))
+        self._stack.callback(self.installation.close)
         self.workspace = self.installation.create_workspace()
         self.written = {"STEADY": STEADY}
         """The last value of each secret that was stored."""

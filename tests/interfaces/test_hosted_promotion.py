@@ -5,9 +5,13 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
+from onetool.domain.errors import StoreUnavailable
+from onetool.storage.postgres.clusters import HOME, Clusters
 from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.interrupted_moves import InterruptedMoves
 from onetool.storage.postgres.migrate import check_migrated, migrate
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
+from support.postgres import ClusterUrls
 from support.postgres_cluster import PostgresCluster, url_of
 from support.processes import wait_until
 from support.request_load import RequestLoad
@@ -37,8 +41,8 @@ class Team:
         self.primary.wait_for_commits()
         url = url_of(self.primary, self.standby)
         migrate(url)
-        self.installation = Installation(url)
-        stack.callback(self.installation.database.close)
+        self.installation = Installation(ClusterUrls(url))
+        stack.callback(self.installation.close)
         known, changed = self.installation.create_workspace(), self.installation.create_workspace()
         fields = {"installation": self.installation, "workspace": known}
         self.servers = [stack.enter_context(HostedProcess(root / name, **fields)) for name in "ab"]
@@ -131,3 +135,6 @@ def test_connection_to_a_standby_or_an_earlier_primary_is_refused():
                 database.check_primary(connection)
             with psycopg.connect(primary.url) as connection, pytest.raises(psycopg.Error, match="timeline 1"):
                 database.check_primary(connection)
+            moves = InterruptedMoves({HOME: primary.url}, Clusters(database))
+            with pytest.raises(StoreUnavailable):  # it does not know which moves are in progress
+                moves.end(HOME)

@@ -12,7 +12,7 @@ import pytest
 import onetool
 from onetool.storage.postgres.migrate import migrations
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
-from support.postgres import new_database
+from support.postgres import ClusterUrls, new_database
 from support.request_load import RequestLoad
 from support.rest_process import new_slug
 from support.waiting import HANG_S
@@ -59,9 +59,9 @@ class NextVersion:
 def installation():
     """Return a database of its own, which is migrated."""
     with new_database() as url:
-        installation = Installation(url)
+        installation = Installation(ClusterUrls(url))
         yield installation
-        installation.database.close()
+        installation.close()
 
 
 def call(server):

@@ -11,7 +11,7 @@ from onetool.bootstrap.worker import Worker
 from onetool.domain.errors import SettingsError
 from onetool.domain.identity.principal import Principal, acting_as
 from onetool.domain.jobs.queued_call import QueuedCall
-from onetool.storage.postgres import workspace_database
+from onetool.storage.postgres import timed_connection, workspace_database
 from onetool.storage.postgres.cluster_admin import ClusterAdmin
 from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.migrate import migrate
@@ -114,6 +114,10 @@ async def test_change_of_a_workspace_that_stays_read_only_is_refused_with_retry_
         assert (await client.post("/tools/call", json=ECHO)).json()["value"] == "hi"
         response = await put_bundle(client, new_id())
         assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
+        assert response.json()["detail"] == (
+            "The store cannot be used: The workspace is read-only for a moment, because it is being moved. "
+            "Try again."
+        )
         response = await client.post("/tools/call", json=ECHO, headers={"Prefer": "respond-async"})
         assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
         await move(server, client.slug, HOME)
@@ -178,6 +182,17 @@ async def test_cluster_that_is_away_harms_only_its_workspaces(postgres_server):
             west.start()
             await until(lambda: not server.parts.clusters[WEST].is_away)
             assert (await put_bundle(there, new_id())).status_code == 201
+
+
+async def test_server_starts_although_another_cluster_hangs(urls, server, monkeypatch, caplog):
+    monkeypatch.setattr(timed_connection, "ANSWER_S", 3.0)
+    async with using(server, HOME) as client:
+        key = await server.new_key(client.slug)
+        with psycopg.connect(urls[WEST]) as connection:
+            connection.execute("lock table public.onetool_migrations")
+            async with serving(urls) as other, other.client(client.slug, key.text) as here:
+                assert (await here.post("/tools/call", json=ECHO)).json()["value"] == "hi"
+    assert "cluster west is away" in caplog.text
 
 
 async def test_known_keys_of_a_cluster_that_is_away_are_accepted_for_a_minute(server, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 from onetool.domain.calls.caller import Caller, ask_user
 from onetool.domain.calls.effect import Effect
 from onetool.domain.content.media import Media
-from onetool.domain.errors import Reason
+from onetool.domain.errors import Reason, StoreUnavailable
 from onetool.domain.tools.registry import Registry
 from onetool.sdk import tool
 from onetool.sources.snapshot import SnapshotSource
@@ -108,6 +108,19 @@ async def test_steps_that_change_something_are_reported_before_and_after():
         await ot.runtime.call_tool("demo.look", {}, caller, "mcp")
         await ot.runtime.call_tool("demo.change", {"text": "x"}, caller, "mcp")
     assert steps == [("demo.change", False, []), ("demo.change", True, ["x"])]
+
+
+async def test_call_whose_step_cannot_be_stored_is_not_made_and_says_so():
+    RUNS.clear()
+
+    async def on_step(name, is_ended):
+        raise StoreUnavailable("The database is away.")
+
+    async with memory_runtime({"demo": [change]}) as ot:
+        caller = Caller(interface="mcp", default_effect=Effect.ALLOW, on_step=on_step)
+        result = await ot.runtime.call_tool("demo.change", {"text": "x"}, caller, "mcp")
+    assert (result.meta.reason, RUNS) == (Reason.UNAVAILABLE, [])
+    assert "demo.change was not called: The database is away." in result.error.message
 
 
 async def test_a_call_without_a_job_cannot_ask_its_user():

@@ -691,7 +691,7 @@ async def test_failing_activity_store_does_not_affect_calls(capsys):
         assert (await ot.call("tools.echo", message=3)).ok  # closing logs the failure
     log = capsys.readouterr().err
     assert "cannot write the latest calls; statistics are incomplete: disk full" in log
-    assert "cannot store 1 events; will retry: OSError: disk full" in log
+    assert "cannot store 1 events, which are lost: OSError: disk full" in log
 
 
 OUTPUTS = st.one_of(

@@ -179,6 +179,94 @@ async def test_a_write_that_fails_when_no_one_waits_is_repeated(threads):
     assert [record.id for record in activity.records] == ["0"]
 
 
+async def test_events_of_an_outage_are_stored_after_it_without_further_calls(monkeypatch, caplog, threads):
+    """The log says once that they cannot be stored, and once that they are stored again."""
+
+    class Away(MemoryActivity):
+        attempts = 0
+        is_back = asyncio.Event()
+
+        async def add(self, records: Any, figures: Any) -> None:
+            self.attempts += 1
+            if self.attempts <= 5:
+                raise StoreUnavailable("away")
+            await super().add(records, figures)
+            self.is_back.set()
+
+    monkeypatch.setattr(module, "RETRY_S", 0.01)
+    activity = Away()
+    recorder = Recorder(activity, threads)
+    recorder.add(finished(0))
+    await activity.is_back.wait()
+    await until(lambda: len(messages(caplog)) > 1)
+    await recorder.close()
+    assert [record.id for record in activity.records] == ["0"]
+    assert messages(caplog) == [
+        "cannot store 1 events; will retry: StoreUnavailable: away",
+        "events are stored again",
+    ]
+
+
+async def test_events_that_were_stored_although_that_was_not_known_are_not_stored_twice(monkeypatch, threads):
+    """The connection was lost after the commit, before its response."""
+
+    class Lossy(MemoryActivity):
+        has_failed = False
+
+        async def add(self, records: Any, figures: Any) -> None:
+            await super().add(records, figures)
+            if not self.has_failed:
+                self.has_failed = True
+                raise StoreUnavailable("connection lost")
+
+    monkeypatch.setattr(module, "RETRY_S", 0.01)
+    activity = Lossy()
+    recorder = Recorder(activity, threads)
+    recorder.add(finished(0))
+    recorder.add_saving(TokenSaving(0.0, 10))
+    await until(lambda: activity.has_failed and not recorder.pending)
+    recorder.add(finished(1))
+    await recorder.flush()
+    assert [record.id for record in activity.records] == ["0", "1"]
+    summary = await recorder.summary()
+    assert (summary.tools["demo.echo"].calls, summary.total().saved_tokens) == (2, 10)
+
+
+async def test_calls_during_an_outage_are_logged_at_once_and_stored_once_after_it(caplog, threads):
+    """Whether the first one was stored is not known until the store can be asked."""
+
+    class Away(MemoryActivity):
+        is_away = has_failed = False
+
+        async def add(self, records: Any, figures: Any) -> None:
+            await super().add(records, figures)
+            if not self.has_failed:
+                self.is_away = self.has_failed = True
+                raise StoreUnavailable("connection lost")
+
+        async def get(self, id: str) -> Any:
+            if self.is_away:
+                raise StoreUnavailable("away")
+            return await super().get(id)
+
+    caplog.set_level("INFO", logger="onetool.calls")
+    activity = Away()
+    recorder = Recorder(activity, threads)
+    for number in range(3):
+        recorder.add(finished(number))
+        recorder.add_saving(TokenSaving(0.0, 10))
+        with pytest.raises(StoreUnavailable):
+            await recorder.flush()
+        assert messages(caplog).count("call") == number + 1
+    activity.is_away = False
+    await recorder.flush()
+    assert not recorder.pending
+    assert [record.id for record in activity.records] == ["0", "1", "2"]
+    summary = await recorder.summary()
+    assert (summary.tools["demo.echo"].calls, summary.total().saved_tokens) == (3, 30)
+    await recorder.close()
+
+
 async def test_waiting_calls_keep_only_the_start_of_their_arguments(caplog, threads):
     """The complete ones could fill the memory. Of code, only the calls in it are logged."""
     caplog.set_level("INFO", logger="onetool.calls")

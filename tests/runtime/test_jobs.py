@@ -20,12 +20,8 @@ from onetool.domain.identity.principal import LOCAL, Principal
 from onetool.domain.jobs.job import RETENTION_S, Job
 from onetool.domain.jobs.job_errors import AnswerRefused, InvalidAnswer, JobEnded, JobNotFound, JobTakenOver
 from onetool.runtime.call_job import ANSWER_TIMEOUT_S
-from onetool.runtime.jobs import (
-    MAX_STARTED_PER_PRINCIPAL,
-    MAX_WAITING,
-    MAX_WAITING_PER_PRINCIPAL,
-    Jobs,
-)
+from onetool.runtime.job_limits import MAX_STARTED_PER_PRINCIPAL, MAX_WAITING, MAX_WAITING_PER_PRINCIPAL
+from onetool.runtime.jobs import Jobs
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.storage.files.jobs import FileJobs
@@ -411,7 +407,7 @@ async def test_job_that_cannot_be_taken_over_is_lost(processes, tmp_path, monkey
 
 @pytest.mark.spec("MCP-58")
 async def test_no_more_jobs_are_taken_over_than_may_be_started(processes, monkeypatch):
-    monkeypatch.setattr("onetool.runtime.jobs.MAX_STARTED_PER_PRINCIPAL", 1)
+    monkeypatch.setattr("onetool.runtime.job_limits.MAX_STARTED_PER_PRINCIPAL", 1)
     ids, polls, gate = [await leave_task(processes) for _ in range(2)], [], asyncio.Event()
     jobs = continuing(processes(), polls, gate)
     assert [job.status for job in await jobs.list(LOCAL)] == ["running", "running"]
@@ -787,15 +783,17 @@ async def test_result_that_cannot_be_stored_is_returned_to_a_client_that_waits(p
         assert later.error.message == f"The result of job {job.id} could not be stored."
 
 
+@pytest.mark.parametrize("problem", [DISK_FULL, RuntimeError("a defect of the store")])
 @with_virtual_clock
-async def test_end_that_cannot_be_stored_is_known_here_and_stored_later():
+async def test_end_that_cannot_be_stored_is_known_here_and_stored_later(problem):
     store = FailingJobs()
     async with running(store) as jobs:
         job = await suspend(jobs)
         await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
-        store.problem = DISK_FULL
+        store.problem = problem
         assert (await jobs.wait(job.id, LOCAL, 10, [job.questions[0].id])).data == "Ann"
         assert (await jobs.wait(job.id, LOCAL, 10)).data == "Ann"
+        await asyncio.sleep(10)
         assert (await store.find(job.id)).status == "input_required"
         store.problem = None
         await asyncio.sleep(10)

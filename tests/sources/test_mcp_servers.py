@@ -18,7 +18,7 @@ import pytest
 from onetool.domain.calls.caller import Caller, never_approve
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.domain.content.media import Media
-from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.errors import ExecutionError, Reason, WorkspaceReadOnly
 from onetool.domain.secrets.secret import Secret
 from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
@@ -209,6 +209,28 @@ async def test_concurrent_calls_start_the_server_once(tmp_path):
         await call_error(server, "die")
         await asyncio.gather(*(call(server, "pid") for _ in range(20)))
         assert log.read_text().count("started") == 2
+
+
+async def test_server_starts_while_its_listing_cannot_be_stored_if_it_is_the_same_as_before(tmp_path):
+    """A workspace is read-only during a move, and its calls continue. Changed tools are not used unseen."""
+
+    class ReadOnly(MemoryManifests):
+        is_read_only = False
+
+        async def change(self, server, change):
+            if self.is_read_only:
+                raise WorkspaceReadOnly("The workspace is read-only for a moment.")
+            return await super().change(server, change)
+
+    store = ReadOnly()
+    async with running(command("good"), store=store) as server:
+        await server.count()
+    store.is_read_only = True
+    async with running(command("good"), store=store) as server:
+        assert await call(server, "echo", text="x") == "x"
+    (tmp_path / "tools.json").write_text("[]")
+    async with running(command("from-file", tmp_path / "tools.json"), store=store) as server:
+        assert "read-only for a moment" in str(await call_error(server, "echo"))
 
 
 async def test_failed_start_is_retried_after_a_backoff(tmp_path, monkeypatch):

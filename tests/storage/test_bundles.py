@@ -9,6 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from random import Random
 
+import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
@@ -296,6 +297,26 @@ async def test_typos_are_corrected_word_by_word_if_there_are_very_many_slugs(wor
         assert await search(store, query) == ["read-invoices"], query
     for query in ("read letter", "raed zzzzzz", "x", "'", "qq & | !"):
         assert await search(store, query) == [], query
+
+
+async def test_tool_that_is_deleted_while_tools_are_read_is_left_out(workspace, postgres_url, monkeypatch):
+    store = PostgresBundles(workspace, Threads())
+    bundle = await new_bundle(store)
+    tools = [await add(store, bundle, slug) for slug in ("read-first", "read-second", "read-third")]
+    by_id, others = queries.BundleQueries._by_id, [each.tool.id for each in tools[1:]]
+
+    def delete_last(self, found):
+        """Let another process delete a tool whose id was just read."""
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("delete from onetool.tools where id = any(%s)", (others[-1:],))
+        return by_id(self, found)
+
+    monkeypatch.setattr(queries.BundleQueries, "_by_id", delete_last)
+    page = await store.tools(EVERYTHING, None, 10)
+    assert [stored.tool.slug for stored in page.items] == ["read-first", "read-second"]
+    others.pop()
+    hits = await store.search(SearchQuery.parse("read"), EVERYTHING, None, 10)
+    assert [hit.stored.tool.slug for hit in hits] == ["read-first"]
 
 
 async def test_staged_files_of_killed_writers_are_deleted_but_not_those_of_others(tmp_path):

@@ -1,11 +1,9 @@
 """Several clusters: workspaces work at every one of them, and move without a loss."""
 
-import os
-import subprocess
-import sys
+import asyncio
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from uuid import UUID, uuid4
@@ -40,40 +38,14 @@ from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
+from support.interrupted_moves import STEPS, kill_after, mover
 from support.postgres import RING
 from support.processes import wait_until
-from support.two_clusters import WEST, TwoClusters, two_databases
-from support.waiting import HANG_S
+from support.two_clusters import WEST, TwoClusters
+from support.waiting import HANG_S, until
 
 ISSUER = "https://id.example"
 YEAR = timedelta(days=365)
-STEPS = 4
-"""Lines that a move reports."""
-MOVER = """
-import sys
-from onetool.storage.postgres.moves import WorkspaceMoves
-
-def report(line):
-    print(line, flush=True)
-    sys.stdin.readline()
-
-WorkspaceMoves({"home": sys.argv[1], "west": sys.argv[2]}, report).move(sys.argv[3], sys.argv[4])
-"""
-"""Moves a workspace, and waits for a line after each step."""
-
-
-@pytest.fixture(scope="module")
-def urls():
-    with two_databases() as urls:
-        yield urls
-
-
-@pytest.fixture
-def two(urls):
-    two = TwoClusters(urls[HOME], urls[WEST])
-    yield two
-    two.notices.stop()
-    two.close()
 
 
 @pytest.fixture(params=[HOME, WEST])
@@ -121,6 +93,19 @@ async def test_members_keys_and_invitations_use_people_of_the_home_cluster(two, 
         await members.remove(MemberKind.PERSON, str(person))
     assert [each.roles for each in await people.workspaces_of(person)] == [("owner",)]
     assert await members.is_member(person)
+
+
+async def test_change_of_people_is_noted_for_workspaces_of_every_cluster(two, cluster):
+    """Also for one that was just moved to the home cluster: its rows did not change with the people."""
+    rows = two.rows(two.new_workspace(cluster))
+    two.notices.start()
+    async with asyncio.timeout(HANG_S):
+        while not rows.keys_changes:
+            await asyncio.sleep(0.02)
+    known = rows.keys_changes
+    with psycopg.connect(two.urls[HOME]) as connection:
+        connection.execute("update home.people_revision set revision = revision + 1")
+    await until(lambda: rows.keys_changes > known)
 
 
 async def test_group_gives_rights_at_every_cluster(two, cluster):
@@ -330,29 +315,6 @@ def test_write_to_a_workspace_that_stays_read_only_is_refused(two, monkeypatch):
 def set_fence(two, id, cluster):
     with psycopg.connect(two.urls[cluster]) as connection:
         connection.execute("update onetool.workspace_state set fenced = true where workspace_id = %s", (id,))
-
-
-@contextmanager
-def mover(two, workspace, target):
-    command = [sys.executable, "-c", MOVER, two.urls[HOME], two.urls[WEST], workspace.slug, target]
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": ""}
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def kill_after(two, workspace, target, steps):
-    """Begin a move, and kill the process after a number of steps."""
-    with mover(two, workspace, target) as process:
-        for step in range(steps):
-            assert process.stdout.readline()
-            if step < steps - 1:
-                process.stdin.write("\n")
-                process.stdin.flush()
 
 
 @pytest.mark.parametrize("steps", range(1, STEPS + 1))

@@ -58,8 +58,8 @@ class GrantWorld:
 
 
 @pytest.fixture
-async def world(workspace, postgres, threads):
-    people = PostgresPeople(postgres, threads)
+async def world(workspace, home_database, threads):
+    people = PostgresPeople(home_database, threads)
     person = await people.sign_in(Identity("https://login.example", f"sub-{uuid4().hex}"))
     world = GrantWorld(workspace, people, threads, UUID(str(person)))
     await world.members.put(Member(MemberKind.PERSON, str(person), Role.CALLER))
@@ -187,9 +187,9 @@ async def test_tokens_are_of_one_kind(world):
         assert await world.grants.redeem(wrong, PROOF) is None
 
 
-async def test_tokens_of_a_workspace_are_unknown_in_another(world, postgres, postgres_url):
+async def test_tokens_of_a_workspace_are_unknown_in_another(world, home_database, home_url):
     tokens, code = await world.tokens(), await world.allow()
-    workspace = new_workspace(postgres, postgres_url)
+    workspace = new_workspace(home_database, home_url)
     other = GrantWorld(workspace, world.people, world.threads, world.person)
     await other.members.put(Member(MemberKind.PERSON, str(world.person), Role.OWNER))
     assert await other.grants.find(tokens.access) is None

@@ -1,6 +1,9 @@
 """Transactions of workspaces in PostgreSQL: rows are separate, and the application has a limited role."""
 
 import asyncio
+import threading
+import time
+from contextlib import closing
 from uuid import uuid4
 
 import psycopg
@@ -9,9 +12,13 @@ import pytest
 from onetool.domain.errors import StoreUnavailable, WorkspaceReadOnly
 from onetool.storage.postgres.database import Database, on_thread
 from onetool.storage.postgres.migrate import migrate, migrations
+from onetool.storage.postgres.sealer import Sealer
+from onetool.storage.postgres.secrets import PostgresSecrets
+from onetool.storage.postgres.settings import PostgresSettings
 from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
-from support.postgres import new_workspace
+from support.postgres import RING, new_workspace, waits_for_lock
+from support.waiting import HANG_S, until
 
 
 def test_second_migration_applies_nothing(postgres_url):
@@ -163,19 +170,80 @@ async def test_failures_of_the_database_are_store_errors(postgres, postgres_url,
             await store.change(unusable)
 
 
-async def test_server_that_is_away_is_reported():
-    database = Database("postgresql://onetool@127.0.0.1:1/nothing", wait_s=0.2)
+async def test_process_that_hangs_during_a_change_does_not_stop_the_changes_of_others(
+    workspace, postgres, postgres_url
+):
+    """Its transactions end before theirs have waited for so long that they fail.
+
+    A second one, which waits for the first, gets the lock before the others.
+    """
+    began, goes_on = threading.Event(), threading.Event()
 
     class Store:
         _threads = Threads()
 
         @on_thread
-        def read(self):
-            with WorkspaceDatabase(database, uuid4()).reading():
+        def hang(self):
+            with WorkspaceDatabase(postgres, workspace.workspace).writing():
+                began.set()
+                goes_on.wait(HANG_S)
+
+        @on_thread
+        def change(self):
+            with WorkspaceDatabase(postgres, workspace.workspace).writing():
                 pass
 
+    store = Store()
+    hanging = [asyncio.create_task(store.hang())]
+    await until(began.is_set)
+    hanging.append(asyncio.create_task(store.hang()))
+    await until(lambda: waits_for_lock(postgres_url))
     try:
-        with pytest.raises(StoreUnavailable, match="cannot be reached"):
-            await asyncio.wait_for(Store().read(), 30)
+        await asyncio.gather(store.change(), store.change())
     finally:
-        database.close()
+        goes_on.set()
+    for outcome in await asyncio.gather(*hanging, return_exceptions=True):
+        assert isinstance(outcome, StoreUnavailable)
+
+
+async def test_database_that_was_away_is_available_only_since_its_return(postgres_url):
+    """Processes renew their leases then: a job without a renewed lease is not lost at once."""
+    with closing(Database(postgres_url)) as database:
+
+        def fail(connection):
+            raise psycopg.OperationalError("away")
+
+        await until(lambda: database.available_s > 0.5)
+        with pytest.raises(psycopg.OperationalError):
+            database.try_connection(fail, HANG_S, HANG_S)
+        assert database.available_s == 0.0
+        before = time.monotonic()
+        database.note_return()
+        assert database.available_s <= time.monotonic() - before
+
+
+@pytest.fixture
+def away():
+    database = Database("postgresql://onetool@127.0.0.1:1/nothing", wait_s=0.2)
+    yield WorkspaceDatabase(database, uuid4())
+    database.close()
+
+
+async def test_server_that_is_away_is_reported(away):
+    class Store:
+        _threads = Threads()
+
+        @on_thread
+        def read(self):
+            with away.reading():
+                pass
+
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        await asyncio.wait_for(Store().read(), 30)
+
+
+def test_configuration_that_cannot_be_read_is_an_error_of_the_store(away, threads):
+    """Also for those who read it on a thread of their own."""
+    for store in (PostgresSettings(away, threads), PostgresSecrets(away, threads, Sealer(away, RING))):
+        with pytest.raises(StoreUnavailable, match="cannot be reached"):
+            store.read()

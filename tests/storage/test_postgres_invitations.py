@@ -31,10 +31,10 @@ def members(workspace, threads):
 
 
 @pytest.fixture
-def new_person(postgres, threads):
+def new_person(home_database, threads):
     async def create():
         identity = Identity("https://login.example", f"sub-{uuid4().hex}")
-        return str(await PostgresPeople(postgres, threads).sign_in(identity))
+        return str(await PostgresPeople(home_database, threads).sign_in(identity))
 
     return create
 

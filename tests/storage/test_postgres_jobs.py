@@ -107,6 +107,7 @@ async def test_lease_that_cannot_be_released_ends_by_itself(opened, workspace, p
     set_fenced(postgres_url, workspace, True)
     await store.aclose()
     assert "cannot release the lease" in caplog.text
+    set_fenced(postgres_url, workspace, False)
     await until_ended(store, store.owner)
 
 

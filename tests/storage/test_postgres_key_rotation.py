@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
-from onetool.storage.postgres import key_rotation
+from onetool.storage.postgres import key_rotation, timed_connection
 from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
@@ -85,6 +85,13 @@ def check(process, *texts):
     (newest,) = process.data_keys()
     assert process.key_names() == {newest}
     return newest
+
+
+def test_rotation_says_that_the_database_hangs(team, monkeypatch):
+    monkeypatch.setattr(timed_connection, "ANSWER_S", 3.0)
+    monkeypatch.setattr(key_rotation, "EXISTS", "select from pg_sleep(60) where %s <> ''")
+    with pytest.raises(StoreUnavailable, match="has not responded for"):
+        team.rotate()
 
 
 async def test_all_values_are_sealed_with_a_new_key_and_the_old_one_is_deleted(team):

@@ -41,11 +41,28 @@ def tool(number: int, bundle: Bundle = BUNDLE) -> ToolVersion:
     )
 
 
-def limit(workspace: WorkspaceDatabase, url: str, **limits: int | None) -> None:
-    with workspace.reading() as cursor:
+@pytest.fixture
+def slug(workspace, home_database):
+    """Return the name of the workspace."""
+    with home_database.transaction() as cursor:
         cursor.execute("select slug from home.workspaces where id = %s", (workspace.workspace,))
         ((slug,),) = cursor.fetchall()
-    assert WorkspaceAdmin(url, RING).change_limits(slug, limits) is not None
+    return slug
+
+
+@pytest.fixture
+def admin(clusters):
+    return WorkspaceAdmin(clusters.home, RING, clusters.others)
+
+
+@pytest.fixture
+def limit(admin, slug):
+    """Return a function that limits the workspace."""
+
+    def change(**limits: int | None) -> None:
+        assert admin.change_limits(slug, limits) is not None
+
+    return change
 
 
 def total(workspace: WorkspaceDatabase) -> tuple[int, int]:
@@ -74,10 +91,8 @@ async def outcomes(*attempts):
     return len(results) - len(errors), errors
 
 
-async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(
-    workspace, writers, postgres_url
-):
-    limit(workspace, postgres_url, stored_tools=10)
+async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(workspace, writers, limit):
+    limit(stored_tools=10)
     stores = [PostgresBundles(own, Threads()) for own in writers]
     await stores[0].change_bundle(BUNDLE.id, lambda old: BUNDLE)
     stored, errors = await outcomes(
@@ -91,9 +106,9 @@ async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(
     )
 
 
-async def test_import_beyond_the_limit_stores_nothing(workspace, postgres_url):
+async def test_import_beyond_the_limit_stores_nothing(workspace, limit):
     store = PostgresBundles(workspace, Threads())
-    limit(workspace, postgres_url, stored_tools=5)
+    limit(stored_tools=5)
     await store.import_bundle(BUNDLE, [tool(n) for n in range(3)])
     other = replace(BUNDLE, id="b2", slug="other")
     with pytest.raises(BundleConflict, match=r"has 3 tools, and with 3 more it would exceed its limit of 5"):
@@ -102,14 +117,12 @@ async def test_import_beyond_the_limit_stores_nothing(workspace, postgres_url):
     await store.import_bundle(other, [tool(n, other) for n in range(2)])
     changed = await store.change_tool(tool(1).key, lambda bundle, old: replace(old, is_enabled=False))
     assert not changed.tool.is_enabled
-    limit(workspace, postgres_url, stored_tools=None)
+    limit(stored_tools=None)
     await store.add_tool(tool(9), lambda bundle: None)
 
 
-async def test_writers_of_several_processes_store_no_more_secrets_than_the_limit(
-    workspace, writers, postgres_url
-):
-    limit(workspace, postgres_url, secrets=3)
+async def test_writers_of_several_processes_store_no_more_secrets_than_the_limit(workspace, writers, limit):
+    limit(secrets=3)
     stores = [PostgresSecrets(own, Threads(), Sealer(own, RING)) for own in writers]
     stored, errors = await outcomes(*(stores[n % WRITERS].put(f"S{n}", "value") for n in range(12)))
     assert (stored, {type(error) for error in errors}) == (3, {QuotaExceeded})
@@ -123,9 +136,9 @@ async def test_writers_of_several_processes_store_no_more_secrets_than_the_limit
 
 
 async def test_writers_of_several_processes_store_no_more_bytes_of_results_than_the_limit(
-    workspace, writers, postgres_url
+    workspace, writers, limit
 ):
-    limit(workspace, postgres_url, result_bytes=10_000)
+    limit(result_bytes=10_000)
     stores = [PostgresResults(own, Threads()) for own in writers]
     stored, errors = await outcomes(*(stores[n % WRITERS].put("x" * 1_000, "t") for n in range(30)))
     assert (stored, {type(error) for error in errors}) == (10, {QuotaExceeded})
@@ -136,9 +149,9 @@ async def test_writers_of_several_processes_store_no_more_bytes_of_results_than_
     )
 
 
-async def test_expired_results_make_room(workspace, postgres_url, clock):
+async def test_expired_results_make_room(workspace, limit, clock):
     """Also if there are more of them than a `put` deletes otherwise."""
-    limit(workspace, postgres_url, result_bytes=3 * SWEEP_SIZE)
+    limit(result_bytes=3 * SWEEP_SIZE)
     store = PostgresResults(workspace, Threads(), clock)
     for _ in range(3 * SWEEP_SIZE):
         await store.put("x", "t", ttl_s=10)
@@ -149,8 +162,8 @@ async def test_expired_results_make_room(workspace, postgres_url, clock):
     assert total(workspace) == (2 * SWEEP_SIZE + 1, 2 * SWEEP_SIZE + 1)
 
 
-async def test_oldest_media_make_room_and_new_ones_do_not(workspace, postgres_url, clock):
-    limit(workspace, postgres_url, result_bytes=3_000)
+async def test_oldest_media_make_room_and_new_ones_do_not(workspace, limit, clock):
+    limit(result_bytes=3_000)
     store = PostgresResults(workspace, Threads(), clock)
     first, second, third = (Media(bytes([n]) * 1_000, "image/png") for n in range(3))
     await store.put_media(first, "t")
@@ -171,23 +184,19 @@ async def test_oldest_media_make_room_and_new_ones_do_not(workspace, postgres_ur
     assert total(workspace) == (2_001, 2_001)
 
 
-def test_limits_are_changed_by_name_and_announced(workspace, postgres_url):
+def test_limits_are_changed_by_name_and_announced(workspace, postgres_url, admin, slug, limit):
     with psycopg.connect(postgres_url, autocommit=True) as listener:
         listener.execute("listen onetool")
-        limit(workspace, postgres_url, calls_per_minute=5)
+        limit(calls_per_minute=5)
         (notice,) = listener.notifies(timeout=60, stop_after=1)
         id, *revisions = notice.payload.split(" ")
         assert id == str(workspace.workspace)
         workspace.note(Revisions(*map(int, revisions)))
     assert (workspace.settings_changes, workspace.keys_changes) == (1, 0)
     with workspace.reading() as cursor:
-        cursor.execute(
-            "select slug, workspace_state.limits from home.workspaces, workspace_state where id = %s",
-            (workspace.workspace,),
-        )
-        ((slug, stored),) = cursor.fetchall()
+        cursor.execute("select limits from workspace_state where workspace_id = %s", (workspace.workspace,))
+        ((stored,),) = cursor.fetchall()
     assert json.loads(stored) == {"calls_per_minute": 5}
-    admin = WorkspaceAdmin(postgres_url, RING)
     assert admin.change_limits(slug, {"secrets": None}).calls_per_minute == 5
     with pytest.raises(SettingsError, match="calls_per_minute is 0"):
         admin.change_limits(slug, {"calls_per_minute": 0})

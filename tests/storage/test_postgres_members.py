@@ -17,7 +17,7 @@ from onetool.storage.postgres import members as members_store
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.principals import is_member
-from support.postgres import new_workspace
+from support.postgres import new_workspace, waits_for_lock
 from support.waiting import HANG_S, until
 
 PERSON, GROUP, SERVICE = MemberKind.PERSON, MemberKind.GROUP, MemberKind.SERVICE
@@ -38,15 +38,6 @@ class People:
         with psycopg.connect(self._url) as connection:
             connection.execute(statement, values)
 
-    def is_waiting(self):
-        """Return whether a transaction waits for a lock."""
-        with psycopg.connect(self._url) as connection:
-            query = (
-                "select from pg_stat_activity"
-                " where datname = current_database() and wait_event_type = 'Lock' and state = 'active'"
-            )
-            return connection.execute(query).rowcount > 0
-
     def add(self, name, *groups):
         id = uuid4()
         self.execute("insert into home.people (id, name) values (%s, %s)", id, name)
@@ -61,8 +52,8 @@ class People:
 
 
 @pytest.fixture
-def people(postgres_url):
-    return People(postgres_url)
+def people(home_url):
+    return People(home_url)
 
 
 async def test_rights_of_services_people_and_groups(members, people):
@@ -116,7 +107,9 @@ async def test_last_owner_stays(members):
     assert [member.id for member in await members.list()] == ["b"]
 
 
-async def test_key_is_not_created_for_an_owner_who_is_being_removed(members, people, workspace, threads):
+async def test_key_is_not_created_for_an_owner_who_is_being_removed(
+    members, people, workspace, postgres_url, threads
+):
     """It would be valid again once the owner is a member again."""
     keys = PostgresApiKeys(workspace, threads)
     await members.put(Member(SERVICE, "a", Role.CALLER))
@@ -124,19 +117,21 @@ async def test_key_is_not_created_for_an_owner_who_is_being_removed(members, peo
     with workspace.recording() as cursor:
         cursor.execute(delete, (workspace.workspace,))
         creating = asyncio.create_task(keys.create("a", "k", timedelta(days=1)))
-        await until(people.is_waiting)
+        await until(lambda: waits_for_lock(postgres_url))
     with pytest.raises(MemberError, match="'a' is not a member"):
         await creating
     assert await keys.list() == []
 
 
-async def test_key_that_was_just_created_is_revoked_with_its_owner(members, people, workspace, threads):
+async def test_key_that_was_just_created_is_revoked_with_its_owner(
+    members, people, workspace, postgres_url, threads
+):
     keys = PostgresApiKeys(workspace, threads)
     await members.put(Member(SERVICE, "a", Role.CALLER))
     with workspace.recording() as cursor:
         assert is_member(workspace, cursor, "a", lock=True)
         removing = asyncio.create_task(members.remove(SERVICE, "a"))
-        await until(people.is_waiting)
+        await until(lambda: waits_for_lock(postgres_url))
         cursor.execute(
             "insert into api_keys"
             " (workspace_id, hash, id, owner, name, prefix, patterns, created_at, expires_at)"

@@ -22,9 +22,9 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def people(postgres):
+def people(home_database):
     threads = Threads()
-    yield PostgresPeople(postgres, threads)
+    yield PostgresPeople(home_database, threads)
     threads.close()
 
 
@@ -81,15 +81,15 @@ async def test_concurrent_first_logins_create_one_person(people):
     assert len(set(await asyncio.gather(*(people.sign_in(anna) for _ in range(8))))) == 1
 
 
-async def test_groups_are_replaced_but_not_those_of_another_issuer(people, postgres, postgres_url):
-    first, second, third = (new_workspace(postgres, postgres_url) for _ in range(3))
+async def test_groups_are_replaced_but_not_those_of_another_issuer(people, home_database, home_url):
+    first, second, third = (new_workspace(home_database, home_url) for _ in range(3))
     names = [f"group-{uuid4().hex}" for _ in range(2)]
     anna = identity(*names)
     person = await people.sign_in(anna)
     for workspace, name in zip((first, second), names, strict=True):
-        add_member(workspace, "group", group_id(postgres_url, anna.issuer, name))
+        add_member(workspace, "group", group_id(home_url, anna.issuer, name))
     await people.sign_in(identity(names[0], issuer="https://else.example"))
-    add_member(third, "group", group_id(postgres_url, "https://else.example", names[0]))
+    add_member(third, "group", group_id(home_url, "https://else.example", names[0]))
     assert len(await slugs(people, person)) == 2, "a group of the same name at another issuer is another one"
     await people.sign_in(anna._replace(groups=(names[1],)))
     (left,) = await people.workspaces_of(person)
@@ -98,13 +98,13 @@ async def test_groups_are_replaced_but_not_those_of_another_issuer(people, postg
     assert await people.workspaces_of(person) == []
 
 
-async def test_groups_about_which_the_issuer_says_nothing_only_deny(people, postgres, postgres_url):
-    workspace, name = new_workspace(postgres, postgres_url), f"group-{uuid4().hex}"
+async def test_groups_about_which_the_issuer_says_nothing_only_deny(people, home_database, home_url):
+    workspace, name = new_workspace(home_database, home_url), f"group-{uuid4().hex}"
     threads = Threads()
     members = PostgresMembers(workspace, threads)
     anna = identity(name)
     person = str(await people.sign_in(anna))
-    group = str(group_id(postgres_url, anna.issuer, name))
+    group = str(group_id(home_url, anna.issuer, name))
     await members.put(Member(MemberKind.GROUP, group, Role.OWNER))
     await members.put_grant(MemberKind.GROUP, group, Effect.DENY, "shop.pay", "me")
     complete = (await members.rights())[person]
@@ -122,31 +122,31 @@ async def test_groups_about_which_the_issuer_says_nothing_only_deny(people, post
     threads.close()
 
 
-async def test_login_makes_old_groups_count_again(people, postgres, postgres_url):
-    workspace, name = new_workspace(postgres, postgres_url), f"group-{uuid4().hex}"
+async def test_login_makes_old_groups_count_again(people, home_database, home_url):
+    workspace, name = new_workspace(home_database, home_url), f"group-{uuid4().hex}"
     anna = identity(name)
     await people.sign_in(anna)
-    group = group_id(postgres_url, anna.issuer, name)
+    group = group_id(home_url, anna.issuer, name)
     add_member(workspace, "group", group)
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(home_url) as connection:
         old = "update home.group_people set seen_at = now() - interval '31 days' where group_id = %s"
         connection.execute(old, (group,))
     before = keys_revision(workspace)
     await people.sign_in(anna)
     assert keys_revision(workspace) > before
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(home_url) as connection:
         age = "select now() - seen_at < interval '1 hour' from home.group_people where group_id = %s"
         assert connection.execute(age, (group,)).fetchone() == (True,)
 
 
-async def test_workspaces_that_lose_and_gain_a_person_are_told(people, postgres, postgres_url):
-    lost, gained, kept, unrelated = (new_workspace(postgres, postgres_url) for _ in range(4))
+async def test_workspaces_that_lose_and_gain_a_person_are_told(people, home_database, home_url):
+    lost, gained, kept, unrelated = (new_workspace(home_database, home_url) for _ in range(4))
     old, new = (f"group-{uuid4().hex}" for _ in range(2))
     anna = identity(old)
     await people.sign_in(identity(new))  # so that the group exists
     person = await people.sign_in(anna)
-    add_member(lost, "group", group_id(postgres_url, anna.issuer, old))
-    add_member(gained, "group", group_id(postgres_url, anna.issuer, new))
+    add_member(lost, "group", group_id(home_url, anna.issuer, old))
+    add_member(gained, "group", group_id(home_url, anna.issuer, new))
     add_member(kept, "person", person)
     before = [keys_revision(workspace) for workspace in (lost, gained, kept, unrelated)]
     await people.sign_in(anna)
@@ -161,15 +161,15 @@ async def test_workspaces_that_lose_and_gain_a_person_are_told(people, postgres,
     ]
 
 
-async def test_people_who_change_places_do_not_block_each_other(people, postgres, postgres_url):
+async def test_people_who_change_places_do_not_block_each_other(people, home_database, home_url):
     """Each login changes the revisions of two workspaces, in opposite orders."""
-    workspaces = [new_workspace(postgres, postgres_url) for _ in range(2)]
+    workspaces = [new_workspace(home_database, home_url) for _ in range(2)]
     names = [f"group-{uuid4().hex}" for _ in range(2)]
     both = [identity(names[0]), identity(names[1])]
     for person in both:
         await people.sign_in(person)
     for workspace, name in zip(workspaces, names, strict=True):
-        add_member(workspace, "group", group_id(postgres_url, both[0].issuer, name))
+        add_member(workspace, "group", group_id(home_url, both[0].issuer, name))
     for number in range(6):
         moved = [person._replace(groups=(names[(number + i + 1) % 2],)) for i, person in enumerate(both)]
         ids = await asyncio.gather(*map(people.sign_in, moved))
@@ -177,8 +177,8 @@ async def test_people_who_change_places_do_not_block_each_other(people, postgres
         assert len(await people.workspaces_of(id)) == 1
 
 
-async def test_disabled_person_is_refused_and_loses_all_sessions(people, workspace):
-    anna = identity()
+async def test_disabled_person_is_refused_and_loses_all_sessions(people, home_database, home_url):
+    anna, workspace = identity(), new_workspace(home_database, home_url)
     person = await people.sign_in(anna)
     add_member(workspace, "person", person)
     session, before = await people.begin_session(person, HOUR), keys_revision(workspace)
@@ -192,7 +192,7 @@ async def test_disabled_person_is_refused_and_loses_all_sessions(people, workspa
     assert await people.find_session(session) is None
 
 
-async def test_session_of_a_person_who_was_disabled_later_is_not_found(people, postgres_url):
+async def test_session_of_a_person_who_was_disabled_later_is_not_found(people, home_url):
     """Also if the session began between the check and the change."""
     person = await people.sign_in(identity())
     await people.disable(person)
@@ -219,10 +219,10 @@ async def test_session_ends_when_it_expires_or_is_ended(people):
     assert await people.find_session(third) is None
 
 
-async def test_only_the_hash_of_a_session_is_stored(people, postgres_url):
+async def test_only_the_hash_of_a_session_is_stored(people, home_url):
     person = await people.sign_in(identity())
     session = await people.begin_session(person, HOUR)
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(home_url) as connection:
         query = "select encode(hash, 'escape') || '|' || row_to_json(s)::text from home.browser_sessions s"
         stored = "".join(text for (text,) in connection.execute(query))
     assert session not in stored
@@ -237,9 +237,9 @@ async def test_text_that_is_no_session_is_not_found(people, text):
     await people.end_session(text)
 
 
-async def test_expired_sessions_are_deleted_when_a_new_one_begins(people, postgres_url):
+async def test_expired_sessions_are_deleted_when_a_new_one_begins(people, home_url):
     person = await people.sign_in(identity())
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(home_url) as connection:
         connection.execute(
             "insert into home.browser_sessions (hash, person_id, expires_at)"
             " select sha256(convert_to(i::text || %s, 'utf8')), %s, now() - interval '1 s'"
@@ -248,7 +248,7 @@ async def test_expired_sessions_are_deleted_when_a_new_one_begins(people, postgr
         )
     for _ in range(3):  # other tests have expired sessions too
         await people.begin_session(person, HOUR)
-    with psycopg.connect(postgres_url) as connection:
+    with psycopg.connect(home_url) as connection:
         query = "select count(*) from home.browser_sessions where person_id = %s and expires_at < now()"
         assert connection.execute(query, (person,)).fetchone() == (0,)
 

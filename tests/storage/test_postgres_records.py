@@ -21,6 +21,7 @@ from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.toggles import PostgresToggles
 from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
+from support.postgres import waits_for_lock
 
 ONE, TWO = "1" * 32, "2" * 32
 UNSTORABLE = pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
@@ -82,18 +83,11 @@ async def test_processes_change_a_manifest_one_after_the_other(workspace, elsewh
     assert await asyncio.to_thread(is_begun.wait, 30)
     changes.append(asyncio.create_task(stores[1].change("s", second)))
     async with asyncio.timeout(30):
-        while not changes[1].done() and not await asyncio.to_thread(is_waiting, postgres_url):
+        while not changes[1].done() and not await asyncio.to_thread(waits_for_lock, postgres_url):
             pass
     may_end.set()
     await asyncio.gather(*changes)
     assert [tool.name for tool in (await stores[0].read("s")).tools] == ["a", "b"]
-
-
-def is_waiting(url):
-    """Whether a transaction waits for a lock."""
-    waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
-    with psycopg.connect(url) as connection:
-        return bool(connection.execute(waiting).fetchall())
 
 
 def tool(name):

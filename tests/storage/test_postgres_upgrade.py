@@ -9,6 +9,7 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres import short_locks
 from onetool.storage.postgres.database import connect
 from onetool.storage.postgres.migrate import check_migrated, migrate, migrations, pending_migrations
+from onetool.storage.postgres.replicas import APPLICATION
 from support.postgres import empty_database, new_database
 from support.processes import wait_until
 
@@ -53,6 +54,23 @@ def test_database_that_an_earlier_version_has_migrated_is_accepted():
             connection.execute("alter table public.onetool_migrations drop column compatible_from")
         check_migrated(url)
         assert migrate(url) == []
+
+
+def test_migration_that_servers_cannot_work_with_waits_until_they_are_stopped():
+    """They would fail, or write what the new tables do not hold."""
+    lack = "delete from public.onetool_migrations where number = 1"
+    with new_database() as url:
+        with psycopg.connect(url, application_name=APPLICATION), psycopg.connect(url) as connection:
+            assert migrate(url) == []
+            connection.execute(lack)
+            connection.commit()
+            with pytest.raises(
+                StoreUnavailable, match=r"\(1\), and 0001_base\.sql changes what they need\. Stop"
+            ):
+                migrate(url)
+        # Without them it is tried, and the tables are there already.
+        with pytest.raises(StoreUnavailable, match="already exists"):
+            migrate(url)
 
 
 def test_compatibility_is_in_the_first_line():

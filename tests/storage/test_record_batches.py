@@ -104,3 +104,30 @@ async def test_batch_that_was_refused_is_not_written_later(stores, monkeypatch, 
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert {type(result) for result in results} == {WorkspaceUnavailable}
     assert batches.waiting == 0
+
+
+@pytest.mark.parametrize("error", [psycopg.OperationalError, psycopg.errors.ProtocolViolation])
+async def test_batch_that_may_have_been_written_is_not_written_again(stores, monkeypatch, postgres, error):
+    """The connection, or that of PgBouncer, is lost at the end of a shared transaction.
+
+    Its writers look before they try again.
+    """
+    original, others_wait = postgres.transaction, threading.Event()
+
+    @contextmanager
+    def transaction():
+        others_wait.wait(HANG_S)
+        with original() as cursor:
+            yield cursor
+        raise error("the connection is lost")
+
+    batches = RecordBatches(transaction)
+    monkeypatch.setattr(postgres, "records", batches)
+    writes = [asyncio.create_task(add(store, record("a.b", NOW, id="1"))) for store in stores]
+    async with asyncio.timeout(HANG_S):
+        while batches.waiting < COUNT - 1:
+            await asyncio.sleep(0.01)
+    others_wait.set()
+    results = await asyncio.gather(*writes, return_exceptions=True)
+    assert {type(result) for result in results} == {WorkspaceUnavailable}
+    assert [await ids(store) for store in stores] == [["1"]] * COUNT

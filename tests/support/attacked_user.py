@@ -32,7 +32,8 @@ from support.waiting import HANG_S
 HOSTILE_SERVER = Path(__file__).with_name("hostile_server")
 ORDINARY_UID = 23456
 """A user without an account, for tests that root runs."""
-SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+SYSTEM_PATH = "/usr/bin:/bin"
+"""Without /usr/local/bin: its links may lead to root's files, where this user cannot enter."""
 VICTIM = """
 import ctypes, os, signal, sys, time
 key = open(sys.argv[2])

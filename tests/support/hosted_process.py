@@ -24,7 +24,7 @@ from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.paths import PROJECT
-from support.postgres import new_database
+from support.postgres import ClusterUrls, new_clusters
 from support.rest_process import SECRETS, SETTINGS, RestProcess, new_id
 
 OWNER = "anna"
@@ -48,8 +48,15 @@ T = TypeVar("T")
 class Installation:
     """A database with workspaces, and the keys that seal their secrets."""
 
-    def __init__(self, url: str) -> None:
-        self.url, self.keys, self.database = url, new_key("tests"), Database(url)
+    def __init__(self, clusters: ClusterUrls) -> None:
+        self.clusters, self.url, self.keys = clusters, clusters.home, new_key("tests")
+        self.database = Database(clusters.rows)
+        self.home = Database(clusters.home) if clusters.others else self.database
+
+    def close(self) -> None:
+        """Close the connections to the databases."""
+        self.database.close()
+        self.home.close()
 
     def create_workspace(self, settings: str = SETTINGS) -> "TestedWorkspace":
         """Create a workspace with settings and an API key."""
@@ -65,8 +72,10 @@ class TestedWorkspace:
 
     def __init__(self, installation: Installation, slug: str) -> None:
         self.slug, self._installation = slug, installation
-        created = workspace_admin(installation.url, installation.keys).create(slug)
-        self.stored = WorkspaceDatabase(installation.database, created.id)
+        clusters = installation.clusters
+        admin = workspace_admin(clusters.home, installation.keys, clusters.others)
+        created = admin.create(slug, cluster=clusters.cluster)
+        self.stored = WorkspaceDatabase(installation.database, created.id, home=installation.home)
         self.key = self.new_key(OWNER)
 
     def new_key(self, owner: str) -> str:
@@ -113,7 +122,8 @@ class TestedWorkspace:
 
     def _change(self, action: Callable[[WorkspaceContents], Awaitable[T]]) -> T:
         async def run() -> T:
-            async with open_contents(self._installation.url, self._installation.keys, self.slug) as contents:
+            clusters, keys = self._installation.clusters, self._installation.keys
+            async with open_contents(clusters.home, keys, self.slug, clusters.others) as contents:
                 return await action(contents)
 
         return asyncio.run(run())
@@ -135,7 +145,7 @@ class HostedProcess(RestProcess):
         """workspace: by default, a new one."""
         self.workspace = workspace or installation.create_workspace()
         self.path, self.token = self.workspace.path, self.workspace.key
-        variables = {"ONETOOL_DATABASE_URL": installation.url, "ONETOOL_KEYS": installation.keys}
+        variables = {**installation.clusters.variables, "ONETOOL_KEYS": installation.keys}
         super().__init__(root, *options, **fields | variables)
 
     def write_settings(self, text: str) -> None:
@@ -189,12 +199,12 @@ class WorkspaceView(HostedProcess):
 
 
 @pytest.fixture(scope="session")
-def installation() -> Iterator[Installation]:
+def installation(request: pytest.FixtureRequest) -> Iterator[Installation]:
     """Return a database for the hosted servers of one worker."""
-    with new_database() as url:
-        installation = Installation(url)
+    with new_clusters(request.config) as clusters:
+        installation = Installation(clusters)
         yield installation
-        installation.database.close()
+        installation.close()
 
 
 @pytest.fixture(scope="session")

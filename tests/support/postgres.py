@@ -3,13 +3,17 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from types import MappingProxyType
+from typing import NamedTuple
 from uuid import uuid4
 
 import psycopg
 import pytest
 
+from onetool.storage.postgres.cluster_admin import ClusterAdmin
+from onetool.storage.postgres.clusters import HOME, url_variable
 from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.directory import WorkspaceAdmin
 from onetool.storage.postgres.key_ring import KEY_BYTES, KeyRing
@@ -19,6 +23,8 @@ from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 
 SERVER = "postgresql://postgres@127.0.0.1:5432/postgres"
 RING = KeyRing({"test": b"k" * KEY_BYTES})
+WEST = "west"
+"""The name of the second cluster."""
 IS_REQUIRED = "ONETOOL_REQUIRE_SERVERS"
 """Variable with which a missing server fails a test instead of skipping it."""
 
@@ -57,6 +63,51 @@ def new_database() -> Iterator[str]:
         yield url
 
 
+class ClusterUrls(NamedTuple):
+    """The URLs of an installation, and in which of its clusters tests create workspaces."""
+
+    home: str
+    others: Mapping[str, str] = MappingProxyType({})
+    """That of the second cluster, by its name, if workspaces are created there."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the cluster with the workspaces."""
+        return WEST if self.others else HOME
+
+    @property
+    def rows(self) -> str:
+        """The URL of the database with the workspaces."""
+        return self.others.get(WEST, self.home)
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """The environment variables with which a process knows the clusters."""
+        return {url_variable(name): url for name, url in {HOME: self.home, **self.others}.items()}
+
+
+@contextmanager
+def new_clusters(config: pytest.Config) -> Iterator[ClusterUrls]:
+    """Create the database of an installation, and with --second-cluster another one for its workspaces."""
+    with new_database() as home:
+        if not config.getoption("--second-cluster"):
+            yield ClusterUrls(home)
+            return
+        with new_database() as west:
+            ClusterAdmin({HOME: home, WEST: west}).add(WEST)
+            yield ClusterUrls(home, {WEST: west})
+
+
+def waits_for_lock(url: str) -> bool:
+    """Return whether a transaction of a database waits for a lock."""
+    with psycopg.connect(url) as connection:
+        query = (
+            "select from pg_stat_activity"
+            " where datname = current_database() and wait_event_type = 'Lock' and state = 'active'"
+        )
+        return connection.execute(query).rowcount > 0
+
+
 def add_services(workspace: WorkspaceDatabase, *names: str) -> None:
     """Make services members of a workspace, as callers."""
     with workspace.writing("keys") as cursor:
@@ -82,24 +133,46 @@ def postgres_server() -> Callable[[], AbstractContextManager[str]]:
 
 
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """Return the URL of a new database with all tables."""
-    with new_database() as url:
-        yield url
+def clusters(request: pytest.FixtureRequest) -> Iterator[ClusterUrls]:
+    """Return the URLs of a new installation."""
+    with new_clusters(request.config) as clusters:
+        yield clusters
+
+
+@pytest.fixture(scope="session")
+def postgres_url(clusters: ClusterUrls) -> str:
+    """Return the URL of a new database with all tables, and the rows of workspaces."""
+    return clusters.rows
+
+
+@pytest.fixture(scope="session")
+def home_url(clusters: ClusterUrls) -> str:
+    """Return the URL of the database with the directory, people and groups."""
+    return clusters.home
 
 
 @pytest.fixture(scope="session")
 def postgres(postgres_url: str) -> Iterator[Database]:
-    """Return connections to the database."""
+    """Return connections to the database with the rows of workspaces."""
     database = Database(postgres_url)
     yield database
     database.close()
 
 
+@pytest.fixture(scope="session")
+def home_database(home_url: str, postgres_url: str, postgres: Database) -> Iterator[Database]:
+    """Return connections to the database with the directory, people and groups."""
+    database = postgres if home_url == postgres_url else Database(home_url)
+    yield database
+    database.close()
+
+
 @pytest.fixture
-def workspace(postgres: Database, postgres_url: str) -> WorkspaceDatabase:
+def workspace(postgres: Database, home_database: Database, clusters: ClusterUrls) -> WorkspaceDatabase:
     """Return a new workspace."""
-    return new_workspace(postgres, postgres_url)
+    admin = WorkspaceAdmin(clusters.home, RING, clusters.others)
+    created = admin.create(f"w{uuid4().hex}", cluster=clusters.cluster)
+    return WorkspaceDatabase(postgres, created.id, home=home_database)
 
 
 def new_workspace(database: Database, url: str) -> WorkspaceDatabase:

@@ -71,9 +71,22 @@ class PostgresCluster:
     def kill(self) -> None:
         """Kill the server with all its processes."""
         if self._process is not None:
+            self.thaw()
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._process = None
+
+    def freeze(self) -> None:
+        """Let the server and the processes of its connections hang."""
+        for pid in self._pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let a hanging server continue."""
+        for pid in reversed(self._pids()):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
     def wait_for_commits(self) -> None:
         """Let every commit from now on wait for the standby."""
@@ -115,6 +128,11 @@ class PostgresCluster:
     def _copy(self, primary: "PostgresCluster") -> None:
         words = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname", primary.url)
         self._run("pg_basebackup", *words, f"--pgdata={self.data}")
+
+    def _pids(self) -> list[int]:
+        assert self._process
+        children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
+        return [self._process.pid, *map(int, children.read_text().split())]
 
     def _accepts(self) -> bool:
         with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):

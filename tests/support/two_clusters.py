@@ -15,9 +15,8 @@ from onetool.storage.postgres.directory import Directory, Workspace, WorkspaceAd
 from onetool.storage.postgres.moves import MovedWorkspace, WorkspaceMoves
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
-from support.postgres import RING, new_database
+from support.postgres import RING, WEST, new_database
 
-WEST = "west"
 TABLES = """
 select relname from pg_class where relnamespace = 'onetool'::regnamespace and relkind = 'r' order by relname
 """
@@ -68,6 +67,7 @@ class TwoClusters:
 
     def close(self) -> None:
         """Close all connections."""
+        self.notices.stop()
         self.clusters.close()
         self.threads.close()
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from uuid import UUID
 
-from onetool.domain.errors import StoreUnavailable, UnknownWorkspace
+from onetool.domain.errors import StoreUnavailable, UnknownWorkspace, WorkspaceUnavailable
 from onetool.domain.identity.member_pages import MemberPages
 from onetool.domain.policy.rights import Rights
 from onetool.domain.secrets.credential_set import CredentialSet
@@ -34,7 +34,7 @@ from onetool.storage.postgres.begun_logins import PostgresBegunLogins
 from onetool.storage.postgres.client_grants import PostgresClientGrants
 from onetool.storage.postgres.cluster_notices import ClusterNotices
 from onetool.storage.postgres.clusters import HOME, Clusters
-from onetool.storage.postgres.database import Database, connect
+from onetool.storage.postgres.database import Database, store_errors
 from onetool.storage.postgres.directory import Directory
 from onetool.storage.postgres.invitations import PostgresInvitations
 from onetool.storage.postgres.jobs import LEASE_S
@@ -47,6 +47,7 @@ from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.settings import PostgresSettings
+from onetool.storage.postgres.startup import wait_for_database
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.telemetry.call_meter import CallMeter
 from onetool.threads import Threads
@@ -178,7 +179,8 @@ async def open_hosted(
 
     Raises:
         SettingsError: The keys, or a URL, are invalid, or a cluster has no URL.
-        StoreUnavailable: The database cannot be reached, lacks migrations, or belongs to other keys.
+        StoreUnavailable: The database cannot be reached for a minute, lacks migrations, or belongs to other
+            keys.
     """
     ring, threads, credentials = KeyRing.parse(keys), Threads(), CredentialSet()
     with open_logs(stderr=log_level, file=None, credentials=credentials, owns_process=True):
@@ -190,6 +192,8 @@ async def open_hosted(
         sandbox, redis = MontySandbox(threads), None
         try:
             redis = await _open_redis(redis_url)
+            for each in filter(None, (url, pooled_url)):
+                await wait_for_database(each, threads)
             await threads.run(check_migrated, url)
             await threads.run(directory.check_clusters)
             await threads.run(directory.check_keys, ring)
@@ -282,12 +286,9 @@ def _check_cluster(name: str, url: str) -> None:
         StoreUnavailable: It has other tables.
     """
     try:
-        with connect(url):
-            pass
-    except StoreUnavailable as error:
+        check_migrated(url)
+    except WorkspaceUnavailable as error:
         log.warning("cluster %s is away: %s", name, error)
-        return
-    check_migrated(url)
 
 
 async def _open_redis(url: str) -> "RedisConnection | None":
@@ -302,7 +303,7 @@ async def _open_redis(url: str) -> "RedisConnection | None":
 
 
 def _request_key(workspace: WorkspaceDatabase, sealer: Sealer) -> bytes:
-    with workspace.reading() as cursor:
+    with store_errors(), workspace.reading() as cursor:
         return sealer.derived_key(cursor, "requests of MCP clients")
 
 
@@ -316,8 +317,9 @@ def _configuration(
 
     Raises:
         SettingsError: The settings are invalid, or use something of the server.
+        StoreUnavailable: The database has failed.
     """
-    with workspace.reading() as cursor:
+    with store_errors(), workspace.reading() as cursor:
         limits = read_limits(cursor, workspace.workspace)
     stored = settings.read()
     parsed = parse_settings(Settings, stored.document, lambda path: "settings")

@@ -125,16 +125,18 @@ def cluster_admin(url: str, others: Others) -> ClusterAdmin:
     return ClusterAdmin({HOME: url, **others})
 
 
-def workspace_moves(url: str, others: Others, report: Callable[[str], None]) -> WorkspaceMoves:
+def workspace_moves(
+    url: str, others: Others, report: Callable[[str], None], *, ignore_away: bool = False
+) -> WorkspaceMoves:
     """Return what moves workspaces between clusters.
 
-    report: is given a line about each step.
+    report: is given a line about each step. ignore_away: clusters that are away have no newer rows.
 
     Raises:
         StoreUnavailable: The database cannot be reached, or lacks tables.
     """
     check_migrated(url)
-    return WorkspaceMoves({HOME: url, **others}, report)
+    return WorkspaceMoves({HOME: url, **others}, report, ignore_away=ignore_away)
 
 
 class WorkspaceContents:

@@ -24,10 +24,14 @@ from onetool.version import __version__
 from .hosted import MAX_AGE_S, HostedParts
 
 if TYPE_CHECKING:
+    from onetool.storage.redis.connection import RedisConnection
+
     from .worker import Worker
 
 STATUSES = ("ok", "degraded", "unavailable", "draining")
 MILLISECONDS = 1000
+REDIS_CHECK_S = 15.0
+"""Seconds between two requests to Redis, which a process without limits sends for no other reason."""
 Labels = TypeVar("Labels", bound=tuple[str, ...])
 """The values of the labels of a metric."""
 
@@ -68,12 +72,21 @@ class OperatorMetrics:
         tasks = [asyncio.create_task(measure_loop_delay(process.loop_delays))]
         if process.worker is not None:
             tasks.append(asyncio.create_task(process.worker.count_queued()))
+        if process.parts.redis is not None:
+            tasks.append(asyncio.create_task(_check_redis(process.parts.redis)))
         try:
             yield
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _check_redis(redis: "RedisConnection") -> None:
+    """Ask Redis from time to time, until cancelled: whether it is away is known only from a request."""
+    while True:
+        await asyncio.sleep(REDIS_CHECK_S)
+        await redis.check()
 
 
 class _ProcessCollector(Collector):
@@ -103,6 +116,7 @@ class _ProcessCollector(Collector):
         status = self._process.status()
         states = {(name,): name == status for name in STATUSES}
         yield _gauges("onetool_status", "1 for what /readyz says.", ("status",), states)
+        yield _gauge("onetool_tasks", "Tasks of the event loop.", len(asyncio.all_tasks()))
         delays = {(): self._process.loop_delays}
         help = "How much later than due a timer of the event loop fires."
         yield _histogram("onetool_event_loop_delay_seconds", help, (), delays)

@@ -22,6 +22,7 @@ from onetool.runtime.runtime import Runtime
 from onetool.storage.postgres.api_keys import PostgresApiKeys
 from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.directory import Workspace
+from onetool.storage.postgres.interrupted_moves import InterruptedMoves
 from onetool.storage.postgres.job_queue import LostJobs
 from onetool.storage.postgres.queue_worker import PeriodicTask, QueuedCalls, QueueWorker
 from onetool.storage.postgres.sealer import Sealer
@@ -35,10 +36,12 @@ CONCURRENCY = 20
 """Calls that a worker runs at a time, of which some may wait for answers."""
 GRACE_S = 30.0
 """Seconds for calls in progress after the worker was told to end."""
+QUEUES_END_S = 10.0
+"""Seconds for the queues to end, whose database may hang."""
 STORE_S = 10.0
 """Seconds to store that the other calls are lost."""
 CHECKS_PER_LEASE = 3
-REAP_INTERVAL_S = 3600
+REAP_INTERVAL_S, MOVES_INTERVAL_S = 3600, 60
 COUNT_INTERVAL_S = 15.0
 """Seconds between two counts of the calls in the queue."""
 RECOUNT_S = 1.0
@@ -90,6 +93,7 @@ class Worker:
         self._calls: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         check_s = parts.lease_s / CHECKS_PER_LEASE
+        self._moves = InterruptedMoves({**parts.urls, HOME: url}, parts.clusters)
         self._queues = {
             name: QueueWorker(
                 other if name != HOME else url,
@@ -97,6 +101,7 @@ class Worker:
                 {
                     "lost_jobs": PeriodicTask(partial(self._end_lost_jobs, name), max(1, int(check_s))),
                     "reap": PeriodicTask(partial(self._reap, name), reap_interval_s),
+                    "moves": PeriodicTask(partial(self._end_moves, name), MOVES_INTERVAL_S),
                 },
                 stalled_s=check_s,
             )
@@ -114,10 +119,10 @@ class Worker:
             self._stopping.set()
             for task in (stopped, *queues):
                 task.cancel()
-            ends = await asyncio.gather(*queues, return_exceptions=True)
+            await asyncio.wait(queues, timeout=QUEUES_END_S)
             await self._drain()
-        for error in ends:
-            if isinstance(error, Exception):
+        for queue in queues:
+            if queue.done() and not queue.cancelled() and (error := queue.exception()) is not None:
                 raise error
 
     @property
@@ -195,6 +200,8 @@ class Worker:
         """End the jobs of processes that have ended, and give their tasks to others."""
         queue, threads = self._queues[cluster], self._parts.threads
         await queue.recover_stalled()
+        if self._parts.clusters[cluster].available_s < self._parts.lease_s / 2:
+            return  # after it was away, processes first renew their leases
         for id in await queue.workspaces_with_lost_jobs():
             try:
                 found = await threads.run(self._parts.directory.find_id, id)
@@ -205,6 +212,11 @@ class Worker:
                     log.warning("job %s is lost: its process has ended", job)
             except StoreUnavailable as error:
                 log.error("cannot end the lost jobs of workspace %s: %s", id, error)
+
+    async def _end_moves(self, cluster: str) -> None:
+        """Make workspaces writable that no process moves any more."""
+        for slug in await self._parts.threads.run(self._moves.end, cluster):
+            log.warning("a move of workspace %s was interrupted: it is writable again", slug)
 
     async def _reap(self, cluster: str) -> None:
         """Delete what has expired in all workspaces of a cluster."""

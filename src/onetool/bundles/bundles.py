@@ -20,7 +20,7 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.identifiers import check_id, check_key, is_derived_id
 from onetool.domain.bundles.pack_views import bundle_id_of, tool_id_of
-from onetool.domain.page import Page
+from onetool.domain.page import Page, all_items
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.usage.summary import DAY, CallCounter
 from onetool.ports import ActivityStore, BundleStore
@@ -115,13 +115,12 @@ class Bundles:
 
     async def named(self, name: str) -> list[Bundle]:
         """Return the bundles with this slug or id. Starts servers only if a pack has this name."""
-        found, after = await self._virtual.named(name), None
-        while True:
-            page = await self._store.bundles(BundleFilter(include_disabled=True), after, PAGE_SIZE)
-            found += [bundle for bundle in page.items if name in (bundle.id, bundle.slug)]
-            after = page.next
-            if after is None:
-                return found
+        everything = BundleFilter(include_disabled=True)
+        stored = all_items(lambda after: self._store.bundles(everything, after, PAGE_SIZE))
+        return [
+            *await self._virtual.named(name),
+            *[bundle async for bundle in stored if name in (bundle.id, bundle.slug)],
+        ]
 
     async def list_bundles(self, filter: BundleFilter, after: str | None, limit: int) -> Page[Bundle]:
         """Return bundles whose ids come after `after`: first the virtual ones, then the stored ones."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
 from onetool.domain.bundles.identifiers import check_id, check_key, check_stored_id
+from onetool.domain.page import all_items
 from onetool.ports import BundleStore
 from onetool.threads import Threads
 
@@ -40,14 +41,9 @@ class BundleTransfer:
         bundle_id = check_id(bundle_id, "bundleID")
         await self._bundles.reject_read_only(bundle_id)
         bundle = await self._bundles.bundle(bundle_id)
-        tools, cursor = list[ToolVersion](), None
         filter = BundleFilter(bundle_ids=frozenset({bundle_id}), include_disabled=True)
-        while True:
-            page = await self._store.tools(filter, cursor, PAGE_SIZE)
-            tools += [stored.tool for stored in page.items]
-            cursor = page.next
-            if cursor is None:
-                return await self._threads.run(write_archive, bundle, tools)
+        stored = all_items(lambda cursor: self._store.tools(filter, cursor, PAGE_SIZE))
+        return await self._threads.run(write_archive, bundle, [each.tool async for each in stored])
 
     async def import_archive(self, content: bytes) -> tuple[Bundle, int]:
         """Store the bundle of a ZIP archive. Return it and the number of its tools."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import Reason, ToolNotFound
-from onetool.domain.page import Page
+from onetool.domain.page import Page, all_items
 from onetool.domain.policy.policy import Policy
 from onetool.domain.policy.rule import Decision, decide
 from onetool.domain.search.tool_index import ToolIndex
@@ -143,15 +143,10 @@ class Catalog:
         in_memory: bool = False,
     ) -> AsyncIterator[Tool]:
         """Iterate over all tools, or over those that a caller may call. See `page` for the parameters."""
-        cursor: str | None = None
-        while True:
-            page = await self.page(cursor, start_servers=start_servers, pattern=pattern, in_memory=in_memory)
-            for tool in page.items:
-                if caller is None or self.policy.is_visible(tool.spec, caller):
-                    yield tool
-            cursor = page.next
-            if cursor is None:
-                return
+        options = {"start_servers": start_servers, "in_memory": in_memory}
+        async for tool in all_items(lambda cursor: self.page(cursor, pattern=pattern, **options)):
+            if caller is None or self.policy.is_visible(tool.spec, caller):
+                yield tool
 
     async def specs(
         self, caller: Caller | None = None, *, pattern: str = "", in_memory: bool = False

@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,14 +119,11 @@ class Pipeline:
     async def _run_steps(self, state: "_CallState") -> Any:
         """Resolve, validate, admit, approve, run, validate the output. Return the output."""
         caller, call = state.caller, state.call
-        try:
+        with _before_call(call.name):
             state.resolved = resolved = await self._catalog.resolve(call.name, caller)
             await self._give_secrets(state)
             if call.task is None:  # otherwise this has happened before the task
                 await self._prepare(state, resolved)
-        except StoreUnavailable as error:
-            message = f"{call.name} was not called: {error} Try again later."
-            raise ExecutionError(Reason.UNAVAILABLE, message) from error
         # Waiting for the user does not count.
         caller = state.caller
         deadline, paused_before = self._deadline(resolved, caller), caller.pauses.seconds
@@ -234,7 +231,8 @@ class Pipeline:
             raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time left.")
         on_step = None if resolved.read_only else state.caller.on_step
         if on_step is not None:
-            await on_step(name, False)
+            with _before_call(name):
+                await on_step(name, False)
         try:
             output = await dispatch(resolved.implementation, invocation, self._activate, self._timer)
         finally:
@@ -304,6 +302,20 @@ class Pipeline:
 
     def _error_text(self, state: "_CallState", text: ErrorText) -> ErrorText:
         return ErrorText(truncate_middle(state.credentials.redact(text), self._limits.max_output_bytes))
+
+
+@contextmanager
+def _before_call(name: str) -> Iterator[None]:
+    """Say that a call was not made if the block cannot use a store.
+
+    Raises:
+        ExecutionError: A store is unavailable.
+    """
+    try:
+        yield
+    except StoreUnavailable as error:
+        message = f"{name} was not called: {error} Try again later."
+        raise ExecutionError(Reason.UNAVAILABLE, message) from error
 
 
 def _to_schema_args(call: ToolCall, resolved: ResolvedTool) -> ToolCall:

@@ -31,6 +31,8 @@ T = TypeVar("T")
 
 DELAY = 0.1
 """Seconds over which events are collected into one write."""
+RETRY_S = 2.0
+"""Seconds until events that could not be stored are written again."""
 CLOSE_TIMEOUT_S = 1.0
 READ_TIMEOUT_S = 10.0
 """Seconds to wait for the latest events, and then for a summary."""
@@ -84,6 +86,8 @@ class Recorder:
         self._savings: deque[TokenSaving] = deque(maxlen=MAX_PENDING)
         self._failed_calls: list[CallRecord] = []
         self._failed_savings: list[TokenSaving] = []
+        self._attempted: tuple[CallRecord | None, TokenSaving | None] = (None, None)
+        """The last events of a write that has failed, and may have been stored nevertheless."""
         self._bodies_size = 0
         self._cleaned_at = -CLEAN_INTERVAL_S
         self._write_lock = asyncio.Lock()
@@ -94,6 +98,7 @@ class Recorder:
         self._current_write: asyncio.Task[None] | None = None
         self._dropped = 0
         """Number of events that were dropped since the last write began."""
+        self._is_failing = False
 
     def configure(self, stats: StatsSettings, activity: ActivitySettings) -> None:
         """Apply the settings. The call counters are always stored."""
@@ -193,10 +198,13 @@ class Recorder:
             self._timer.cancel()
         try:
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self._try_flush()
+                await self.flush()
         except TimeoutError:
             count = self.pending + self._dropped
             log.error("%d events may be lost: the store does not respond", count)
+        except Exception as error:  # noqa: BLE001 - a full disk must not stop what else is closed
+            kind = type(error).__name__
+            log.error("cannot store %d events, which are lost: %s: %s", self.pending, kind, error)
 
     @property
     def pending(self) -> int:
@@ -216,7 +224,8 @@ class Recorder:
     def _start_timer(self) -> None:
         """Flush soon, unless a flush is already due or running."""
         if self._timer is None and self._background_flush is None:
-            self._timer = asyncio.get_running_loop().call_later(DELAY, self._flush_in_background)
+            delay = RETRY_S if self._is_failing else DELAY
+            self._timer = asyncio.get_running_loop().call_later(delay, self._flush_in_background)
 
     def _flush_in_background(self) -> None:
         self._timer = None
@@ -225,15 +234,21 @@ class Recorder:
 
     def _on_flushed(self, _flush: asyncio.Task[None]) -> None:
         self._background_flush = None
-        if self._calls or self._savings:
+        if self.pending:
             self._start_timer()
 
     async def _try_flush(self) -> None:
         try:
             await self.flush()
         except Exception as error:  # noqa: BLE001 - root of a background task: a full disk must not stop calls
-            count, kind = self._failed_count, type(error).__name__
-            log.error("cannot store %d events; will retry: %s: %s", count, kind, error)
+            if not self._is_failing:
+                count, kind = self._failed_count, type(error).__name__
+                log.error("cannot store %d events; will retry: %s: %s", count, kind, error)
+            self._is_failing = True
+        else:
+            if self._is_failing:
+                log.warning("events are stored again")
+            self._is_failing = False
 
     async def _write(self) -> None:
         async with self._write_lock:
@@ -249,10 +264,20 @@ class Recorder:
             if self._dropped:
                 log.error("dropped %d events: the store failed or was too slow", self._dropped)
                 self._dropped = 0
-            await self._store.add(*await self._threads.run(self._derive))
-            self._failed_calls, self._failed_savings = [], []
+            await self._forget_stored()
+            if self._failed_calls or self._failed_savings:
+                self._attempted = _last(self._failed_calls), _last(self._failed_savings)
+                await self._store.add(*await self._threads.run(self._derive))
+            self._failed_calls, self._failed_savings, self._attempted = [], [], (None, None)
             self._bodies_size = sum(len(call.record.arguments + call.record.result) for call in self._calls)
             await self._clean_up()
+
+    async def _forget_stored(self) -> None:
+        """Forget events whose write has failed, but was stored: a connection was lost at the wrong moment."""
+        call, saving = self._attempted
+        if call is not None and await self._store.get(call.id) is not None:
+            self._failed_calls = _after(self._failed_calls, call)
+            self._failed_savings = _after(self._failed_savings, saving)
 
     def _latest(self, events: list[T]) -> list[T]:
         """Return as many of the latest events as may wait, and count the others."""
@@ -287,6 +312,15 @@ class _UnwrittenCall(NamedTuple):
     record: CallRecord
     inputs: Mapping[str, Any]
     """Arguments for the log, truncated: complete ones would fill the memory while a write blocks."""
+
+
+def _last(events: Sequence[T]) -> T | None:
+    return events[-1] if events else None
+
+
+def _after(events: list[T], last: T | None) -> list[T]:
+    """Return the events after one of them; all if it is not there."""
+    return events[next((number for number, event in enumerate(events, 1) if event is last), 0) :]
 
 
 def _consume_exception(write: asyncio.Task[None]) -> None:

@@ -47,10 +47,13 @@ class JobEnds:
             await self._save(call, status, error)
         except OSError as problem:
             log.error("cannot store the end of job %s: %s", call.job.id, problem)
-            call.end(status, result=call.job.result, error=call.job.error or error)
-            self._retry_later(call)
+        except Exception:
+            log.exception("cannot store the end of job %s", call.job.id)
+        else:
+            await self._reap()
             return
-        await self._reap()
+        call.end(status, result=call.job.result, error=call.job.error or error)
+        self._retry_later(call)
 
     async def close(self) -> None:
         """Try for the last time to store what is not stored yet."""
@@ -97,11 +100,16 @@ class JobEnds:
             await self._save_again()
 
     async def _save_again(self) -> None:
+        problems = list[OSError]()
         for call in self._unsaved():
             try:
                 await self._save(call, call.job.status, call.job.error)
-            except OSError as problem:
-                log.warning("still cannot store the end of job %s: %s", call.job.id, problem)
+            except OSError as error:
+                problems.append(error)
+            except Exception:  # the others are tried now, and this one again
+                log.exception("cannot store the end of job %s", call.job.id)
+        if problems:
+            log.warning("still cannot store the ends of %d jobs: %s", len(problems), problems[-1])
 
     async def _reap(self) -> None:
         if self._now() - self._reaped_at < REAP_INTERVAL_S:

@@ -24,14 +24,11 @@ from onetool.threads import Threads
 from .call_job import EXPIRED, CallJob, Present
 from .job_answers import check_answer
 from .job_ends import STOPPED, WORKER_STOPPED, JobEnds, as_lost, read_outcome
+from .job_limits import check_started, check_waiting
 from .outcomes import Outcome
 from .stored_outcomes import StoredOutcomes
 
 log = logging.getLogger(__name__)
-MAX_WAITING, MAX_WAITING_PER_PRINCIPAL = 100, 20
-"""Calls in this process that wait for answers."""
-MAX_STARTED_PER_PRINCIPAL = 100
-"""Jobs in this process that no client waits for."""
 TAKE_OVER_S = 5.0
 """Seconds for which a request waits until a job that was taken over waits for its task."""
 Work = Callable[[Caller], Awaitable[Outcome]]
@@ -103,8 +100,7 @@ class Jobs:
         Raises:
             ExecutionError: Too many jobs are running, or the job cannot be stored.
         """
-        if self._has_too_many(caller.principal.scope):
-            raise ExecutionError(Reason.BUSY, f"{tool} was not started: too many jobs are running.")
+        check_started(tool, caller.principal.scope, self._running)
         job = self._new_job(caller, tool, digest)._replace(idempotency_key=key)
         call = self._start(work, replace(caller, idempotency_key=job.id), job)
         try:
@@ -284,21 +280,11 @@ class Jobs:
     def _create(self, caller: Caller, job: Job, present: Present | None) -> CallJob:
         call = CallJob(self._store, self._threads, caller, job, present=present, now=self._now)
         call.on_store = lambda: self._active.update({call.job.id: call})
-        call.check_waiting = lambda: self._check_waiting(call.job)
+        call.check_waiting = lambda: check_waiting(call.job, self._active.values())
         return call
 
     def _new_job(self, caller: Caller, tool: str, digest: str) -> Job:
         return Job(token_hex(16), caller.principal.scope, tool, digest, self._store.owner, self._now())
-
-    def _check_waiting(self, job: Job) -> None:
-        """Check that another call may wait for answers.
-
-        Raises:
-            ExecutionError: Too many calls wait for answers.
-        """
-        waiting = [other.job.principal for other in self._active.values() if other.has_questions]
-        if len(waiting) >= MAX_WAITING or waiting.count(job.principal) >= MAX_WAITING_PER_PRINCIPAL:
-            raise ExecutionError(Reason.BUSY, f"{job.tool} was stopped: too many calls wait for answers.")
 
     def _start(self, work: Work, caller: Caller, job: Job, present: Present | None = None) -> CallJob:
         call = self._create(caller, job, present)
@@ -384,7 +370,9 @@ class Jobs:
 
     async def _take_over(self, job: Job, work: Work, caller: Caller) -> Job:
         """Wait for the task of a job in place of its process. Return the job as it is after that."""
-        if self._has_too_many(job.principal):
+        try:
+            check_started(job.tool, job.principal, self._running)
+        except ExecutionError:
             return job
         taken = await self._store.take_over(job.id, job.owner)
         if taken is None:  # another process has taken it, or does so at this moment
@@ -395,11 +383,6 @@ class Jobs:
             async with asyncio.timeout(TAKE_OVER_S):
                 await call.waits_for_task.wait()
         return call.job
-
-    def _has_too_many(self, principal: str) -> bool:
-        """Return whether a principal must not start another job."""
-        running = sum(call.is_detached and call.job.principal == principal for call in self._running)
-        return running >= MAX_STARTED_PER_PRINCIPAL
 
     async def _without_answered(self, job: Job) -> Job:
         """Return a job without the questions whose answers its process has not read yet."""

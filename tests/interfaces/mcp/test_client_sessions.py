@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from weakref import WeakSet
 
 import pytest
@@ -247,7 +247,7 @@ async def test_cancellations_of_requests_that_no_process_runs_are_few(tmp_path, 
 @pytest.mark.spec("MCP-54")
 async def test_clients_that_end_no_session_do_not_fill_the_memory(tmp_path, monkeypatch):
     """Only some sessions are held. All of them can be used, and those with a stream of notices are kept."""
-    monkeypatch.setattr(http_sessions, "MAX_SESSIONS", 3)
+    monkeypatch.setattr(http_sessions, "MAX_HELD", 3)
     created, run_session = WeakSet(), HttpSessions._run_session
 
     async def run(self, *args, **options):
@@ -267,6 +267,17 @@ async def test_clients_that_end_no_session_do_not_fill_the_memory(tmp_path, monk
             update = {"methods": ["notifications/resources/updated"], "params": {"uri": "memo:x"}}
             await process.request("tools/call", sessions[0], name="one__notify", arguments=update)
             await until(lambda: "notifications/resources/updated" in [notice["method"] for notice in notices])
+
+
+@pytest.mark.spec("MCP-54")
+async def test_clients_with_a_stream_of_notices_are_not_refused(tmp_path, monkeypatch):
+    """However many they are: only unused sessions are given up."""
+    monkeypatch.setattr(http_sessions, "MAX_HELD", 2)
+    async with replica(World(tmp_path, names=("one",))) as process, AsyncExitStack() as streams:
+        for _ in range(5):
+            session, _ = await process.initialize()
+            await streams.enter_async_context(process.notices(session))
+            assert (await process.request("ping", session))["result"] == {}
 
 
 async def test_sessions_that_cannot_be_read_are_refused(tmp_path):

@@ -30,7 +30,7 @@ from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from support.cli_process import onetool
-from support.postgres import RING
+from support.postgres import RING, ClusterUrls
 from support.rest_process import Upstream, http_tool, new_id, python_tool
 from support.waiting import HANG_S
 
@@ -61,8 +61,10 @@ class Team:
         self.key = self.revoked = self.expired = self.job = self.call = self.handle = ""
 
     async def create(self) -> None:
-        created = WorkspaceAdmin(self._server.url, RING).create(self.slug)
-        async with open_contents(self._server.url, KEYS, self.slug) as contents:
+        clusters = self._server.clusters
+        admin = WorkspaceAdmin(clusters.home, RING, clusters.others)
+        created = admin.create(self.slug, cluster=clusters.cluster)
+        async with open_contents(clusters.home, KEYS, self.slug, clusters.others) as contents:
             year = timedelta(days=365)
             self.key = (await contents.create_key(OWNER, "valid", year, role=Role.OWNER)).text
             self.expired = (await contents.keys.create(OWNER, "old", -timedelta(seconds=1))).text
@@ -76,7 +78,7 @@ class Team:
             await contents.replace_settings(settings, "operator")
             await contents.secrets.put("TEAM", f"secret-{self.canary}")
             await contents.secrets.put("ENV", "${ONETOOL_KEYS} ${PATH}")
-        database = Database(self._server.url)
+        database = Database(clusters.rows)
         try:
             rows = WorkspaceDatabase(database, created.id)
             message = {"type": "message", "role": "user", "text": self.canary}
@@ -156,10 +158,10 @@ class Team:
 class HostedServer:
     """`onetool serve --hosted` with three workspaces."""
 
-    def __init__(self, url: str, directory: Path) -> None:
-        self.url, self.directory, self.base = url, directory, ""
+    def __init__(self, clusters: ClusterUrls, directory: Path) -> None:
+        self.clusters, self.directory, self.base = clusters, directory, ""
         self.env = os.environ | {
-            "ONETOOL_DATABASE_URL": url,
+            **clusters.variables,
             "ONETOOL_KEYS": KEYS,
             "OPENAI_API_KEY": SERVER_KEY,
             "HOME": str(directory),
@@ -211,8 +213,8 @@ class HostedServer:
 
 
 @pytest.fixture(scope="module")
-def server(postgres_url, tmp_path_factory):
-    with HostedServer(postgres_url, tmp_path_factory.mktemp("hosted")) as server:
+def server(clusters, tmp_path_factory):
+    with HostedServer(clusters, tmp_path_factory.mktemp("hosted")) as server:
         yield server
 
 

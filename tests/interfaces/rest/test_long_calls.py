@@ -11,7 +11,7 @@ import pytest
 
 from onetool.testing.http_stub import HttpStub, StubResponse
 from support.hosted_process import HostedProcess, Installation
-from support.postgres import new_database
+from support.postgres import ClusterUrls, new_database
 from support.processes import wait_until
 from support.rest_process import RestProcess, http_tool
 from support.waiting import HANG_S
@@ -49,9 +49,9 @@ def service():
 def own_installation():
     """Return a database of its own: workers run the jobs of all workspaces."""
     with new_database() as url:
-        installation = Installation(url)
+        installation = Installation(ClusterUrls(url))
         yield installation
-        installation.database.close()
+        installation.close()
 
 
 @pytest.fixture(scope="module")

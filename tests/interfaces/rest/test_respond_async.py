@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 
 from onetool.domain.jobs.job import KEY_RETENTION_S
 from onetool.interfaces.rest.prefer import Preferences, preferences
-from onetool.runtime import jobs as jobs_module
+from onetool.runtime import job_limits
 from onetool.sdk import call_tool_async
 from onetool.testing import memory_runtime
 from support.asking_tools import AskingTools
@@ -179,7 +179,7 @@ async def test_calls_without_a_key_are_different_jobs(client, tools):
 
 
 async def test_too_many_jobs_are_refused(client, tools, monkeypatch):
-    monkeypatch.setattr(jobs_module, "MAX_STARTED_PER_PRINCIPAL", 1)
+    monkeypatch.setattr(job_limits, "MAX_STARTED_PER_PRINCIPAL", 1)
     first = await submit(client, "demo.wait")
     refused = await submit(client, "demo.wait")
     assert (refused.status_code, refused.json()["error"]["code"]) == (429, "execution_error")

@@ -1,5 +1,6 @@
 // Chat providers and stored sessions.
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 
 export type Message = Schemas['MessageResponse'];
@@ -19,15 +20,14 @@ export function useSessions() {
 
 export const fetchSession = (id: string) => unwrap(api.GET('/sessions/{id}', { params: { path: { id } } }));
 
-function useSessionMutation<Args>(mutationFn: (args: Args) => Promise<unknown>) {
-  const queries = useQueryClient();
-  return useMutation({ mutationFn, onSettled: () => queries.invalidateQueries({ queryKey: ['sessions'] }) });
+function useSessionChange<Args>(mutationFn: (args: Args) => Promise<unknown>) {
+  return useChange(mutationFn, ['sessions']);
 }
 
 export const useRenameSession = () =>
-  useSessionMutation(({ id, title }: { id: string; title: string }) =>
+  useSessionChange(({ id, title }: { id: string; title: string }) =>
     unwrap(api.PATCH('/sessions/{id}', { params: { path: { id } }, body: { title } })),
   );
 
 export const useDeleteSession = () =>
-  useSessionMutation((id: string) => unwrap(api.DELETE('/sessions/{id}', { params: { path: { id } } })));
+  useSessionChange((id: string) => unwrap(api.DELETE('/sessions/{id}', { params: { path: { id } } })));

@@ -1,5 +1,6 @@
 // Invitations to a workspace, as owners see them. They exist only in hosted mode.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 
 export type SentInvitation = Schemas['InvitationResponse'];
@@ -11,15 +12,12 @@ export const useInvitations = () =>
     queryFn: async () => (await unwrap(api.GET('/invitations'))).invitations,
   });
 
-function useInvitationMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  const refresh = () => queries.invalidateQueries({ queryKey: ['invitations'] });
-  // A new invitation is secret, so no response is kept in the cache.
-  return useMutation({ mutationFn, gcTime: 0, onSettled: refresh });
+function useInvitationChange<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
+  return useChange(mutationFn, ['invitations']);
 }
 
 export const useCreateInvitation = () =>
-  useInvitationMutation((body: Schemas['InvitationBody']) => unwrap(api.POST('/invitations', { body })));
+  useInvitationChange((body: Schemas['InvitationBody']) => unwrap(api.POST('/invitations', { body })));
 
 export const useRevokeInvitation = (id: string) =>
-  useInvitationMutation(() => unwrap(api.DELETE('/invitations/{id}', { params: { path: { id } } })));
+  useInvitationChange(() => unwrap(api.DELETE('/invitations/{id}', { params: { path: { id } } })));

@@ -1,5 +1,6 @@
 // Calls that wait for answers or take long, and the questions that they ask.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 
 export type Job = Schemas['JobResponse'];
@@ -32,13 +33,8 @@ export const useJob = (id: string) =>
     refetchInterval: ({ state }) => (state.data && isEnded(state.data) ? false : 1_000),
   });
 
-export function useCancelJob(id: string) {
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: () => unwrap(api.POST('/jobs/{id}/cancel', pathParams(id))),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['jobs'] }),
-  });
-}
+export const useCancelJob = (id: string) =>
+  useChange(() => unwrap(api.POST('/jobs/{id}/cancel', pathParams(id))), ['jobs']);
 
 /** Answer a question. It can be answered once. */
 export const submitAnswer = ({ job, id }: Question, answer: Answer) =>

@@ -1,5 +1,6 @@
 // Members of a workspace, their grants, and who is logged in. They exist only in hosted mode.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 import { WORKSPACE } from './workspace';
 
@@ -8,9 +9,6 @@ export type Member = Schemas['MemberResponse'];
 export type Role = Member['role'];
 export type Grant = Schemas['GrantResponse'];
 export type GrantEffect = Grant['effect'];
-
-/** What a change of members or grants may change. */
-const KEYS = ['members', 'grants', 'keys', 'me', 'tools'];
 
 /** Load who is logged in. Without a workspace, there is only one user. */
 export const useMe = () =>
@@ -31,10 +29,8 @@ export const useMembers = (isEnabled = true) =>
 export const useGrants = () =>
   useQuery({ queryKey: ['grants'], queryFn: async () => (await unwrap(api.GET('/grants'))).grants });
 
-function useMemberMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  const refresh = () => Promise.all(KEYS.map((key) => queries.invalidateQueries({ queryKey: [key] })));
-  return useMutation({ mutationFn, onSettled: refresh });
+function useMemberChange<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
+  return useChange(mutationFn, ['members', 'grants', 'keys', 'me', 'tools']);
 }
 
 type MemberKey = Pick<Member, 'kind' | 'id'>;
@@ -42,16 +38,16 @@ const pathParams = ({ kind, id }: MemberKey) => ({ params: { path: { kind, id } 
 
 /** Add a member, or change its role and patterns. */
 export const useSaveMember = () =>
-  useMemberMutation(({ kind, id, ...body }: MemberKey & Schemas['MemberBody']) =>
+  useMemberChange(({ kind, id, ...body }: MemberKey & Schemas['MemberBody']) =>
     unwrap(api.PUT('/members/{kind}/{id}', { ...pathParams({ kind, id }), body })),
   );
 
 export const useRemoveMember = (member: MemberKey) =>
-  useMemberMutation(() => unwrap(api.DELETE('/members/{kind}/{id}', pathParams(member))));
+  useMemberChange(() => unwrap(api.DELETE('/members/{kind}/{id}', pathParams(member))));
 
 /** Add a grant, or replace the one of the member with the same pattern. */
 export const useSaveGrant = () =>
-  useMemberMutation((body: Schemas['GrantBody']) => unwrap(api.POST('/grants', { body })));
+  useMemberChange((body: Schemas['GrantBody']) => unwrap(api.POST('/grants', { body })));
 
 export const useRemoveGrant = (id: string) =>
-  useMemberMutation(() => unwrap(api.DELETE('/grants/{id}', { params: { path: { id } } })));
+  useMemberChange(() => unwrap(api.DELETE('/grants/{id}', { params: { path: { id } } })));

@@ -1,6 +1,7 @@
 // Servers of the MCP registry: search, plans, installation and updates.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { api, type Schemas, unwrap } from './client';
+import { useServerChange } from './servers';
 
 export type RegistryEntry = Schemas['RegistryEntryResponse'];
 export type RegistryInput = Schemas['RegistryInputResponse'];
@@ -33,19 +34,12 @@ export const usePlanUpdate = (name: string) =>
       unwrap(api.POST('/servers/{name}/update/plan', { ...pathParams(name), body: { values } })),
   });
 
-function useServersMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  const keys = ['servers', 'tools', 'bundles', 'signatures'];
-  const refresh = () => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
-  return useMutation({ ...NOT_CACHED, mutationFn, onSuccess: refresh });
-}
-
 /** Install a server as it was reviewed. Fails if the plan has changed since. */
 export const useInstallServer = () =>
-  useServersMutation((body: Schemas['InstallBody']) => unwrap(api.POST('/registry/install', { body })));
+  useServerChange((body: Schemas['InstallBody']) => unwrap(api.POST('/registry/install', { body })));
 
 /** Update a server as it was reviewed. Fails if the plan has changed since. */
 export const useUpdateServer = (name: string) =>
-  useServersMutation((body: Schemas['UpdateBody']) =>
+  useServerChange((body: Schemas['UpdateBody']) =>
     unwrap(api.POST('/servers/{name}/update', { ...pathParams(name), body })),
   );

@@ -1,5 +1,6 @@
 // MCP servers: state, settings, log, connection test and quarantined tools.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 import { streamPost } from './sse';
 
@@ -63,19 +64,16 @@ export const useMcpClients = () =>
     queryFn: async () => (await unwrap(api.GET('/servers/clients'))).clients,
   });
 
-function useServerMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  const keys = ['servers', 'tools', 'bundles', 'signatures', 'contents'];
-  const refresh = () => Promise.all(keys.map((key) => queries.invalidateQueries({ queryKey: [key] })));
-  return useMutation({ mutationFn, onSettled: refresh });
+export function useServerChange<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
+  return useChange(mutationFn, ['servers', 'tools', 'bundles', 'signatures', 'contents']);
 }
 
 export const useProbeServer = () =>
-  useServerMutation((name: string) => unwrap(api.POST('/servers/{name}/probe', pathParams(name))));
+  useServerChange((name: string) => unwrap(api.POST('/servers/{name}/probe', pathParams(name))));
 
 /** Approve tools by name and pin. A tool that changed after it was shown stays quarantined. */
 export const useApproveTools = (name: string) =>
-  useServerMutation((seen: Record<string, string>) =>
+  useServerChange((seen: Record<string, string>) =>
     unwrap(api.POST('/servers/{name}/approve', { ...pathParams(name), body: { seen } })),
   );
 
@@ -87,24 +85,24 @@ export const usePreviewImport = () =>
   });
 
 export const useImportServers = () =>
-  useServerMutation((body: Schemas['ConfirmedImportBody']) => unwrap(api.POST('/servers/import', { body })));
+  useServerChange((body: Schemas['ConfirmedImportBody']) => unwrap(api.POST('/servers/import', { body })));
 
 export const useSaveServer = (name: string) =>
-  useServerMutation((body: { settings: ServerSettings; digest: string }) =>
+  useServerChange((body: { settings: ServerSettings; digest: string }) =>
     unwrap(api.PUT('/servers/{name}/settings', { ...pathParams(name), body })),
   );
 
 export const useSwitchServer = (name: string) =>
-  useServerMutation((enabled: boolean) =>
+  useServerChange((enabled: boolean) =>
     unwrap(api.PATCH('/servers/{name}', { ...pathParams(name), body: { enabled } })),
   );
 
 export const useRemoveServer = (name: string) =>
-  useServerMutation(() => unwrap(api.DELETE('/servers/{name}', pathParams(name))));
+  useServerChange(() => unwrap(api.DELETE('/servers/{name}', pathParams(name))));
 
 /** Log in to a remote server. `onPage` receives the URL of the page to open. Resolves after the login. */
 export function useLogIn(name: string, onPage: (url: string) => void) {
-  return useServerMutation(async (signal: AbortSignal) => {
+  return useServerChange(async (signal: AbortSignal) => {
     const url = `/servers/${encodeURIComponent(name)}/login`;
     for await (const { event, data } of streamPost(url, {}, signal)) {
       if (event === 'page') onPage((data as { url: string }).url);

@@ -1,5 +1,6 @@
 // The settings of this OneTool, and the keys of chat models. In workspaces, they are the operator's.
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, type Schemas, unwrap } from './client';
 import { Problem } from './problem';
 
@@ -22,15 +23,9 @@ const putSetting = ({ key, value, digest }: SettingChange) =>
 const deleteSetting = ({ key, digest }: Omit<SettingChange, 'value'>) =>
   unwrap(api.DELETE('/settings/{key}', { params: { path: { key }, query: { digest } } }));
 
-/** A mutation after which everything that depends on settings is loaded again. */
-function useSettingsMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  return useMutation({ mutationFn, gcTime: 0, onSettled: () => queries.invalidateQueries() });
-}
+export const useSaveSetting = () => useChange(putSetting);
 
-export const useSaveSetting = () => useSettingsMutation(putSetting);
-
-export const useResetSetting = () => useSettingsMutation(deleteSetting);
+export const useResetSetting = () => useChange(deleteSetting);
 
 /** Whether a change failed because the setting was changed elsewhere. */
 export const isConflict = (error: unknown): boolean => error instanceof Problem && error.status === 409;
@@ -54,18 +49,18 @@ export interface ListChange {
 
 /** Move an item between lists in the settings. Other changes of the lists stay. */
 export const useChangeLists = () =>
-  useSettingsMutation(async ({ add, remove, item }: ListChange) => {
+  useChange(async ({ add, remove, item }: ListChange) => {
     for (const key of remove) await changeList(key, (items) => items.filter((other) => other !== item));
     if (add) await changeList(add, (items) => (items.includes(item) ? items : [...items, item]));
   });
 
 export const useSaveProviderKey = () =>
-  useSettingsMutation(({ name, key }: { name: string; key: string }) =>
+  useChange(({ name, key }: { name: string; key: string }) =>
     unwrap(api.PUT('/providers/{name}/key', { params: { path: { name } }, body: { key } })),
   );
 
 export const useDeleteProviderKey = () =>
-  useSettingsMutation((name: string) => unwrap(api.DELETE('/providers/{name}/key', { params: { path: { name } } })));
+  useChange((name: string) => unwrap(api.DELETE('/providers/{name}/key', { params: { path: { name } } })));
 
 export const useSetDefaultProvider = () =>
-  useSettingsMutation((name: string) => unwrap(api.PUT('/providers/default', { body: { name } })));
+  useChange((name: string) => unwrap(api.PUT('/providers/default', { body: { name } })));

@@ -1,5 +1,6 @@
 // Bundles and tools: queries and mutations.
-import { type InfiniteData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type InfiniteData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useChange } from './changes';
 import { api, CLIENT_HEADERS, type Schemas, send, unwrap } from './client';
 import { toProblem } from './problem';
 import type { paths } from './schema';
@@ -143,37 +144,29 @@ export function useToolByName(name: string, version: string) {
   });
 }
 
-/** Create a mutation that refreshes all bundles and tools afterwards. */
-function useCatalogMutation<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
-  const queries = useQueryClient();
-  const refresh = async () => {
-    const keys = [['bundles'], ['tools']];
-    // Requests that started before the change would return outdated data.
-    await Promise.all(keys.map((queryKey) => queries.cancelQueries({ queryKey })));
-    await Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));
-  };
-  return useMutation({ mutationFn, onSettled: refresh });
+function useCatalogChange<Args, Result>(mutationFn: (args: Args) => Promise<Result>) {
+  return useChange(mutationFn, ['bundles', 'tools']);
 }
 
 export const useToggleTool = () =>
-  useCatalogMutation(async ({ versions, isEnabled }: { versions: ToolKey[]; isEnabled: boolean }) => {
+  useCatalogChange(async ({ versions, isEnabled }: { versions: ToolKey[]; isEnabled: boolean }) => {
     for (const key of versions) {
       await unwrap(api.PATCH(VERSION_PATH, { params: versionParams(key), body: { isEnabled } }));
     }
   });
 
 export const useToggleBundle = () =>
-  useCatalogMutation(({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
+  useCatalogChange(({ id, isEnabled }: { id: string; isEnabled: boolean }) =>
     unwrap(api.PATCH('/tools/bundles/{bundleID}', { params: bundleParams(id), body: { isEnabled } })),
   );
 
-export const useDeleteTool = () => useCatalogMutation(deleteTool);
-export const useDeleteBundle = () => useCatalogMutation(deleteBundle);
+export const useDeleteTool = () => useCatalogChange(deleteTool);
+export const useDeleteBundle = () => useCatalogChange(deleteBundle);
 export const usePutTool = () =>
-  useCatalogMutation(({ key, body }: { key: ToolKey; body: ToolBody }) => putTool(key, body));
-export const useCreateBundle = () => useCatalogMutation((body: BundleBody) => putBundle(uuid7(), body));
+  useCatalogChange(({ key, body }: { key: ToolKey; body: ToolBody }) => putTool(key, body));
+export const useCreateBundle = () => useCatalogChange((body: BundleBody) => putBundle(uuid7(), body));
 export const useImport = () =>
-  useCatalogMutation(({ file, baseUrl }: { file: File; baseUrl?: string }) => importFile(file, baseUrl));
+  useCatalogChange(({ file, baseUrl }: { file: File; baseUrl?: string }) => importFile(file, baseUrl));
 
 export async function putTool(key: ToolKey, body: ToolBody): Promise<Tool> {
   return (await unwrap(api.PUT(VERSION_PATH, { params: versionParams(key), body }))) as Tool;

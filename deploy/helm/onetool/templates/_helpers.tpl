@@ -4,7 +4,7 @@
 
 {{- define "onetool.selector" -}}
 app.kubernetes.io/name: onetool
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
@@ -81,6 +81,9 @@ capabilities: {drop: [ALL]}
 {{- if .pgbouncer.enabled }}
 {{ include "onetool.secretVariable" (dict "name" "ONETOOL_POOLED_DATABASE_URL" "secret" $secret "key" (printf "%s-pooled-database-url" $.component)) }}
 {{- end }}
+{{- range .clusters }}
+{{ include "onetool.secretVariable" (dict "name" (printf "ONETOOL_CLUSTER_%s_URL" (upper .)) "secret" $secret "key" (printf "%s-cluster-%s-url" $.component .)) }}
+{{- end }}
 {{- if .redis.enabled }}
 {{ include "onetool.secretVariable" (dict "name" "ONETOOL_REDIS_URL" "secret" $secret "key" "redis-url") }}
 {{- end }}
@@ -121,15 +124,29 @@ topologySpreadConstraints: {{- include "onetool.spread" . | nindent 2 }}
 volumes:
   - name: tmp
     emptyDir: {sizeLimit: 1Gi}
-{{- with .values.nodeSelector }}
+  {{- include "onetool.databaseCa" .root | nindent 2 }}
+{{- include "onetool.placement" .values }}
+{{- end -}}
+
+{{/* Where pods run. */}}
+{{- define "onetool.placement" -}}
+{{- with .nodeSelector }}
 nodeSelector: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.tolerations }}
+{{- with .tolerations }}
 tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.affinity }}
+{{- with .affinity }}
 affinity: {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end -}}
+
+{{/* The volume with the certificate of the database's authority, if there is one. */}}
+{{- define "onetool.databaseCa" -}}
+{{- with .Values.databaseCaSecret -}}
+- name: database-ca
+  secret: {secretName: {{ . }}, items: [{key: ca.crt, path: ca.crt}]}
+{{- end -}}
 {{- end -}}
 
 {{/* A container of OneTool, without its arguments; values: those of the server, the worker or the migration. */}}
@@ -140,4 +157,7 @@ securityContext: {{- include "onetool.containerSecurity" . | nindent 2 }}
 resources: {{- toYaml .values.resources | nindent 2 }}
 volumeMounts:
   - {name: tmp, mountPath: /tmp}
+  {{- if .root.Values.databaseCaSecret }}
+  - {name: database-ca, mountPath: /etc/onetool/database, readOnly: true}
+  {{- end }}
 {{- end -}}

@@ -68,14 +68,19 @@ def open_cluster(name: str) -> None:
 @click.command("move")
 @click.argument("slug")
 @click.argument("cluster")
-def move(slug: str, cluster: str) -> None:
+@click.option(
+    "--ignore-away",
+    is_flag=True,
+    help="Complete an interrupted move although another cluster is away. Changes made there since are lost.",
+)
+def move(slug: str, cluster: str, *, ignore_away: bool) -> None:
     """Move workspace SLUG to CLUSTER. Meanwhile it is read-only; calls continue.
 
     After an interruption, run the command again: it completes the move. To undo a move that has not reached
     the directory, name the cluster where the workspace is.
     """
     with exit_on_hosted_error():
-        moved = _moves().move(slug, cluster)
+        moved = _moves(ignore_away=ignore_away).move(slug, cluster)
     if moved.source == moved.target:
         click.echo(f"Workspace {slug} is in cluster {cluster}.", file=stdout())
         return
@@ -102,7 +107,8 @@ def _administration() -> "ClusterAdmin":
     return cluster_admin(owner_url(), other_clusters(is_owner=True))
 
 
-def _moves() -> "WorkspaceMoves":
+def _moves(*, ignore_away: bool = False) -> "WorkspaceMoves":
     from onetool.bootstrap.hosted_admin import workspace_moves
 
-    return workspace_moves(owner_url(), other_clusters(is_owner=True), partial(click.echo, err=True))
+    report = partial(click.echo, err=True)
+    return workspace_moves(owner_url(), other_clusters(is_owner=True), report, ignore_away=ignore_away)

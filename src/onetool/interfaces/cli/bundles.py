@@ -9,6 +9,7 @@ import click
 
 from onetool.domain.bundles.bundle import Bundle, BundleError, BundleFilter, BundleNotFound, StoredTool
 from onetool.domain.bundles.identifiers import python_name, to_slug
+from onetool.domain.page import all_items
 from onetool.domain.text.strings import first_line, pluralize
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.runtime.runtime import Runtime
@@ -267,25 +268,16 @@ async def _find(runtime: Runtime, name: str) -> Bundle:
 
 
 async def _list_all(runtime: Runtime) -> list[Bundle]:
-    found, after = list[Bundle](), None
-    while True:
-        page = await runtime.state.bundles.list_bundles(ALL, after, PAGE_SIZE)
-        found += page.items
-        after = page.next
-        if after is None:
-            return found
+    bundles = runtime.state.bundles
+    return [bundle async for bundle in all_items(lambda after: bundles.list_bundles(ALL, after, PAGE_SIZE))]
 
 
 async def _load(runtime: Runtime, name: str) -> tuple[Bundle, list[StoredTool]]:
     bundle = await _find(runtime, name)
     criteria = BundleFilter(bundle_ids=frozenset({bundle.id}), include_disabled=True)
-    tools, after = list[StoredTool](), None
-    while True:
-        page = await runtime.state.bundles.list_tools(criteria, after, PAGE_SIZE)
-        tools += page.items
-        after = page.next
-        if after is None:
-            return bundle, tools
+    bundles = runtime.state.bundles
+    tools = all_items(lambda after: bundles.list_tools(criteria, after, PAGE_SIZE))
+    return bundle, [tool async for tool in tools]
 
 
 def _print_renamed(renamed: Mapping[str, str], bundle: Bundle) -> None:

@@ -6,6 +6,7 @@ import click
 
 from onetool.domain.bundles.bundle import BundleError, BundleFilter, BundleNotFound, StoredTool
 from onetool.domain.bundles.pack_views import BUNDLE_DISABLED, DISABLED
+from onetool.domain.page import all_items
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.domain.tools.tool import CURRENT, ToolSpec, any_matches
 from onetool.runtime.runtime import Runtime
@@ -129,10 +130,5 @@ def _label(tool: StoredTool) -> str:
 
 
 async def _list_all(runtime: Runtime) -> list[StoredTool]:
-    found, after = list[StoredTool](), None
-    while True:
-        page = await runtime.state.bundles.list_tools(ALL, after, PAGE_SIZE)
-        found += page.items
-        after = page.next
-        if after is None:
-            return found
+    bundles = runtime.state.bundles
+    return [tool async for tool in all_items(lambda after: bundles.list_tools(ALL, after, PAGE_SIZE))]

@@ -32,10 +32,10 @@ log = logging.getLogger(__name__)
 
 WATCH_INTERVAL_S = 0.2
 """Seconds between two looks at what other processes have written to a session."""
-MAX_SESSIONS, IDLE_S = 200, 300.0
-"""Sessions of one endpoint that this process holds, and seconds for which it holds one without a request.
+MAX_HELD, IDLE_S = 200, 300.0
+"""Sessions of one endpoint above which this process gives up unused ones, and seconds after which it does.
 
-Many clients never end theirs. A session that is not held any more is continued by its next request.
+Many clients never end theirs. A session that was given up is continued by its next request.
 """
 REAP_INTERVAL_S = 600.0
 RETRY_INTERVAL_S = 5.0
@@ -47,9 +47,7 @@ class HttpSessions(StreamableHTTPSessionManager):
     """Serves clients over HTTP. The session id of an earlier client contains what `initialize` agreed on."""
 
     def __init__(self, server: OneToolServer, max_bytes: int) -> None:
-        super().__init__(
-            server, max_request_body_size=max_bytes, session_idle_timeout=IDLE_S, max_sessions=MAX_SESSIONS
-        )
+        super().__init__(server, max_request_body_size=max_bytes, session_idle_timeout=IDLE_S)
         self._notices = server.notices
         self._store = server.runtime.client_sessions
         self._seal = SessionSeal(server.runtime.request_key, server.endpoint)
@@ -127,12 +125,13 @@ class HttpSessions(StreamableHTTPSessionManager):
         return await self._start(sealed, session)
 
     async def _start(self, sealed: str, session: ClientSession) -> ServedSession:
-        if len(self._served) >= MAX_SESSIONS:
+        if len(self._served) >= MAX_HELD:
             unused = next((held for held in self._served.values() if not held.is_in_use), None)
-            if unused is None:
-                raise HttpRequestRefused("Too many open sessions", 503)
-            await self._discard(unused)
-            self._served.pop(unused.session.id, None)
+            if unused is not None:
+                self._served.pop(unused.session.id)
+                await self._discard(unused)
+        if self.max_sessions is not None and len(self._served) >= self.max_sessions:
+            raise HttpRequestRefused("Too many open sessions", 503)
         tasks: Any = self._task_group
         served: ServedSession = await tasks.start(self._run_session, sealed, session)
         return served

@@ -125,9 +125,11 @@ def status_for(error: BundleError) -> int:
 
 
 def retry_headers(result: ToolResult) -> dict[str, str]:
-    """Return when to try again a call that was one too many, in whole seconds."""
+    """Return when to try again a call that was one too many, or needs a store that is away, in seconds."""
     error = result.raised
-    return {"Retry-After": str(math.ceil(error.retry_after_s))} if isinstance(error, LimitExceeded) else {}
+    if isinstance(error, LimitExceeded):
+        return {"Retry-After": str(math.ceil(error.retry_after_s))}
+    return {"Retry-After": "1"} if result.meta.reason is Reason.UNAVAILABLE else {}
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -12,6 +12,7 @@ import yaml
 from onetool.domain.bundles.bundle import BundleFilter
 from onetool.domain.chat.providers import provider_defaults
 from onetool.domain.http.templates import requests_of, secret_names
+from onetool.domain.page import all_items
 from onetool.domain.secrets.detection import is_probably_secret, literal_credentials, secret_name_in
 from onetool.domain.secrets.redaction import Redactor
 from onetool.files.safe_yaml import parse_yaml
@@ -68,16 +69,12 @@ async def collect_stored(runtime: Runtime) -> StoredParts:
     """
     state = runtime.state
     packs, tools = await state.bundles.disabled_names()
-    bundles: dict[str, bytes] = {}
-    after: str | None = None
-    while True:
-        page = await state.bundles.list_bundles(BundleFilter(include_disabled=True), after, PAGE_SIZE)
-        for bundle in page.items:
-            if bundle.origin == "bundle":
-                bundles[bundle.id] = await state.transfer.export(bundle.id)
-        after = page.next
-        if after is None:
-            break
+    all_bundles = BundleFilter(include_disabled=True)
+    bundles = {
+        bundle.id: await state.transfer.export(bundle.id)
+        async for bundle in all_items(lambda after: state.bundles.list_bundles(all_bundles, after, PAGE_SIZE))
+        if bundle.origin == "bundle"
+    }
     return StoredParts(
         configuration=state.configuration,
         redactor=state.redactor,

@@ -9,6 +9,7 @@ from contextvars import Context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from onetool.domain.errors import StoreUnavailable
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.servers.manifest import (
@@ -122,7 +123,12 @@ class ServerListing:
             received = receive_instructions(merged, handshake.instructions)
             return replace(received, capabilities=handshake.capabilities)
 
-        new = await self._manifests.change(update)
+        try:
+            new = await self._manifests.change(update)
+        except StoreUnavailable:
+            if old is None or replace(update(old), listed_at=old.listed_at) != old:
+                raise
+            new = old  # it has listed the same before, so its tools can be called
         if added := new_tool_names(old, new):
             self._log_names("new tool", added)
         if quarantined := [tool.name for tool in self._manifests.quarantined()]:

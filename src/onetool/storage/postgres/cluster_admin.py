@@ -8,7 +8,7 @@ from psycopg import Connection
 
 from onetool.domain.errors import SettingsError, StoreUnavailable
 
-from .clusters import HOME, not_configured
+from .clusters import HOME, identity, not_configured
 from .database import connect
 from .migrate import check_migrated
 
@@ -47,8 +47,8 @@ class ClusterAdmin:
         """Make a cluster part of the installation. New workspaces are created there.
 
         Raises:
-            SettingsError: It has no URL, or is the home cluster of an installation.
-            StoreUnavailable: It cannot be reached, or lacks tables.
+            SettingsError: It has no URL, is the home cluster of an installation, or has another name already.
+            StoreUnavailable: It, or another cluster, cannot be reached, or it lacks tables.
         """
         if name not in self._urls:
             raise SettingsError(not_configured(name))
@@ -57,8 +57,23 @@ class ClusterAdmin:
             connection.execute("set role onetool_owner")
             if connection.execute(IS_HOME).rowcount:
                 raise SettingsError(f"The database of {name!r} is the home cluster of an installation.")
+            added = identity(connection)
         with self._home() as home:
+            self._check_names(home, name, added)
             home.execute("insert into home.clusters (name) values (%s) on conflict do nothing", (name,))
+
+    def _check_names(self, home: Connection, name: str, added: object) -> None:
+        """Check that a database has no other name: its workspaces would be in two clusters.
+
+        Raises:
+            SettingsError: It has one.
+        """
+        for (known,) in home.execute("select name from home.clusters where name <> %s", (name,)).fetchall():
+            if known not in self._urls:
+                raise SettingsError(not_configured(known))
+            with connect(self._urls[known]) as connection:
+                if identity(connection) == added:
+                    raise SettingsError(f"The database of {name!r} is cluster {known!r} already.")
 
     def accept_new(self, name: str, *, accepts_new: bool) -> None:
         """Set whether new workspaces are created in a cluster.

@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
+from psycopg import Connection
+
 from onetool.domain.errors import StoreUnavailable
 
 from .database import Database
 
 HOME = "home"
 """The cluster with the directory of workspaces, people and groups."""
+IDENTITY = """
+select pg_postmaster_start_time()::text, oid from pg_database where datname = current_database()
+"""
 
 
 def url_variable(name: str) -> str:
@@ -44,6 +49,11 @@ class Clusters:
         """Close all connections."""
         for database in self._databases.values():
             database.close()
+
+
+def identity(connection: Connection) -> object:
+    """Return a value that is the same for all connections to a database, by whatever address."""
+    return connection.execute(IDENTITY).fetchone()
 
 
 def not_configured(name: str) -> str:

@@ -1,5 +1,7 @@
 """The connections to PostgreSQL."""
 
+import logging
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -11,15 +13,24 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from onetool.domain.errors import SettingsError, StoreUnavailable, WorkspaceReadOnly, WorkspaceUnavailable
 from onetool.threads import S, threaded
 
+from .pool_warnings import limit_pool_warnings
 from .record_batches import RecordBatches
+from .timed_connection import DatabaseHangs, TimedConnection
 from .timeline import Timeline
 
+log = logging.getLogger(__name__)
 MAX_CONNECTIONS = 8
 WAIT_S = 10.0
 """Seconds to wait for a free connection, and for a lock."""
 STATEMENT_TIMEOUT_S = 30.0
+IDLE_TRANSACTION_S = 4.0
+"""Seconds after which PostgreSQL ends an idle transaction: its process hangs, or its machine has failed.
+
+Other processes may wait twice as long for its locks, because these may first pass to other transactions of
+the same process.
+"""
 RECONNECT_S = 1.0
-"""Seconds of failed attempts to connect after which a database without any connection counts as away."""
+"""If there is no open connection: seconds of failed attempts after which the database counts as away."""
 CONNECTION = {
     "connect_timeout": 3,
     "keepalives_idle": 5,
@@ -27,11 +38,14 @@ CONNECTION = {
     "keepalives_count": 3,
     "tcp_user_timeout": 5000,
 }
-"""Seconds for each host of the URL; then seconds, attempts and milliseconds until a connection is lost."""
+"""The first limits an attempt to connect to one host, the others detect lost connections.
+
+In seconds, except for `keepalives_count` (attempts) and `tcp_user_timeout` (milliseconds).
+"""
 IDLE_S = 300.0
 """Seconds after which an idle connection is closed."""
 READ_ONLY = "OT001"
-"""State of the error of a workspace that is being moved."""
+"""SQLSTATE of the error for a change of a workspace that is being moved."""
 _SETTINGS = (
     "role onetool_app",
     "search_path = onetool, public",
@@ -41,23 +55,23 @@ _SETTINGS = (
     "jit = off",
     f"lock_timeout = '{WAIT_S:.0f}s'",
     f"statement_timeout = '{STATEMENT_TIMEOUT_S:.0f}s'",
-    f"idle_in_transaction_session_timeout = '{STATEMENT_TIMEOUT_S:.0f}s'",
+    f"idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_S:.0f}s'",
 )
 """The role can neither change tables nor see rows of another workspace than that of its transaction.
 
-Every query is short and about one workspace: to scan a whole table would be to read all other ones.
+Every query is short and about one workspace. A scan of a whole table would read all other workspaces.
 """
 SETTINGS = "; ".join(f"set {setting}" for setting in _SETTINGS)
 """For a connection that is not pooled."""
 BEGIN = "; ".join(["begin", *(f"set local {setting}" for setting in _SETTINGS)])
-"""Behind PgBouncer, each transaction may have another connection, so nothing is set for longer than one."""
+"""Behind PgBouncer, each transaction may use another connection, so settings end with the transaction."""
 
 Cursor = psycopg.Cursor[TupleRow]
 T = TypeVar("T")
 
 
 class DatabaseCursor(Cursor):
-    """A cursor of a transaction, which knows where it is."""
+    """A cursor of a transaction, with the database that it belongs to."""
 
     database: "Database"
 
@@ -74,9 +88,12 @@ class Database:
             SettingsError: The URL is invalid.
         """
         check_url(url)
+        self._address = _address(url)
         self._timeline = Timeline()
-        self._pool: ConnectionPool[psycopg.Connection] = ConnectionPool(
+        limit_pool_warnings()
+        self._pool: ConnectionPool[TimedConnection] = ConnectionPool(
             url,
+            connection_class=TimedConnection,
             min_size=0,
             max_size=max_connections,
             open=False,
@@ -87,12 +104,13 @@ class Database:
             reconnect_failed=self._note_loss,
             configure=self.check_primary,
             kwargs={"autocommit": True, "prepare_threshold": None, **CONNECTION},
-            name="onetool-postgres",
+            name=self._address,
         )
         self._pool.open()
         self.records = RecordBatches(self.transaction)
         self.is_away = False
         """Whether the database is known to be away. Transactions then fail at once."""
+        self._available_since = time.monotonic()
 
     @contextmanager
     def transaction(self, first: str = "") -> Iterator[Cursor]:
@@ -112,27 +130,49 @@ class Database:
         """Check a new connection.
 
         Raises:
-            psycopg.OperationalError: It is one to a server that is not the primary, or not any more.
+            psycopg.OperationalError: The server is not the primary, or is no longer the primary.
         """
         self._timeline.check(connection)
 
+    @property
+    def timeline(self) -> int:
+        """The number of the newest timeline that was seen. A promotion, which may lose changes, raises it."""
+        return self._timeline.newest
+
+    @property
+    def available_s(self) -> float:
+        """The seconds since the database was last known to be away, or the process began."""
+        return 0.0 if self.is_away else time.monotonic() - self._available_since
+
     def note_return(self) -> None:
-        """Note that the database is there, perhaps again: connections from before are lost then."""
-        self._pool.check()
+        """Note that the database responds, and close the connections that were opened before.
+
+        They may lead to a server that hangs, so nothing waits for them.
+        """
+        self._pool.drain()
+        self._pool.check()  # it is empty now: this only opens connections for waiting requests
+        if self.is_away:
+            log.warning("the database %s responds again", self._address)
+            self._available_since = time.monotonic()
         self.is_away = False
 
-    def try_connection(self, use: Callable[[psycopg.Connection], None], wait_s: float) -> None:
+    def try_connection(
+        self, use: Callable[[psycopg.Connection], None], wait_s: float, answer_s: float
+    ) -> None:
         """Use a connection, and note whether the database is away.
+
+        wait_s: for a connection. answer_s: for each response.
 
         Raises:
             psycopg.Error: There is no connection, or the database has failed.
         """
         try:
-            with self._begun(wait_s=wait_s) as cursor:
+            with self._begun(wait_s=wait_s, answer_s=answer_s) as cursor:
                 use(cursor.connection)
-            self.note_return()
-        except psycopg.Error:
-            self.is_away = True
+            if self.is_away:
+                self.note_return()
+        except psycopg.Error as error:
+            self._note_away(type(error).__name__)
             raise
 
     def pool_figures(self) -> Mapping[str, int]:
@@ -144,19 +184,26 @@ class Database:
         self._pool.close()
 
     @contextmanager
-    def _begun(self, first: str = "", wait_s: float | None = None) -> Iterator[Cursor]:
+    def _begun(
+        self, first: str = "", wait_s: float | None = None, answer_s: float | None = None
+    ) -> Iterator[Cursor]:
         with self._pool.connection(wait_s) as connection, DatabaseCursor(connection) as cursor:
-            cursor.database = self
+            cursor.database, connection.answer_s = self, answer_s
             try:
                 cursor.execute(f"{BEGIN}; {first}".encode())
                 yield cursor.set_result(-1)
             finally:
-                if connection.broken:  # then others are lost too
+                if connection.broken:  # then others may be lost too
                     self._pool.check()
 
-    def _note_loss(self, pool: ConnectionPool[psycopg.Connection]) -> None:
+    def _note_loss(self, pool: ConnectionPool[TimedConnection]) -> None:
         if pool.get_stats()["pool_size"] == 0:
-            self.is_away = True
+            self._note_away("it has refused all connections")
+
+    def _note_away(self, reason: str) -> None:
+        if not self.is_away:
+            log.error("the database %s is away: %s", self._address, reason)
+        self.is_away = True
 
 
 P = ParamSpec("P")
@@ -184,10 +231,18 @@ def store_errors() -> Iterator[None]:
         yield
     except PoolTimeout as error:
         raise WorkspaceUnavailable("The database has no free connection, or cannot be reached.") from error
+    except DatabaseHangs as error:
+        raise WorkspaceUnavailable("The database does not respond.") from error
+    except psycopg.errors.LockNotAvailable as error:
+        raise WorkspaceUnavailable("Another change of the workspace takes too long.") from error
     except psycopg.Error as error:
         if error.sqlstate == READ_ONLY:
-            raise WorkspaceReadOnly("The workspace is read-only for a moment. Try again.") from error
+            raise _read_only() from error
         raise WorkspaceUnavailable(f"The database failed: {type(error).__name__}.") from error
+
+
+def _read_only() -> WorkspaceReadOnly:
+    return WorkspaceReadOnly("The workspace is read-only for a moment, because it is being moved.")
 
 
 def check_url(url: str) -> None:
@@ -203,17 +258,37 @@ def check_url(url: str) -> None:
         raise SettingsError(message) from None
 
 
+def _address(url: str) -> str:
+    """Return what the log shows of a database: hosts, ports and name."""
+    parts = psycopg.conninfo.conninfo_to_dict(url)
+    host, port, name = (parts.get(key) or "" for key in ("host", "port", "dbname"))
+    return f"{host}:{port}/{name}"
+
+
 @contextmanager
-def connect(url: str, *, autocommit: bool = False) -> Iterator[psycopg.Connection]:
-    """Open a connection of its own, for administration.
+def connect(
+    url: str, *, autocommit: bool = False, answer_s: float | None = None
+) -> Iterator[TimedConnection]:
+    """Open a separate connection, for administration.
+
+    answer_s: seconds for one statement. None: as many as for other connections.
 
     Raises:
         SettingsError: The URL is invalid.
-        StoreUnavailable: The database cannot be reached, or the block raised an error of the database.
+        WorkspaceReadOnly: The block changed a workspace that is being moved.
+        WorkspaceUnavailable: The database cannot be reached, or does not respond.
+        StoreUnavailable: The block raised another error of the database.
     """
     check_url(url)
+    options: dict[str, Any] = CONNECTION | {"connect_timeout": int(WAIT_S)}
     try:
-        with psycopg.connect(url, autocommit=autocommit, connect_timeout=int(WAIT_S)) as connection:
+        with TimedConnection.connect(url, autocommit=autocommit, **options) as connection:
+            connection.answer_s = answer_s
             yield connection
     except psycopg.Error as error:
-        raise StoreUnavailable(f"Cannot use the database: {str(error).strip()}") from error
+        if error.sqlstate == READ_ONLY:
+            raise _read_only() from error
+        is_away = isinstance(error, psycopg.OperationalError)
+        raise (WorkspaceUnavailable if is_away else StoreUnavailable)(
+            f"Cannot use the database: {str(error).strip()}"
+        ) from error

@@ -50,7 +50,11 @@ END_QUEUED = "update jobs set status = %s, ended_at = %s, body = %s, request = n
 LOCK_ENDED = "select from job_owners where owner = %s and lease_until <= clock_timestamp() for update"
 """While it is locked, the owner cannot come back to life."""
 LOCK_JOB = "select body from jobs where id = %s and owner = %s and not status = any(%s) for no key update"
-IS_ALIVE = "select from job_owners where owner = %s and lease_until > clock_timestamp()"
+IS_ALIVE = """
+select from job_owners join workspace_state using (workspace_id)
+where owner = %s and (lease_until > clock_timestamp() or fenced)
+"""
+"""While a workspace is read-only, leases cannot be renewed. They are extended when it is writable again."""
 NOTE_ENDS = """
 update job_owners set ended_at = %s where owner in (
     select owner from job_owners where ended_at is null and lease_until <= clock_timestamp()

@@ -110,7 +110,8 @@ def rotate_keys(
                         done.append(_rotate(rows, ring, id, RotatedKeys(slug=names[id]), report))
             return done
         finally:
-            if not connection.broken:  # the end of the connection is noticed only after a while
+            if not connection.closed and not connection.broken:
+                # the end of the connection is noticed only after a while
                 connection.execute("select pg_advisory_unlock(%s)", (LOCK,))
 
 

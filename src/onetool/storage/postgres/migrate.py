@@ -19,13 +19,23 @@ from onetool.domain.errors import StoreUnavailable
 
 from .database import connect
 from .queue_schema import install_queue, pending_queue_files
+from .replicas import count_replicas
 from .short_locks import with_short_locks
 
 LOCK = 7_306_086_840_021_119_000
 """Key of the advisory lock that lets one process migrate at a time."""
 LOCK_TIMEOUT_MS = 60_000
+STATEMENT_S = 86_400.0
+"""Seconds for one statement: a migration may rewrite a large table."""
 ROLES = """
-do $$ declare missing text; begin
+do $$ declare
+    missing text;
+    member text;
+    granted text;
+    -- from PostgreSQL 16 on, a member may lack the right to become the role
+    version int := current_setting('server_version_num');
+    needed text := case when version < 160000 then 'member' else 'set' end;
+begin
     foreach missing in array array['onetool_owner', 'onetool_app', 'onetool_search', 'onetool_worker'] loop
         if not exists (select from pg_roles where rolname = missing) then
             begin
@@ -34,18 +44,16 @@ do $$ declare missing text; begin
             end;
         end if;
     end loop;
-    if not pg_has_role('onetool_owner', 'onetool_search', 'member') then
-        begin
-            grant onetool_search to onetool_owner;
-        exception when unique_violation then null;
-        end;
-    end if;
-    if not pg_has_role('onetool_worker', 'onetool_app', 'member') then
-        begin
-            grant onetool_app to onetool_worker;
-        exception when unique_violation then null;
-        end;
-    end if;
+    for member, granted in values ('onetool_owner', 'onetool_search'), ('onetool_owner', 'onetool_app'),
+        ('onetool_worker', 'onetool_app'), (current_user, 'onetool_owner')
+    loop
+        if not pg_has_role(member::name, granted, needed) then
+            begin
+                execute format('grant %I to %I', granted, member);
+            exception when unique_violation then null;
+            end;
+        end if;
+    end loop;
     execute format('grant create on database %I to onetool_owner', current_database());
 end $$
 """
@@ -107,20 +115,21 @@ def migrate(
 ) -> list[str]:
     """Apply the migrations that a database lacks, as `onetool_owner`. Return their names.
 
-    The role in the URL must be able to create roles the first time, and to become `onetool_owner`.
+    The role in the URL must be able to create roles the first time, and later a member of `onetool_owner`.
 
     is_last_step: no server of an earlier version runs any more. Remove what only those use.
 
     Raises:
         StoreUnavailable: The database cannot be reached, has migrations with which this version cannot work,
-            or a table is in use for too long.
+            a table is in use for too long, or servers run that must be stopped first.
     """
-    with connect(url, autocommit=True) as connection:
+    with connect(url, autocommit=True, answer_s=STATEMENT_S) as connection:
         connection.execute(f"set lock_timeout = {LOCK_TIMEOUT_MS}")
         connection.execute("select pg_advisory_lock(%s)", (LOCK,))
         connection.execute(ROLES)
         connection.execute(TABLE)
         missing = _missing(connection, migrations())
+        _check_replicas(connection)
         for migration in missing:
             report(f"Applying {migration.name}")
             with_short_locks(connection, migration.name, partial(_apply, connection, migration), report)
@@ -149,14 +158,32 @@ def pending_migrations(url: str) -> list[PendingMigration]:
         StoreUnavailable: As for `check_migrated`, except that the database may lack migrations.
     """
     with connect(url) as connection:
-        missing = _pending(connection)
-        lowest = min((item.number for item in missing), default=0)
-        newest = max((item.number for item in migrations() if item.number < lowest), default=0)
-        queue = [item for item in pending_queue_files(connection) if item.is_needed]
+        return _list_pending(connection)
+
+
+def _list_pending(connection: psycopg.Connection) -> list[PendingMigration]:
+    missing = _pending(connection)
+    lowest = min((item.number for item in missing), default=0)
+    newest = max((item.number for item in migrations() if item.number < lowest), default=0)
+    queue = [item for item in pending_queue_files(connection) if item.is_needed]
     return [
         *(PendingMigration(item.name, item.compatible_from <= newest) for item in missing),
         *(PendingMigration(item.name, item.is_compatible) for item in queue),
     ]
+
+
+def _check_replicas(connection: psycopg.Connection) -> None:
+    """Check that no server or worker runs that cannot work with a migration.
+
+    Raises:
+        StoreUnavailable: One does.
+    """
+    changes = [item.name for item in _list_pending(connection) if not item.is_compatible]
+    if changes and (count := count_replicas(connection)):
+        raise StoreUnavailable(
+            f"Servers and workers use the database ({count}), and {changes[0]} changes what they need. "
+            "Stop all of them, then migrate."
+        )
 
 
 def _apply(connection: psycopg.Connection, migration: Migration) -> None:

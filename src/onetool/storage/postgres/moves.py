@@ -1,13 +1,14 @@
 """Moves of workspaces between clusters: their rows are copied while the workspace is read-only.
 
-The directory is changed after the copy, in one commit. A move that was interrupted before this leaves the
-workspace where it was, read-only; one that was interrupted after it, at the target. The next one completes
-it, or a move to the cluster that the directory names makes the workspace writable again.
+The directory is changed after the copy, in one commit. A move that is interrupted before this commit leaves
+the workspace read-only at the source; after it, read-only at the target. A worker then makes it writable
+there, see `interrupted_moves`. So does a move to the cluster that the directory names. Repeating the move
+completes it.
 """
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -15,70 +16,75 @@ import psycopg
 from psycopg import Connection
 
 from onetool.domain.audit.entry import AuditAction
-from onetool.domain.errors import SettingsError, StoreUnavailable
+from onetool.domain.errors import SettingsError, StoreUnavailable, WorkspaceUnavailable
 from onetool.ports.chats import LEASE_S as CHAT_LEASE_S
 
 from .audit import record
-from .clusters import HOME, not_configured
-from .database import connect
+from .clusters import HOME, identity, not_configured
+from .database import Cursor, connect
 from .directory import announce_entry
 from .jobs import LEASE_S as JOB_LEASE_S
+from .timed_connection import TimedConnection
 from .tokens import LEASE_S as TOKEN_LEASE_S
 from .wake_ups import wake_worker
 from .workspace_copies import copy_rows, delete_rows
 
 WAIT_MS, ATTEMPTS = 2_000, 30
-"""How long the fence waits for the writers of a workspace, who then wait for it, and how often it tries."""
+"""How long one attempt to set the fence waits for writers, who then wait for it; number of attempts."""
 REVISIONS = 1_000
-"""How much the revision rises: by more than changes of people at the source can have raised it meanwhile."""
+"""Added to the revision: more than changes of people at the source can have added during the move."""
 KEEP_HOURS = 24
 """Hours after a move for which the rows at the source stay."""
-STATEMENT_TIMEOUT_MIN = 60
+STATEMENT_S = 600
+ANSWER_S = STATEMENT_S + 5.0
+"""Seconds for one statement. A cluster that hangs for longer ends the move, which is then undone."""
+BRIEF_ANSWER_S = 15.0
+"""Seconds for statements that others wait for, or that are not needed to complete a move."""
 SETTINGS = f"""
 set role onetool_owner;
 set lock_timeout = '10s';
-set statement_timeout = '{STATEMENT_TIMEOUT_MIN}min';
+set statement_timeout = '{STATEMENT_S}s';
 set timezone = 'UTC';
 set datestyle = 'ISO, YMD';
 set intervalstyle = 'postgres';
 set bytea_output = 'hex';
-set extra_float_digits = 1
+set extra_float_digits = 1;
+set tcp_keepalives_idle = 10;
+set tcp_keepalives_interval = 5;
+set tcp_keepalives_count = 3
 """
-"""At both clusters, the same values have the same text."""
+"""They give equal values the same text at both clusters, and soon end locks of a machine that has failed."""
 SCHEMA = "select array_agg(name || ' ' || checksum order by number) from public.onetool_migrations"
-IDENTITY = """
-select pg_postmaster_start_time()::text, oid from pg_database where datname = current_database()
-"""
-FIND = "select id, cluster, epoch from home.workspaces where slug = %s and deleted_at is null"
+FIND = "select id, cluster from home.workspaces where slug = %s and deleted_at is null"
+CLUSTERS = "select name from home.clusters order by name"
 LOCK = "select pg_try_advisory_lock(hashtextextended(%s, 1))"
-"""Of a workspace, in the home cluster: one process moves it at a time."""
+"""Lock a workspace, in the home cluster: only one process moves it at a time."""
 UNLOCK = "select pg_advisory_unlock(hashtextextended(%s, 1))"
 LOCK_WRITERS = "select pg_advisory_xact_lock(hashtextextended(%s, 0))"
-"""All of them hold the shared lock, see `begin_write`."""
+"""Every writer holds the same lock as a shared one, see `begin_write`."""
+HOLD_WRITERS = "select pg_advisory_lock(hashtextextended(%s, 0))"
+"""The same, until the session releases it or ends."""
+RELEASE_WRITERS = "select pg_advisory_unlock(hashtextextended(%s, 0))"
+LOCK_ENTRY = "select from home.workspaces where id = %s for no key update"
+"""Changes of limits lock an entry before they wait for the lock of writers, so a move does the same."""
 FENCE = "update onetool.workspace_state set fenced = true where workspace_id = %s"
 ENTRY = """
 update home.workspaces set cluster = %s, epoch = epoch + 1, moved_at = now() where id = %s returning epoch
 """
-LIFT = """
-update onetool.workspace_state set fenced = false, revision = revision + %(more)s,
-    settings_revision = revision + %(more)s, keys_revision = revision + %(more)s
-where workspace_id = %(id)s and fenced returning revision
-"""
-LEASES = (
-    ("job_owners", "lease_until", JOB_LEASE_S, "ended_at is null"),
-    ("chat_leases", "lease_until", CHAT_LEASE_S, "true"),
-    ("token_leases", "expires_at", TOKEN_LEASE_S, "true"),
-)
-"""Tables with leases that could not be renewed: their column, their seconds, and the rows in question."""
+END_MOVE = "select onetool.end_move(%s, %s, %s, %s, %s)"
+LEASES_S = (float(JOB_LEASE_S), float(CHAT_LEASE_S), float(TOKEN_LEASE_S))
+"""Seconds by which a move extends leases, because they could not be renewed while it ran."""
 QUEUED = "select id from onetool.jobs where workspace_id = %s and status = 'queued' order by created_at"
-STORED = "select workspace_id from onetool.workspace_state"
+STORED = "select workspace_id from onetool.workspace_state where fenced"
+"""What a move leaves behind is read-only. Other rows are in use, whatever the directory says."""
+IS_IN_USE = "select from onetool.workspace_state where workspace_id = %s and not fenced"
 ELSEWHERE = """
 select id, slug from home.workspaces where id = any(%s) and cluster <> %s
     and (moved_at is null or moved_at <= now() - make_interval(secs => 3600 * %s)) order by slug
 """
-"""Workspaces whose rows in a cluster are not used: from before a move, or from one that was interrupted."""
+"""Workspaces whose rows in a cluster are not used: a move, or an interrupted move, has left them there."""
 Report = Callable[[str], None]
-"""Is given a line about each step."""
+"""Called with a line about each step."""
 
 
 class MovedWorkspace(NamedTuple):
@@ -95,9 +101,11 @@ class MovedWorkspace(NamedTuple):
 class WorkspaceMoves:
     """Moves workspaces, with the owner's role. Blocks."""
 
-    def __init__(self, urls: Mapping[str, str], report: Report = lambda line: None) -> None:
-        """urls: those of all clusters, by name."""
-        self._urls, self._report = urls, report
+    def __init__(
+        self, urls: Mapping[str, str], report: Report = lambda line: None, *, ignore_away: bool = False
+    ) -> None:
+        """urls: those of all clusters, by name. ignore_away: clusters that are away have no newer rows."""
+        self._urls, self._report, self._ignore_away = urls, report, ignore_away
 
     def move(self, slug: str, target: str) -> MovedWorkspace:
         """Move a workspace, or complete a move that was interrupted.
@@ -112,64 +120,114 @@ class WorkspaceMoves:
         with self._connect(HOME) as home:
             if home.execute("select from home.clusters where name = %s", (target,)).fetchone() is None:
                 raise SettingsError(f"Cluster {target!r} is not part of the installation.")
-            found = home.execute(FIND, (slug,)).fetchone()
-            if found is None:
-                raise SettingsError(f"There is no workspace {slug!r}.")
-            with _locked(home, found[0], slug):
-                ((id, source, _),) = home.execute(FIND, (slug,)).fetchall()
+            id, _ = _find(home, slug)
+            with _locked(home, id, slug):
+                _, source = _find(home, slug)
                 moved = MovedWorkspace(slug, source, target)
                 with self._connect(target) as to:
                     if source == target:
+                        self._check_elsewhere(home, to, id, moved)
                         self._make_writable(to, id, moved)
                         return moved
                     with self._connect(source) as rows:
                         return self._move(home, rows, to, id, moved)
 
     def _move(
-        self, home: Connection, source: Connection, target: Connection, id: UUID, moved: MovedWorkspace
+        self,
+        home: TimedConnection,
+        source: TimedConnection,
+        target: TimedConnection,
+        id: UUID,
+        moved: MovedWorkspace,
     ) -> MovedWorkspace:
         _check_clusters(source, target, moved)
+        self._check_elsewhere(home, source, id, moved)
+        if target.execute(IS_IN_USE, (id,)).rowcount:
+            raise _in_use_elsewhere(moved, moved.target)
         began = _fence(source, id, moved.slug)
-        self._report("The workspace is read-only.")
+        is_decided = False
         try:
+            self._tell("The workspace is read-only.")
             with target.transaction(), source.transaction():
                 source.execute("set transaction isolation level repeatable read, read only")
                 moved = moved._replace(rows=copy_rows(source, target, id))
-        except BaseException:
-            with source.transaction():
-                _lift(source, id)
-            self._report("The workspace is writable again, where it was.")
+            self._tell(f"Rows copied and compared: {moved.rows:,}.")
+            home.answer_s = BRIEF_ANSWER_S
+            with home.transaction():
+                home.execute(LOCK_ENTRY, (id,))
+                _lock_copied(source, id, moved.slug)
+                ((epoch,),) = home.execute(ENTRY, (moved.target, id)).fetchall()
+                announce_entry(home, id, moved.target, epoch)
+                is_decided = True  # even if the response to the commit is lost
+            self._tell(f"The directory names cluster {moved.target}.")
+            self._make_writable(target, id, moved)
+        except BaseException as error:
+            if not is_decided:
+                self._undo(home, id, moved, error)
+            elif isinstance(error, (psycopg.Error, StoreUnavailable)):
+                raise _left_read_only(moved.slug, error) from error
             raise
-        self._report(f"Rows copied and compared: {moved.rows:,}.")
-        with home.transaction():
-            ((epoch,),) = home.execute(ENTRY, (moved.target, id)).fetchall()
-            announce_entry(home, id, moved.target, epoch)
-        self._report(f"The directory names cluster {moved.target}.")
-        self._make_writable(target, id, moved)
-        return moved._replace(read_only_s=time.monotonic() - began)
+        moved = moved._replace(read_only_s=time.monotonic() - began)
+        _release_writers(source, id)
+        return moved
+
+    def _check_elsewhere(self, home: Connection, rows: Connection, id: UUID, moved: MovedWorkspace) -> None:
+        """Check that no other cluster has newer rows, if those that the directory names are read-only.
+
+        A move was interrupted, or the directory is from before a move.
+
+        Raises:
+            SettingsError: Another cluster is not configured.
+            StoreUnavailable: It has rows in use, or is away.
+        """
+        if rows.execute(IS_IN_USE, (id,)).rowcount:
+            return
+        for (name,) in home.execute(CLUSTERS).fetchall():
+            if name != moved.source and self._is_used(id, name, moved.slug):
+                raise _in_use_elsewhere(moved, name)
+
+    def _is_used(self, id: UUID, cluster: str, slug: str) -> bool:
+        try:
+            with self._connect(cluster, BRIEF_ANSWER_S) as rows:
+                return rows.execute(IS_IN_USE, (id,)).rowcount > 0
+        except WorkspaceUnavailable as error:
+            if self._ignore_away:
+                return False
+            message = f"Cluster {cluster!r} is away, and may have newer rows of {slug!r}."
+            raise StoreUnavailable(f"{message} If it has none, use --ignore-away.\n{error}") from error
+
+    def _undo(self, home: Connection, id: UUID, moved: MovedWorkspace, error: BaseException) -> None:
+        """Make a workspace writable where it was.
+
+        Raises:
+            StoreUnavailable: Another process may be moving it meanwhile, or the source is away.
+        """
+        try:
+            home.execute("select 1")  # fails if the connection was lost, and the lock with it
+            with self._connect(moved.source) as source:
+                self._make_writable(source, id, moved._replace(target=moved.source))
+        except (psycopg.Error, StoreUnavailable):
+            raise _left_read_only(moved.slug, error) from error
 
     def _make_writable(self, target: Connection, id: UUID, moved: MovedWorkspace) -> None:
         """Lift the fence, extend leases, and wake workers for queued jobs; do nothing without a fence."""
         with target.transaction(), target.cursor() as cursor:
-            if not _lift(target, id):
-                self._report("The workspace is writable.")
+            if not end_move(cursor, id):
+                if not target.execute(IS_IN_USE, (id,)).rowcount:
+                    raise StoreUnavailable(f"Cluster {moved.target!r} has no rows of {moved.slug!r}.")
+                self._tell("The workspace is writable.")
                 return
-            for table, column, seconds, which in LEASES:
-                extend = f"""
-                    update onetool.{table}
-                    set {column} = greatest({column}, clock_timestamp() + make_interval(secs => %s))
-                    where workspace_id = %s and {which}
-                """
-                target.execute(extend.encode(), (seconds, id))
             detail = {"from": moved.source, "to": moved.target}
             record(target, id, AuditAction.WORKSPACE_MOVE, moved.slug, detail)
-            jobs = target.execute(QUEUED, (id,)).fetchall()
-            for (job,) in jobs:
-                wake_worker(cursor, id, job)
-        self._report(f"The workspace is writable. Queued jobs: {len(jobs):,}.")
+            jobs = wake_workers(cursor, id)
+        self._tell(f"The workspace is writable. Queued jobs: {jobs:,}.")
+
+    def _tell(self, line: str) -> None:
+        with suppress(OSError):  # the output is closed: the move is completed nevertheless
+            self._report(line)
 
     def clean_up(self, *, keep_hours: float = KEEP_HOURS) -> list[tuple[str, str]]:
-        """Delete rows of workspaces that are at another cluster. Return slugs and clusters.
+        """Delete read-only rows of workspaces that are at another cluster. Return slugs and clusters.
 
         keep_hours: hours after a move for which they stay.
 
@@ -178,7 +236,8 @@ class WorkspaceMoves:
         """
         done = []
         with self._connect(HOME) as home:
-            for cluster in self._urls:
+            clusters = home.execute(CLUSTERS).fetchall()
+            for (cluster,) in clusters:
                 with self._connect(cluster) as connection:
                     ids = [id for (id,) in connection.execute(STORED).fetchall()]
                     elsewhere = home.execute(ELSEWHERE, (ids, cluster, keep_hours)).fetchall()
@@ -190,20 +249,33 @@ class WorkspaceMoves:
         return done
 
     @contextmanager
-    def _connect(self, cluster: str) -> Iterator[Connection]:
+    def _connect(self, cluster: str, answer_s: float | None = None) -> Iterator[TimedConnection]:
+        """Open a connection. answer_s: seconds for one statement; None: as many as a copy may take."""
         if cluster not in self._urls:
             raise SettingsError(not_configured(cluster))
-        with connect(self._urls[cluster], autocommit=True) as connection:
+        with connect(self._urls[cluster], autocommit=True, answer_s=answer_s or ANSWER_S) as connection:
             connection.execute(SETTINGS.encode())
             yield connection
 
 
-@contextmanager
-def _locked(home: Connection, id: UUID, slug: str) -> Iterator[None]:
-    """Let no other process move a workspace.
+def _find(home: Connection, slug: str) -> tuple[UUID, str]:
+    """Return the id of a workspace and its cluster.
 
     Raises:
-        StoreUnavailable: Another one does.
+        SettingsError: There is none.
+    """
+    found = home.execute(FIND, (slug,)).fetchone()
+    if found is None:
+        raise SettingsError(f"There is no workspace {slug!r}.")
+    return found
+
+
+@contextmanager
+def _locked(home: Connection, id: UUID, slug: str) -> Iterator[None]:
+    """Prevent other processes from moving a workspace.
+
+    Raises:
+        StoreUnavailable: Another process is moving it.
     """
     if home.execute(LOCK, (str(id),)).fetchone() != (True,):
         raise StoreUnavailable(f"Another process is moving workspace {slug!r}. Try again when it has ended.")
@@ -221,7 +293,7 @@ def _check_clusters(source: Connection, target: Connection, moved: MovedWorkspac
         SettingsError: Both clusters are the same database.
         StoreUnavailable: They have different tables.
     """
-    if source.execute(IDENTITY).fetchone() == target.execute(IDENTITY).fetchone():
+    if identity(source) == identity(target):
         raise SettingsError(f"Clusters {moved.source!r} and {moved.target!r} are the same database.")
     schemas = []
     for connection in (source, target):
@@ -240,27 +312,62 @@ def _fence(source: Connection, id: UUID, slug: str) -> float:
             with source.transaction():
                 source.execute(f"set local lock_timeout = {WAIT_MS}".encode())
                 source.execute(LOCK_WRITERS, (str(id),))
-                source.execute(FENCE, (id,))
+                if not source.execute(FENCE, (id,)).rowcount:
+                    raise StoreUnavailable(f"The cluster of workspace {slug!r} does not have its rows.")
             return time.monotonic()
         except psycopg.errors.LockNotAvailable:
             continue
     raise StoreUnavailable(f"Workspace {slug!r} is being written without a pause. Try again.")
 
 
-def _lift(connection: Connection, id: UUID) -> bool:
-    """Make a workspace writable, and announce that all of it may have changed. Return False if it was."""
-    row = connection.execute(LIFT, {"id": id, "more": REVISIONS}).fetchone()
-    if row is None:
-        return False
-    connection.execute("select pg_notify('onetool', %s)", (f"{id} {row[0]} {row[0]} {row[0]}",))
-    return True
+def _lock_copied(source: Connection, id: UUID, slug: str) -> None:
+    """Check that a workspace has been read-only all the time, and let it stay so.
+
+    Raises:
+        StoreUnavailable: Another process has made it writable, so rows may be newer than their copy.
+    """
+    source.execute(HOLD_WRITERS, (str(id),))
+    if source.execute(IS_IN_USE, (id,)).rowcount:
+        raise StoreUnavailable(f"Another process has made workspace {slug!r} writable during the copy.")
+
+
+def _release_writers(source: TimedConnection, id: UUID) -> None:
+    source.answer_s = BRIEF_ANSWER_S
+    with suppress(psycopg.Error):  # if the source is away, the lock ends with the connection
+        source.execute(RELEASE_WRITERS, (str(id),))
+
+
+def _in_use_elsewhere(moved: MovedWorkspace, cluster: str) -> StoreUnavailable:
+    message = f"Cluster {cluster!r} has rows of workspace {moved.slug!r} that are not read-only."
+    return StoreUnavailable(f"{message} They may be newer than those in {moved.source!r}.")
+
+
+def _left_read_only(slug: str, error: BaseException) -> StoreUnavailable:
+    message = f"Workspace {slug!r} is read-only until a worker ends the move, or it is repeated."
+    return StoreUnavailable(f"{error}\n{message}")
+
+
+def end_move(cursor: Cursor, id: UUID) -> bool:
+    """Make a workspace writable, and announce that all may have changed. Return False if it was writable."""
+    ((has_ended,),) = cursor.execute(END_MOVE, (id, REVISIONS, *LEASES_S)).fetchall()
+    return bool(has_ended)
+
+
+def wake_workers(cursor: Cursor, id: UUID) -> int:
+    """Wake workers for the queued jobs of a workspace: a move does not copy wake-ups. Return their number."""
+    jobs = cursor.execute(QUEUED, (id,)).fetchall()
+    for (job,) in jobs:
+        wake_worker(cursor, id, job)
+    return len(jobs)
 
 
 def _delete_elsewhere(home: Connection, connection: Connection, id: UUID, slug: str, cluster: str) -> bool:
-    """Delete the rows of a workspace in a cluster, unless it is there, or being moved."""
+    """Delete the rows of a workspace in a cluster, unless they are in use or the workspace is being moved."""
     try:
         with _locked(home, id, slug):
             if not home.execute(ELSEWHERE, ([id], cluster, 0)).rowcount:
+                return False
+            if connection.execute(IS_IN_USE, (id,)).rowcount:
                 return False
             with connection.transaction():
                 delete_rows(connection, id)

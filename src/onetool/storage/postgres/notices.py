@@ -1,4 +1,4 @@
-"""Changes in other processes: PostgreSQL announces them, and is also asked for them every two seconds."""
+"""Changes made by other processes: PostgreSQL announces them, and processes poll every two seconds."""
 
 import logging
 import threading
@@ -16,28 +16,27 @@ from .clusters import Clusters
 from .database import CONNECTION, SETTINGS, Database, check_url
 from .directory import MOVED, Directory, Workspace
 from .people import PEOPLE
+from .replicas import APPLICATION, count_replicas
+from .timed_connection import TimedConnection
 from .workspace_database import Revisions, WorkspaceDatabase
 
 log = logging.getLogger(__name__)
 
 CHANNEL = "onetool"
 POLL_S = 2.0
-"""Seconds between two questions for changes."""
+"""Seconds between two polls for changes."""
+ANSWER_S = 10.0
+"""Seconds after which a database that does not respond to a poll counts as away."""
 RETRY_S = 0.5
 """Seconds until a lost connection is opened again."""
 PARTS_OF_POLL = 8
-"""How often, between two polls, the thread looks whether it must stop."""
+"""How often, between two polls, the thread checks whether it must stop."""
 POLLS_PER_COUNT = 5
 """Polls after which the replicas are counted again."""
-APPLICATION = "onetool-replica"
-COUNT_REPLICAS = """
-select count(*) from pg_stat_activity where application_name = %s and datname = current_database()
-"""
-"""Every role sees these columns of all connections."""
 
 
 class OpenRows:
-    """The workspaces that are in use here, at whatever cluster they are. Used by several threads."""
+    """The workspaces of all clusters that this process uses. Used by several threads."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
@@ -45,7 +44,7 @@ class OpenRows:
         self._rows: WeakValueDictionary[UUID, WorkspaceDatabase] = WeakValueDictionary()
 
     def open(self, found: Workspace) -> WorkspaceDatabase:
-        """Return the rows of a workspace: the same ones as long as they are in use."""
+        """Return the rows of a workspace: the same object as long as it is in use."""
         with self._lock:
             rows = self._rows.get(found.id)
             if rows is None:
@@ -58,21 +57,25 @@ class OpenRows:
         return self._rows.get(id)
 
     def at(self, database: Database | None = None) -> dict[UUID, WorkspaceDatabase]:
-        """Return those in a database, or all, by id."""
+        """Return the workspaces in a database, or all, by id."""
         with self._lock:
             rows = list(self._rows.values())
         return {each.workspace: each for each in rows if database in (None, each.database)}
 
 
 class HomeChanges:
-    """Notes changes to the directory, and to people, for workspaces that are in use here."""
+    """Notes changes to the directory, and to people, for workspaces that this process uses."""
 
     def __init__(self, rows: OpenRows, clusters: Clusters) -> None:
         self._rows, self._clusters = rows, clusters
         self._people: int | None = None
 
+    def forget(self) -> None:
+        """Forget the last number: changes may have been lost, and then their numbers are used again."""
+        self._people = None
+
     def poll(self, connection: psycopg.Connection) -> None:
-        """Ask for changes."""
+        """Read changes from the database."""
         entries = "select id, cluster, epoch from home.workspaces where id = any(%s)"
         for id, cluster, epoch in connection.execute(entries, (list(self._rows.at()),)).fetchall():
             self._note_entry(id, cluster, epoch)
@@ -91,7 +94,7 @@ class HomeChanges:
 
     def _note_entry(self, id: UUID, cluster: str, epoch: int) -> None:
         if (rows := self._rows.get(id)) is not None:
-            # without the URL of the cluster, keys are looked up again, and the directory refuses
+            # without the URL of the cluster, keys are looked up again, and the directory raises
             is_known = cluster in self._clusters
             rows.move_to(self._clusters[cluster] if is_known else rows.database, epoch)
 
@@ -103,7 +106,7 @@ class HomeChanges:
 
 
 class ChangeNotices:
-    """Notes the changes to the workspaces of a cluster that are in use here.
+    """Notes the changes to the workspaces of a cluster that this process uses.
 
     Has one thread and one connection.
     """
@@ -119,7 +122,7 @@ class ChangeNotices:
     ) -> None:
         """Prepare to listen.
 
-        rows: what is in use here. None: the database is the only cluster.
+        rows: the workspaces that this process uses. None: the database is the only cluster.
         home_changes: notes changes to the directory, if the database is the home cluster of several.
         """
         check_url(url)
@@ -128,6 +131,7 @@ class ChangeNotices:
         self._database, self._clock = database, clock
         self._is_stopped, self.is_listening = threading.Event(), threading.Event()
         self._seen_at, self._replicas = clock(), 1
+        self._timeline = 0
         self._thread = threading.Thread(target=self._run, name="onetool-notices", daemon=True)
 
     def start(self) -> None:
@@ -142,7 +146,7 @@ class ChangeNotices:
         return self._rows.open(found)
 
     def age_s(self) -> float:
-        """Return the seconds since all changes were known: a few, unless the database is away."""
+        """Return the seconds since the last poll that succeeded: a few, unless the database is away."""
         return self._clock() - self._seen_at
 
     def replicas(self) -> int:
@@ -150,7 +154,7 @@ class ChangeNotices:
         return self._replicas
 
     def stop(self) -> None:
-        """Stop to listen. Waits for the thread."""
+        """Stop listening. Waits for the thread."""
         self._is_stopped.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -171,19 +175,20 @@ class ChangeNotices:
                 self._poll_by_pool()
 
     def _poll_by_pool(self) -> None:
-        """Ask for changes although there is no connection to listen on: perhaps there are too many."""
+        """Poll on a pooled connection, because none to listen on can be opened: maybe there are too many."""
         with suppress(Exception):  # it is tried again
-            self._database.try_connection(self._poll, POLL_S)
+            self._database.try_connection(self._poll, POLL_S, ANSWER_S)
 
     def _listen(self) -> None:
-        with psycopg.connect(self._url, autocommit=True, prepare_threshold=None) as connection:
-            self._database.check_primary(connection)
+        with TimedConnection.connect(self._url, autocommit=True, prepare_threshold=None) as connection:
+            connection.answer_s = ANSWER_S
+            self._database.check_primary(connection)  # before anything is announced
             connection.execute(SETTINGS.encode())
             connection.execute(f"listen {CHANNEL}")
             self._database.note_return()
             self._note_missed()
             for number in count():
-                if self._database.is_away:  # because a pooler is
+                if self._database.is_away:  # because its pooler is away
                     self._poll_by_pool()
                 else:
                     self._poll(connection)
@@ -198,6 +203,8 @@ class ChangeNotices:
 
     def _poll(self, connection: psycopg.Connection) -> None:
         asked_at = self._clock()
+        self._database.check_primary(connection)
+        self._note_promotion()
         if self._home_changes is not None:
             self._home_changes.poll(connection)
         workspaces = self._rows.at(self._database)
@@ -207,15 +214,22 @@ class ChangeNotices:
         self._seen_at = asked_at
 
     def _count_replicas(self, connection: psycopg.Connection) -> None:
-        row = connection.execute(COUNT_REPLICAS, (APPLICATION,)).fetchone()
-        self._replicas = max(1, row[0] if row else 1)
+        self._replicas = max(1, count_replicas(connection))
+
+    def _note_promotion(self) -> None:
+        before, self._timeline = self._timeline, self._database.timeline
+        if before not in (0, self._timeline):
+            for workspace in self._rows.at(self._database).values():
+                workspace.note_lost_changes()
+            if self._home_changes is not None:
+                self._home_changes.forget()
 
     def _note_missed(self) -> None:
         for workspace in self._rows.at(self._database).values():
             workspace.announcements.note_missed()
 
     def _announce(self, payload: str) -> None:
-        with suppress(ValueError, TypeError):  # not one of ours
+        with suppress(ValueError, TypeError):  # not an announcement of OneTool
             first, *rest = payload.split(" ")
             if self._home_changes is not None and self._home_changes.note(first, rest):
                 return

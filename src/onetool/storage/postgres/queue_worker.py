@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,11 +13,13 @@ from procrastinate import App, BaseRetryStrategy, PsycopgConnector, RetryDecisio
 from procrastinate.exceptions import ConnectorException, ProcrastinateException
 from procrastinate.jobs import Job as QueueRow
 from procrastinate.jobs import Status
+from procrastinate.manager import JobManager
 from psycopg_pool import PoolTimeout
 
 from onetool.domain.errors import StoreUnavailable
 
 from .database import CONNECTION, STATEMENT_TIMEOUT_S, WAIT_S, check_url
+from .timed_connection import AsyncTimedConnection
 from .timeline import CURRENT, Timeline
 from .wake_ups import CALL_TASK, CALLS
 
@@ -89,6 +92,7 @@ class QueueWorker:
         self._app = App(
             connector=PsycopgConnector(
                 conninfo=self._conninfo,
+                connection_class=AsyncTimedConnection,
                 min_size=1,
                 max_size=MAX_CONNECTIONS,
                 timeout=CONNECTION_S,
@@ -97,6 +101,8 @@ class QueueWorker:
                 name="onetool-queue",
             )
         )
+
+        self._app.job_manager = _TaskRows(self._app.connector)
 
         @self._app.task(name=CALL_TASK, queue=CALLS, retry=_RetryLater())
         async def call(workspace: str, job: str) -> None:
@@ -118,7 +124,7 @@ class QueueWorker:
         while True:
             await asyncio.sleep(RESTART_S)
             with suppress(psycopg.Error):
-                async with await psycopg.AsyncConnection.connect(self._conninfo) as connection:
+                async with await AsyncTimedConnection.connect(self._conninfo) as connection:
                     return await self._configure(connection)
 
     async def _configure(self, connection: psycopg.AsyncConnection[Any]) -> None:
@@ -149,13 +155,10 @@ class QueueWorker:
         """Give the tasks of workers that were killed to others. Periodic ones begin again at their time."""
         manager = self._app.job_manager
         for row in await manager.get_stalled_jobs(seconds_since_heartbeat=self._stalled_s):
-            try:
-                if row.queue == CALLS:
-                    await manager.retry_job(row)
-                else:
-                    await manager.finish_job(row, Status.FAILED, delete_job=True)
-            except ConnectorException as error:  # it has ended at this moment
-                log.info("task %s was not recovered: %s", row.id, error.__cause__ or error)
+            if row.queue == CALLS:
+                await manager.retry_job(row)
+            else:
+                await manager.finish_job(row, Status.FAILED, delete_job=True)
 
     async def delete_failed(self) -> None:
         """Delete the rows of tasks that failed long ago. Those of others are deleted when they end."""
@@ -197,6 +200,37 @@ class QueueWorker:
             update_heartbeat_interval=self._stalled_s / 3,
             stalled_worker_timeout=self._stalled_s,
         )
+
+
+class _TaskRows(JobManager):
+    """The rows of tasks. It tries to store the end of a task until it can.
+
+    Otherwise the row of a call that could not be claimed would belong to this worker for as long as it lives,
+    and no worker would try again.
+    """
+
+    async def finish_job_by_id_async(self, job_id: int, status: Status, delete_job: bool) -> None:
+        """Store that a task is not tried again."""
+        await _until_stored(partial(super().finish_job_by_id_async, job_id, status, delete_job))
+
+    async def retry_job_by_id_async(self, job_id: int, *args: Any, **kwargs: Any) -> None:
+        """Store when a task is tried again."""
+        await _until_stored(partial(super().retry_job_by_id_async, job_id, *args, **kwargs))
+
+
+async def _until_stored(store: Callable[[], Awaitable[None]]) -> None:
+    is_known = False
+    while True:
+        try:
+            await store()
+            break
+        except (ConnectorException, PoolTimeout, psycopg.Error) as error:
+            if isinstance(error.__cause__, psycopg.errors.RaiseException):
+                break  # it is stored, by an attempt whose response was lost, or by another worker
+            if not is_known:
+                log.warning("cannot store the end of a task yet: %s", error.__cause__ or error)
+            is_known = True
+        await asyncio.sleep(RESTART_S)
 
 
 class _RetryLater(BaseRetryStrategy):

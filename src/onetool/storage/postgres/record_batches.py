@@ -16,9 +16,16 @@ from psycopg.rows import TupleRow
 from psycopg_pool import PoolTimeout
 
 MAX_BATCHES, MAX_BYTES = 100, 4 * 2**20
-"""Of one transaction."""
-LOCK_TIMEOUT = "set local lock_timeout = '50ms'"
-"""A workspace that is being changed for a longer time does not hold up the others."""
+"""Limits of one transaction."""
+LIMITS = """
+select set_config('lock_timeout', '50ms', true), set_config('idle_in_transaction_session_timeout', '1s', true)
+"""
+"""Neither a longer change of one workspace nor a process that hangs delays the records of others."""
+LOST_CONNECTION = ("08", "57P")
+"""Prefixes of the SQLSTATE of errors that end a connection, perhaps in the middle of a commit.
+
+Those of the server have the second one, those of PgBouncer the first.
+"""
 ADD = "select onetool.add_calls(%s, %s)"
 
 
@@ -27,6 +34,8 @@ class _Batch:
     workspace: UUID
     content: str
     is_written: bool = False
+    problem: str = ""
+    """Why it is not known whether it was written."""
     has_ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -48,7 +57,7 @@ class RecordBatches:
         """Write a batch, together with others or alone.
 
         Raises:
-            psycopg.Error: It was not written.
+            psycopg.Error: It was not written, or it is not known whether it was.
         """
         batch = _Batch(workspace, content)
         with self._lock:
@@ -57,25 +66,30 @@ class RecordBatches:
             with self._writer:
                 if not batch.has_ended.is_set():
                     self._write_waiting(batch)
+        if batch.problem:
+            raise psycopg.OperationalError(batch.problem)
         if not batch.is_written:
             self._write([batch])
 
     def _write_waiting(self, own: _Batch) -> None:
-        """Write what waits. If that is not possible at all, no one else writes the own batch later."""
+        """Write the waiting batches. If no transaction can be opened, remove the own batch from the queue."""
         batches = self._take()
         try:
-            self._write(batches, LOCK_TIMEOUT)
+            self._write(batches, LIMITS)
         except BaseException as error:
             if isinstance(error, PoolTimeout) or not isinstance(error, psycopg.Error):
                 self._forget(own)
                 raise
-            # each is then written alone, and its writer gets its error
+            if not _is_undone(error):
+                for batch in batches:
+                    batch.problem = str(error)
+            # otherwise each is then written alone, and its writer gets its error
         finally:
             for batch in batches:
                 batch.has_ended.set()
 
     def _forget(self, batch: _Batch) -> None:
-        with self._lock, suppress(ValueError):  # it was taken
+        with self._lock, suppress(ValueError):  # it was taken already
             self._waiting.remove(batch)
 
     def _take(self) -> list[_Batch]:
@@ -97,3 +111,8 @@ class RecordBatches:
                 cursor.execute(ADD, (batch.workspace, batch.content))
         for batch in batches:
             batch.is_written = True
+
+
+def _is_undone(error: psycopg.Error) -> bool:
+    """Return whether a failed transaction stored nothing. If the connection was lost, this is unknown."""
+    return error.sqlstate is not None and not error.sqlstate.startswith(LOST_CONNECTION)

@@ -41,7 +41,7 @@ def rewrap_keys(url: str, ring: KeyRing, others: Mapping[str, str] = MappingProx
     with connect(url, autocommit=True) as connection:
         connection.execute("set role onetool_owner")
         _rewrap_check(connection, ring)
-        workspaces = dict(connection.execute(WORKSPACES).fetchall())
+        workspaces: dict[str, list[UUID]] = dict(connection.execute(WORKSPACES).fetchall())
         count = _rewrap_all(connection, ring, workspaces.pop(HOME, []))
     for cluster, ids in workspaces.items():
         if cluster not in others:

@@ -8,7 +8,7 @@ from onetool.domain.secrets.secret import Secret
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, on_thread
+from .database import Cursor, on_thread, store_errors
 from .limits import read_limits
 from .sealer import Sealer, reads_sealed
 from .workspace_database import WorkspaceDatabase
@@ -21,8 +21,12 @@ class PostgresSecrets:
         self._workspace, self._threads, self._sealer = workspace, threads, sealer
 
     def read(self) -> Mapping[str, Secret]:
-        """Return all secrets. Blocks."""
-        with self._workspace.reading() as cursor:
+        """Return all secrets. Blocks.
+
+        Raises:
+            StoreUnavailable: The database has failed.
+        """
+        with store_errors(), self._workspace.reading() as cursor:
             return self._read(cursor)
 
     @on_thread

@@ -8,7 +8,7 @@ from onetool.domain.audit.entry import AuditAction
 from onetool.threads import Threads
 
 from .audit import record
-from .database import Cursor, on_thread
+from .database import Cursor, on_thread, store_errors
 from .workspace_database import WorkspaceDatabase
 
 
@@ -27,8 +27,12 @@ class PostgresSettings:
         self._workspace, self._threads = workspace, threads
 
     def read(self) -> SettingsVersion:
-        """Return the last version; version 0 without settings if there is none. Blocks."""
-        with self._workspace.reading() as cursor:
+        """Return the last version; version 0 without settings if there is none. Blocks.
+
+        Raises:
+            StoreUnavailable: The database has failed.
+        """
+        with store_errors(), self._workspace.reading() as cursor:
             return self._read(cursor)
 
     @on_thread

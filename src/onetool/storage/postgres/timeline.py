@@ -12,6 +12,11 @@ class Timeline:
     def __init__(self) -> None:
         self._newest = 0
 
+    @property
+    def newest(self) -> int:
+        """Its number; 0 before the first connection."""
+        return self._newest
+
     def check(self, connection: psycopg.Connection) -> None:
         """Check that a new connection is one to the current primary.
 

@@ -96,10 +96,21 @@ class WorkspaceDatabase:
             self.keys_changes += 1
         self.announcements.note_missed()
 
-    def note_people_change(self) -> None:
-        """Note that rights of people may have changed, unless their change is a change of the workspace."""
+    def note_lost_changes(self) -> None:
+        """Note that a standby was promoted: changes may be gone, and their numbers are used again."""
         with self._lock:
-            self.keys_changes += self.database is not self._home
+            self._known = NO_CHANGES
+            self.generation += 1
+            self.settings_changes += 1
+            self.keys_changes += 1
+
+    def note_people_change(self) -> None:
+        """Note that rights of people may have changed.
+
+        In the home cluster, such a change is also one of the workspace, unless it is being moved there.
+        """
+        with self._lock:
+            self.keys_changes += 1
 
     @contextmanager
     def home(self, cursor: Cursor) -> Iterator[Cursor]:

@@ -64,8 +64,10 @@ class GuardMiddleware:
             await self._forward(scope, body, send)
         else:
             status, detail = rejection
-            challenge = {"WWW-Authenticate": self._challenge(scope)} if status == 401 else None
-            await problem(status, detail, headers=challenge)(scope, receive, send)
+            added = {"Retry-After": "1"} if status == 503 else {}
+            if status == 401:
+                added = {"WWW-Authenticate": self._challenge(scope)}
+            await problem(status, detail, headers=added)(scope, receive, send)
 
     def _challenge(self, scope: Scope) -> str:
         """Return what a request without valid credentials is told to send."""

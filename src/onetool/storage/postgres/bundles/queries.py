@@ -329,13 +329,13 @@ class BundleQueries:
         return tier is Tier.WORD and min(known, default=MAX_RARE + 1) <= MAX_RARE
 
     def _by_id(self, ids: Sequence[str]) -> list[StoredTool]:
-        """Return tools in the order of their ids in the list."""
+        """Return tools in the order of their ids in the list, without those that were deleted meanwhile."""
         if not ids:
             return []
         found = {
             stored.tool.id: stored for stored in self._tools("and tools.id = any(%(ids)s)", ids=list(ids))
         }
-        return [found[id] for id in ids]
+        return [found[id] for id in ids if id in found]
 
     def _tools(self, condition: str, **values: object) -> list[StoredTool]:
         return [stored_tool(*row) for row in self._fetch(SELECT_TOOLS + condition, **values)]

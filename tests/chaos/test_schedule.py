@@ -1,30 +1,30 @@
-"""The schedules of the chaos suite: the same for a seed each time, and no fault is left out."""
+"""The schedules of the chaos suite: each seed always has the same one, and no fault is omitted."""
 
 from collections import Counter
 
-from chaos.deck import FAULTS_PER_SEED, LAST, deal, schedule
 from chaos.faults import FAULTS
+from chaos.schedule import FAULTS_PER_SEED, LAST, choose_faults, schedule
 
 NAMES = list(FAULTS)
 
 
 def test_each_fault_comes_at_least_five_times_in_thirty_seeds():
-    drawn = Counter(name for seed in range(1, 31) for name in deal(seed, NAMES))
+    drawn = Counter(name for seed in range(1, 31) for name in choose_faults(seed, NAMES))
     assert set(drawn) == set(NAMES)
     assert min(drawn.values()) >= 5
 
 
 def test_faults_of_a_seed_differ_and_are_the_same_each_time():
     for seed in range(1, 31):
-        hand = deal(seed, NAMES)
-        assert len(set(hand)) == FAULTS_PER_SEED
-        assert hand == deal(seed, NAMES)
+        chosen = choose_faults(seed, NAMES)
+        assert len(set(chosen)) == FAULTS_PER_SEED
+        assert chosen == choose_faults(seed, NAMES)
 
 
 def test_fault_after_which_others_are_not_possible_is_the_last():
-    hands = [deal(seed, NAMES) for seed in range(1, 31)]
-    assert any(LAST[0] in hand for hand in hands)
-    assert all(hand[-1] == LAST[0] for hand in hands if LAST[0] in hand)
+    lists = [choose_faults(seed, NAMES) for seed in range(1, 31)]
+    assert any(LAST[0] in chosen for chosen in lists)
+    assert all(chosen[-1] == LAST[0] for chosen in lists if LAST[0] in chosen)
 
 
 def test_schedule_fits_into_the_run_and_depends_on_the_seed():

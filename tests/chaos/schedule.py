@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from typing import NamedTuple
 
-FAULTS_PER_SEED = 4
+FAULTS_PER_SEED = 5
 MAX_FAULT_S = 20.0
-"""Below the minute after which a server without a database refuses everything."""
+"""Less than the minute after which a server without a database refuses everything."""
 LAST = ("database promoted",)
 """Faults after which others are not possible."""
 
@@ -19,22 +19,22 @@ class PlannedFault(NamedTuple):
     seconds: float
 
 
-def deal(seed: int, names: Sequence[str], size: int = FAULTS_PER_SEED) -> list[str]:
-    """Return the faults of a seed: different ones, and over many seeds each equally often.
+def choose_faults(seed: int, names: Sequence[str], size: int = FAULTS_PER_SEED) -> list[str]:
+    """Return the faults of a seed. They differ, and over many seeds each fault occurs equally often.
 
-    The seeds 1, 2, 3 ... take cards from one shuffled pile after the other.
+    Seeds 1, 2, 3 ... take their faults from one shuffled list of all faults after the other.
     """
-    rng, pile = random.Random("deck"), list[str]()
-    hand: list[str] = []
+    rng, unused = random.Random("faults"), list[str]()
+    chosen: list[str] = []
     for _ in range(seed):
-        hand = []
-        while len(hand) < size:
-            if all(name in hand for name in pile):
+        chosen = []
+        while len(chosen) < size:
+            if all(name in chosen for name in unused):
                 more = list(names)
                 rng.shuffle(more)
-                pile += more
-            hand.append(pile.pop(next(n for n, name in enumerate(pile) if name not in hand)))
-    return sorted(hand, key=lambda name: name in LAST)
+                unused += more
+            chosen.append(unused.pop(next(n for n, name in enumerate(unused) if name not in chosen)))
+    return sorted(chosen, key=lambda name: name in LAST)
 
 
 def schedule(seed: int, names: Sequence[str], seconds: float) -> list[PlannedFault]:
