@@ -99,7 +99,8 @@ async def test_untrusted_chat_content_is_shown_as_text(web_app, page, evil_tool)
     await assert_no_injection(page)
     await page.get_by_label("Message").press("+")
     await page.keyboard.type(evil_tool["slug"])
-    await expect(page.get_by_text(evil_tool["name"])).to_be_visible()
+    palette = page.get_by_role("dialog", name="Call a tool")
+    await expect(palette.get_by_text(evil_tool["name"])).to_be_visible()
     await assert_no_injection(page)
 
 
