@@ -37,6 +37,17 @@ def test_untrusted_yaml_has_one_reader():
     assert users == {"files/safe_yaml.py", "settings/yaml_text.py"}
 
 
+def test_transactions_of_postgres_use_no_pipelines():
+    """In the middle of a pipeline, PostgreSQL limits neither the statement nor the idle transaction."""
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.rglob("storage/postgres/**/*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in {"executemany", "pipeline"}
+    }
+    assert users == set()
+
+
 def test_importing_onetool_loads_no_third_party_package():
     code = (
         "import sys, json; before = set(sys.modules); import onetool; "

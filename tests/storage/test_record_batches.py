@@ -42,11 +42,11 @@ async def test_batches_that_wait_share_a_transaction(postgres, stores, monkeypat
     original = postgres.transaction
 
     @contextmanager
-    def transaction():
+    def transaction(first):
         opened.append(1)
         if len(opened) == 1:
             others_wait.wait(HANG_S)
-        with original() as cursor:
+        with original(first) as cursor:
             yield cursor
 
     batches = RecordBatches(transaction)
@@ -95,7 +95,7 @@ async def test_batch_that_was_refused_is_not_written_later(stores, monkeypatch, 
     """Its writer writes it again: it would be counted twice."""
     monkeypatch.setattr(record_batches, "MAX_BATCHES", 1)
 
-    def transaction():
+    def transaction(first):
         raise WorkspaceUnavailable("The database is away.")
 
     batches = RecordBatches(transaction)
@@ -115,9 +115,9 @@ async def test_batch_that_may_have_been_written_is_not_written_again(stores, mon
     original, others_wait = postgres.transaction, threading.Event()
 
     @contextmanager
-    def transaction():
+    def transaction(first):
         others_wait.wait(HANG_S)
-        with original() as cursor:
+        with original(first) as cursor:
             yield cursor
         raise error("the connection is lost")
 

@@ -27,7 +27,8 @@ IDLE_TRANSACTION_S = 4.0
 """Seconds after which PostgreSQL ends an idle transaction: its process hangs, or its machine has failed.
 
 Other processes may wait twice as long for its locks, because these may first pass to other transactions of
-the same process.
+the same process. In the middle of a pipeline, PostgreSQL would not end it, nor a statement. So no transaction
+uses one, nor `executemany`, which does.
 """
 RECONNECT_S = 1.0
 """If there is no open connection: seconds of failed attempts after which the database counts as away."""

@@ -26,7 +26,7 @@ LOST_CONNECTION = ("08", "57P")
 
 Those of the server have the second one, those of PgBouncer the first.
 """
-ADD = "select onetool.add_calls(%s, %s)"
+ADD = "select onetool.add_calls(id, batch::json) from unnest(%s::uuid[], %b::text[]) as batches (id, batch)"
 
 
 @dataclass(eq=False, slots=True)
@@ -42,8 +42,10 @@ class _Batch:
 class RecordBatches:
     """Writes batches of records to one database. Blocks, on any number of threads."""
 
-    def __init__(self, transaction: Callable[[], AbstractContextManager[psycopg.Cursor[TupleRow]]]) -> None:
-        """transaction: opens one, outside of any workspace."""
+    def __init__(
+        self, transaction: Callable[[str], AbstractContextManager[psycopg.Cursor[TupleRow]]]
+    ) -> None:
+        """transaction: opens one, outside of any workspace, and runs its first statement."""
         self._transaction = transaction
         self._waiting: deque[_Batch] = deque()
         self._lock, self._writer = threading.Lock(), threading.Lock()
@@ -104,11 +106,9 @@ class RecordBatches:
         return sorted(taken, key=lambda batch: batch.workspace)
 
     def _write(self, batches: Sequence[_Batch], first: str = "") -> None:
-        with self._transaction() as cursor, cursor.connection.pipeline():
-            if first:
-                cursor.execute(first)
-            for batch in batches:
-                cursor.execute(ADD, (batch.workspace, batch.content))
+        with self._transaction(first) as cursor:
+            values = [batch.workspace for batch in batches], [batch.content for batch in batches]
+            cursor.execute(ADD, values)
         for batch in batches:
             batch.is_written = True
 

@@ -180,7 +180,8 @@ class PostgresSessions:
             return
         try:
             with store_errors(), self._workspace.recording() as cursor:
-                cursor.executemany(SUMMARIZE, values)
+                for row in values:
+                    cursor.execute(SUMMARIZE, row)
         except StoreUnavailable as error:  # the next listing summarizes them again
             log.warning("cannot store summaries of sessions: %s", error)
 

@@ -1,7 +1,7 @@
 """Changes of stored bundles, in one transaction that no other change of the workspace overlaps."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import orjson
@@ -157,12 +157,7 @@ class BundleChanges:
         terms = [ToolTerms.of(tool, bundle) for tool in tools]
         common = {"ws": self._workspace, "pack": pack, "pack_key": pack.casefold()}
         values = [tool_values(tool, bundle, own) for tool, own in zip(tools, terms, strict=True)]
-        self._cursor.executemany(INSERT_TOOL, [own | common for own in values], returning=True)
-        rows: list[Any] = []
-        while True:
-            rows += self._cursor.fetchall()
-            if not self._cursor.nextset():
-                break
+        rows = [self._insert(own | common) for own in values]
         self._count_terms(terms, 1)
         self._execute(ADD_WORDS, sorted(set[str]().union(*(own["words"] for own in values))))
         for slug in {tool.slug for tool, row in zip(tools, rows, strict=True) if not row[1]}:
@@ -170,6 +165,10 @@ class BundleChanges:
         return [
             StoredTool(tool, bundle, f"{pack}.{func}") for tool, (func, _) in zip(tools, rows, strict=True)
         ]
+
+    def _insert(self, values: Mapping[str, Any]) -> tuple[str, bool]:
+        """Insert a tool. Return the name of its function, and whether it is the active version."""
+        return cast(tuple[str, bool], self._cursor.execute(INSERT_TOOL.encode(), values).fetchone())
 
     def drop_tools(self, tool_ids: Collection[str]) -> int:
         """Delete tools. Return how many there were."""
@@ -247,14 +246,12 @@ class BundleChanges:
         rows = self._cursor.fetchall()
         terms = [ToolTerms.of(ToolVersion.from_json(orjson.loads(row[2])), bundle) for row in rows]
         self._count_terms([ToolTerms.from_text(row[1]) for row in rows], -1)
-        self._cursor.executemany(
-            "update tools set term_list = %s, terms = array_to_tsvector(%s)"
-            " where workspace_id = %s and id = %s",
-            [
-                (own.to_text(), lexemes(own.all), self._workspace, row[0])
-                for row, own in zip(rows, terms, strict=True)
-            ],
-        )
+        for row, own in zip(rows, terms, strict=True):
+            self._cursor.execute(
+                "update tools set term_list = %s, terms = array_to_tsvector(%s)"
+                " where workspace_id = %s and id = %s",
+                (own.to_text(), lexemes(own.all), self._workspace, row[0]),
+            )
         self._count_terms(terms, 1)
 
     def _count_terms(self, tools: Sequence[ToolTerms], sign: int) -> None:
