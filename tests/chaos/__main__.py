@@ -17,7 +17,7 @@ def main() -> int:
     parser.add_argument("--seeds", default="1-30", help="first and last seed, such as 1-30")
     parser.add_argument("--seed", type=int, help="replay one seed")
     parser.add_argument("--seconds", type=float, default=60.0, help="seconds of traffic for each seed")
-    parser.add_argument("--results", type=Path, help="file to which a line is appended for each seed")
+    parser.add_argument("--results", type=Path, help="file to which a line is appended for each run")
     parser.add_argument("--faults", help="names of faults, separated by commas, or `all`, or `none`")
     parser.add_argument(
         "--soak", type=float, metavar="MINUTES", help="run once for this time; without --faults, no faults"
@@ -25,7 +25,7 @@ def main() -> int:
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if options.soak:
-        return 1 if soak(options.soak, _fault_names(options.faults)).violations else 0
+        return 1 if soak(options.soak, options.results, _fault_names(options.faults)).violations else 0
     first, _, last = options.seeds.partition("-")
     seeds = [options.seed] if options.seed else range(int(first), int(last or first) + 1)
     found = run_seeds(seeds, options.seconds, options.results, _fault_names(options.faults))

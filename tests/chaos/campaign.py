@@ -313,15 +313,20 @@ def run_seeds(
             found.append(result)
             print_result(result)
             if results:
-                with results.open("a") as file:
-                    file.write(json.dumps(asdict(result)) + "\n")
-                if result.violations:
-                    keep_logs(root / f"seed-{seed}", results.with_suffix(f".seed-{seed}"))
+                store_result(result, results, root / f"seed-{seed}")
             delete_root(root / f"seed-{seed}")
     finally:
         template.kill()
         delete_root(root)
     return found
+
+
+def store_result(result: SeedResult, results: Path, root: Path) -> None:
+    """Append a result to a file. If an invariant was violated, also keep what the processes have written."""
+    with results.open("a") as file:
+        file.write(json.dumps(asdict(result)) + "\n")
+    if result.violations:
+        keep_logs(root, results.with_suffix(f".seed-{result.seed}"))
 
 
 def keep_logs(root: Path, folder: Path) -> None:
@@ -331,18 +336,20 @@ def keep_logs(root: Path, folder: Path) -> None:
         (folder / f"{log.parent.name}-{log.name}").write_bytes(log.read_bytes())
 
 
-def soak(minutes: float, faults: Sequence[str] | None) -> SeedResult:
+def soak(minutes: float, results: Path | None, faults: Sequence[str] | None) -> SeedResult:
     """Run traffic for a long time, with one of the faults each minute."""
     seconds, root = minutes * 60, new_root()
     names = [] if faults is None else list(faults) * max(1, round(minutes))
     plan = schedule(0, [name for name in names if name not in LAST][: round(minutes)], seconds)
     try:
         result = asyncio.run(SeedRun(0, seconds, plan).run(Template(root).create(), root / "soak"))
+        if not plan:
+            result.figures["growth"] = _growth(result.figures["rss_mb"])
+        print_result(result)
+        if results:
+            store_result(result, results, root / "soak")
     finally:
         delete_root(root)
-    if not plan:
-        result.figures["growth"] = _growth(result.figures["rss_mb"])
-    print_result(result)
     return result
 
 
