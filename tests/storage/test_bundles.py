@@ -381,6 +381,34 @@ async def test_imported_bundle_takes_no_name_from_an_existing_one(store):
         await store.import_bundle(old, [])
 
 
+@pytest.mark.parametrize("between", [0, 250])
+async def test_import_gives_the_first_of_two_slugs_the_function_name(store, between):
+    """Also with hundreds of tools between them. All versions of a tool have one name."""
+    bundle = Bundle(id=str(uuid7()), slug="weather", created_at=rfc3339(1))
+    more = [new_tool(bundle, f"other-{number}", created_at=rfc3339(3)) for number in range(between)]
+    first, second = new_tool(bundle, "get-rain"), new_tool(bundle, "get_rain", created_at=rfc3339(4))
+    newer = new_tool(bundle, "get-rain", "v2", created_at=rfc3339(5))
+    await store.import_bundle(bundle, [first, *more, second, newer])
+    assert [(await store.tool(tool.key)).name for tool in (first, newer)] == ["weather.get_rain"] * 2
+    assert (await store.tool(second.key)).name.startswith("weather.get_rain_")
+    assert [stored.tool for stored in await store.find("weather.get_rain")] == [newer, first]
+
+
+async def test_import_leaves_stored_tools_their_function_names(store):
+    """It imports a deleted bundle again, with new tools before and after another version of a stored one."""
+    bundle = await new_bundle(store)
+    old = (await add(store, bundle, "get_rain")).tool
+    await store.change_bundle(bundle.id, lambda before: replace(before, soft_deleted_at=rfc3339(3)))
+    late = {"created_at": rfc3339(4)}
+    before, after = new_tool(bundle, "get-rain", **late), new_tool(bundle, "Get Rain", **late)
+    newer = new_tool(bundle, "get_rain", "v2", **late)
+    await store.import_bundle(bundle, [before, newer, after])
+    assert [(await store.tool(tool.key)).name for tool in (old, newer)] == ["weather.get_rain"] * 2
+    others = {(await store.tool(tool.key)).name for tool in (before, after)}
+    assert len(others) == 2
+    assert "weather.get_rain" not in others
+
+
 class TestFiles:
     @pytest.fixture
     def folder(self, tmp_path):

@@ -1,10 +1,11 @@
 """Changes of stored bundles, in one transaction that no other change of the workspace overlaps."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 import orjson
+from psycopg.rows import TupleRow
 
 from onetool.domain.audit.entry import AuditAction
 from onetool.domain.bundles.bundle import (
@@ -27,22 +28,37 @@ COLUMNS = (
     "id, bundle_id, slug, version, listed, bundle_enabled, enabled, created_at, modified_at, slug_key,"
     " name_key, tags, body, term_list"
 )
-INSERT_TOOL = f"""
-with chosen as (
-    select case when exists (
-        select from tools
-        where workspace_id = %(ws)s and bundle_id = %(bundle_id)s and func = %(func)s and slug <> %(slug)s
-    ) then %(long_func)s::text else %(func)s::text end as func
+INSERT_TOOLS = f"""
+with new as (
+    select *, first_value(slug) over (partition by func order by number) as first_slug,
+        row_number() over (partition by slug order by number) = 1 as is_first
+    from json_to_recordset(%(tools)s::json) as tool(number int, id text, bundle_id text, slug text,
+        version text, listed boolean, bundle_enabled boolean, enabled boolean, created_at text,
+        modified_at text, slug_key text, name_key text, tags text[], body text, term_list text, words text[],
+        terms text[], func text, func_key text, long_func text, long_func_key text)
+), named as (
+    select *, slug = coalesce((
+        select slug from tools
+        where workspace_id = %(ws)s and bundle_id = %(bundle)s and func = new.func limit 1
+    ), first_slug) as has_func
+    from new
 )
 insert into tools (workspace_id, {COLUMNS}, words, terms, pack, pack_key, func, func_key, active)
-select %(ws)s, {", ".join(f"%({name.strip()})s" for name in COLUMNS.split(","))},
-    array_to_tsvector(%(words)s), array_to_tsvector(%(terms)s), %(pack)s, %(pack_key)s, func,
-    case when func = %(func)s then %(func_key)s else %(long_func_key)s end,
-    not exists (select from tools
-        where workspace_id = %(ws)s and bundle_id = %(bundle_id)s and slug = %(slug)s)
-from chosen returning func, active
+select %(ws)s, {COLUMNS}, array_to_tsvector(words), array_to_tsvector(terms), %(pack)s, %(pack_key)s,
+    case when has_func then func else long_func end,
+    case when has_func then func_key else long_func_key end,
+    is_first and not exists (select from tools
+        where workspace_id = %(ws)s and bundle_id = %(bundle)s and slug = named.slug)
+from named returning id, func, active
 """
 """The first slug with a Python name has it as its function name. A tool without other versions is active."""
+UPDATE_TERMS = """
+update tools set term_list = new.term_list, terms = array_to_tsvector(new.terms)
+from json_to_recordset(%(tools)s::json) as new(id text, term_list text, terms text[])
+where workspace_id = %(ws)s and tools.id = new.id
+"""
+MAX_ROWS = 100
+"""Rows that a statement writes: fewer round trips keep the workspace locked for a shorter time."""
 PUT_BUNDLE = """
 insert into bundles (workspace_id, id, base, pack, enabled, deleted, body) values (%s, %s, %s, %s, %s, %s, %s)
 on conflict (workspace_id, id) do update set base = excluded.base, enabled = excluded.enabled,
@@ -155,20 +171,28 @@ class BundleChanges:
             return []
         pack = self._pack(bundle.id)
         terms = [ToolTerms.of(tool, bundle) for tool in tools]
-        common = {"ws": self._workspace, "pack": pack, "pack_key": pack.casefold()}
+        common = {"bundle": bundle.id, "pack": pack, "pack_key": pack.casefold()}
         values = [tool_values(tool, bundle, own) for tool, own in zip(tools, terms, strict=True)]
-        rows = [self._insert(own | common) for own in values]
+        inserted = self._write_tools(INSERT_TOOLS, values, common)
+        names = {tool_id: func for tool_id, func, _ in inserted}
+        active = {tool_id for tool_id, _, is_active in inserted if is_active}
         self._count_terms(terms, 1)
         self._execute(ADD_WORDS, sorted(set[str]().union(*(own["words"] for own in values))))
-        for slug in {tool.slug for tool, row in zip(tools, rows, strict=True) if not row[1]}:
+        for slug in {tool.slug for tool in tools if tool.id not in active}:
             self._mark_active(bundle.id, slug)
-        return [
-            StoredTool(tool, bundle, f"{pack}.{func}") for tool, (func, _) in zip(tools, rows, strict=True)
-        ]
+        return [StoredTool(tool, bundle, f"{pack}.{names[tool.id]}") for tool in tools]
 
-    def _insert(self, values: Mapping[str, Any]) -> tuple[str, bool]:
-        """Insert a tool. Return the name of its function, and whether it is the active version."""
-        return cast(tuple[str, bool], self._cursor.execute(INSERT_TOOL.encode(), values).fetchone())
+    def _write_tools(
+        self, sql: str, tools: Sequence[dict[str, Any]], common: Mapping[str, str]
+    ) -> list[TupleRow]:
+        """Run a statement with the values of some tools at a time. Return the rows that it returns."""
+        rows = list[TupleRow]()
+        for start in range(0, len(tools), MAX_ROWS):
+            part = [tool | {"number": number} for number, tool in enumerate(tools[start : start + MAX_ROWS])]
+            values = {"ws": self._workspace, "tools": orjson.dumps(part).decode(), **common}
+            self._cursor.execute(sql.encode(), values)
+            rows += self._cursor.fetchall() if self._cursor.description else []
+        return rows
 
     def drop_tools(self, tool_ids: Collection[str]) -> int:
         """Delete tools. Return how many there were."""
@@ -246,12 +270,11 @@ class BundleChanges:
         rows = self._cursor.fetchall()
         terms = [ToolTerms.of(ToolVersion.from_json(orjson.loads(row[2])), bundle) for row in rows]
         self._count_terms([ToolTerms.from_text(row[1]) for row in rows], -1)
-        for row, own in zip(rows, terms, strict=True):
-            self._cursor.execute(
-                "update tools set term_list = %s, terms = array_to_tsvector(%s)"
-                " where workspace_id = %s and id = %s",
-                (own.to_text(), lexemes(own.all), self._workspace, row[0]),
-            )
+        values = [
+            {"id": row[0], "term_list": own.to_text(), "terms": lexemes(own.all)}
+            for row, own in zip(rows, terms, strict=True)
+        ]
+        self._write_tools(UPDATE_TERMS, values, {})
         self._count_terms(terms, 1)
 
     def _count_terms(self, tools: Sequence[ToolTerms], sign: int) -> None:
