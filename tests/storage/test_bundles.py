@@ -383,7 +383,7 @@ async def test_imported_bundle_takes_no_name_from_an_existing_one(store):
 
 @pytest.mark.parametrize("between", [0, 250])
 async def test_import_gives_the_first_of_two_slugs_the_function_name(store, between):
-    """Also with hundreds of tools between them. All versions of a tool have one name."""
+    """Also with hundreds of tools between them. All versions of a tool have one name, and one is active."""
     bundle = Bundle(id=str(uuid7()), slug="weather", created_at=rfc3339(1))
     more = [new_tool(bundle, f"other-{number}", created_at=rfc3339(3)) for number in range(between)]
     first, second = new_tool(bundle, "get-rain"), new_tool(bundle, "get_rain", created_at=rfc3339(4))
@@ -392,6 +392,8 @@ async def test_import_gives_the_first_of_two_slugs_the_function_name(store, betw
     assert [(await store.tool(tool.key)).name for tool in (first, newer)] == ["weather.get_rain"] * 2
     assert (await store.tool(second.key)).name.startswith("weather.get_rain_")
     assert [stored.tool for stored in await store.find("weather.get_rain")] == [newer, first]
+    active = await store.tools(BundleFilter(active_only=True, name_contains="rain"), None, 10)
+    assert {stored.tool.id for stored in active.items} == {newer.id, second.id}
 
 
 async def test_import_leaves_stored_tools_their_function_names(store):
