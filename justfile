@@ -21,7 +21,7 @@ lint: web-lint
     {{run}} ruff check .
     {{run}} ruff format --check .
     {{run}} lint-imports
-    {{run}} python tests/support/file_sizes.py
+    {{run}} python tests/development/file_sizes.py
 
 # Format Python and TypeScript.
 format:
@@ -72,7 +72,7 @@ stress-hosted *args:
 
 # Change the code at random and count how often a test notices: `just mutants --count 100 --seed 1`.
 mutants *args:
-    {{run}} python tests/support/mutants.py {{args}}
+    {{run}} python tests/development/mutants.py {{args}}
 
 # Measure ratios against the bare engines, side by side: `just bench --help` lists the options.
 bench *args:

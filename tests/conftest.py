@@ -12,11 +12,11 @@ from hypothesis import HealthCheck, settings
 
 import onetool.packs
 import onetool.starter_packs
+from development.spec_rows import SpecRows
 from onetool.sources.python_packs.directory import describe_shipped
 from onetool.sources.python_packs.index import PackIndex
 from onetool.threads import Threads
 from support import cli_process
-from support.spec_rows import SpecRows
 from support.user_home import Home
 
 pytest_plugins = [

@@ -15,7 +15,7 @@ from onetool.runtime.call_job import ANSWER_TIMEOUT_S
 from onetool.sources.mcp_servers.questions import MAX_ROUNDS
 from onetool.sources.python_packs.inspector import TIMEOUT_S
 from onetool.starter_packs import web
-from support.breakout_programs import CORPUS, HOST_BOMBS
+from sandbox.breakout_programs import CORPUS, HOST_BOMBS
 from support.paths import PROJECT as ROOT
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from uuid_utils.compat import uuid7
 
+from bundles.openapi_documents import PETSTORE
 from onetool.domain.bundles.bundle import (
     AlreadyExists,
     BundleConflict,
@@ -17,7 +18,6 @@ from onetool.domain.bundles.bundle import (
 )
 from onetool.domain.bundles.page_tokens import MAX_LENGTH, read_token, write_token
 from onetool.testing import memory_runtime
-from support.openapi_documents import PETSTORE
 
 PYTHON = {"type": "python", "pythonImpl": {"func": "time.now"}}
 EVERYTHING = BundleFilter(include_disabled=True)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bundles.openapi_documents import HOSTILE, MODERN, PETSTORE, doubling_schemas
 from onetool.bundles.openapi import document, read_openapi
 from onetool.bundles.openapi.schemas import MAX_DEPTH
 from onetool.domain.bundles.bundle import InvalidBundle
@@ -27,7 +28,6 @@ from onetool.sources.http_tools import HttpToolRunner, TokenCache
 from onetool.storage.memory.tokens import MemoryTokens
 from onetool.testing import HttpStub, StubResponse
 from support.hypothesis_schemas import json_schemas, json_values
-from support.openapi_documents import HOSTILE, MODERN, PETSTORE, doubling_schemas
 from support.waiting import HANG_S
 
 

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from embeddings.tiny_model import write_model
 from onetool.catalog import tool_search
 from onetool.catalog.tool_search import CatalogSearch
 from onetool.domain.bundles.bundle import BundleFilter
@@ -16,7 +17,6 @@ from onetool.embeddings.bert_embedder import BertEmbedder
 from onetool.files.installation import extra_command
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
-from support.tiny_model import write_model
 
 CALLER = Caller(interface="python", default_effect=Effect.ALLOW)
 

@@ -11,7 +11,7 @@ from chaos.installation import Place
 from chaos.ledger import Exchange
 from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.replicas import APPLICATION
-from support.interrupted_moves import STEPS, kill_after, mover
+from storage.interrupted_moves import STEPS, kill_after, mover
 from support.postgres import WEST
 from support.processes import wait_until
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from support.chat_models.harness import SERVERS, ModelHarness, make_harness
+from chat_models.harness import SERVERS, ModelHarness, make_harness
 
 
 @pytest.fixture(params=sorted(SERVERS))

@@ -2,10 +2,10 @@
 
 import pytest
 
+from chat_models.anthropic_server import AnthropicServer, block, event
+from chat_models.harness import QUESTION, make_harness
+from chat_models.provider_server import KEY, CallTurn, Fault, TextTurn
 from onetool.domain.chat.messages import Message, TokenCount, ToolCallRequest
-from support.chat_models.anthropic_server import AnthropicServer, block, event
-from support.chat_models.harness import QUESTION, make_harness
-from support.chat_models.provider_server import KEY, CallTurn, Fault, TextTurn
 
 
 @pytest.fixture

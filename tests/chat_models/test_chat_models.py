@@ -7,9 +7,9 @@ import traceback
 
 import pytest
 
+from chat_models.harness import QUESTION, TOOLS
+from chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn
 from onetool.domain.chat.messages import Message, ModelResponse, TokenCount, ToolCallRequest
-from support.chat_models.harness import QUESTION, TOOLS
-from support.chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn
 from support.virtual_clock import advance_running_loop
 from support.waiting import HANG_S, until
 

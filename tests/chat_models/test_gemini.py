@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from chat_models.gemini_server import GeminiServer, chunk
+from chat_models.harness import QUESTION, TOOLS, make_harness
+from chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn, sse
 from onetool.domain.chat.messages import Message, TokenCount, ToolCallRequest, ToolDefinition
-from support.chat_models.gemini_server import GeminiServer, chunk
-from support.chat_models.harness import QUESTION, TOOLS, make_harness
-from support.chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn, sse
 
 
 @pytest.fixture

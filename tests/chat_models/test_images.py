@@ -7,13 +7,13 @@ import logging
 
 import pytest
 
+from chat_models.harness import QUESTION
+from chat_models.provider_server import Status, TextTurn
 from onetool.bootstrap.chat_models import ConfiguredChatModels
 from onetool.domain.chat.messages import Message, ToolCallRequest
 from onetool.domain.content.media import Media
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
-from support.chat_models.harness import QUESTION
-from support.chat_models.provider_server import Status, TextTurn
 from support.images import make_png
 
 PNG = make_png(99)

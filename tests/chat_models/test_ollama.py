@@ -5,13 +5,13 @@ import asyncio
 import httpx2
 import pytest
 
+from chat_models.harness import QUESTION, TOOLS, make_harness
+from chat_models.ollama_server import OllamaServer, line
+from chat_models.provider_server import CallTurn, Fault, Status, TextTurn
 from onetool.chat_models import ollama
 from onetool.domain.chat.messages import Message
 from onetool.domain.tools.provider_formats import to_provider
 from onetool.domain.tools.tool import ToolSpec
-from support.chat_models.harness import QUESTION, TOOLS, make_harness
-from support.chat_models.ollama_server import OllamaServer, line
-from support.chat_models.provider_server import CallTurn, Fault, Status, TextTurn
 from support.waiting import HANG_S
 
 

@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from chat_models.harness import ADAPTERS, QUESTION, TOOLS, make_harness
+from chat_models.openai_server import OpenAIServer
+from chat_models.provider_server import KEY, Fault, TextTurn, sse
 from onetool.chat_models.endpoint import Endpoint
 from onetool.chat_models.openai import PUBLIC_URL, OpenAIChat
 from onetool.domain.chat.messages import ChatModelError, ModelResponse, TokenCount, ToolDefinition
@@ -13,9 +16,6 @@ from onetool.domain.errors import SettingsError
 from onetool.files.installation import extra_command
 from onetool.testing import HttpStub, ScriptedLLM, StubResponse, calls, text
 from onetool.threads import Threads
-from support.chat_models.harness import ADAPTERS, QUESTION, TOOLS, make_harness
-from support.chat_models.openai_server import OpenAIServer
-from support.chat_models.provider_server import KEY, Fault, TextTurn, sse
 
 
 @pytest.fixture

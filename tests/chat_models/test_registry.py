@@ -4,6 +4,9 @@ from typing import get_args
 
 import pytest
 
+from chat_models.harness import ADAPTERS as ADAPTER_CLASSES
+from chat_models.harness import SERVERS, ModelHarness
+from chat_models.provider_server import KEY, MODEL, TextTurn
 from onetool.bootstrap.chat_models import ConfiguredChatModels
 from onetool.chat_models.registry import ADAPTERS, load_adapter
 from onetool.domain.chat.messages import ChatModelError
@@ -17,9 +20,6 @@ from onetool.settings.provider_status import provider_statuses
 from onetool.settings.schema import ProviderSettings, Settings
 from onetool.settings.secrets import Secrets
 from onetool.threads import Threads
-from support.chat_models.harness import ADAPTERS as ADAPTER_CLASSES
-from support.chat_models.harness import SERVERS, ModelHarness
-from support.chat_models.provider_server import KEY, MODEL, TextTurn
 
 ENV = {key: "sk-env-0123456789" for provider in PROVIDERS.values() for key in provider.keys}
 

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
+from chat_models.harness import QUESTION, TOOLS
 from onetool.chat_models.script import make_script, read_script
 from onetool.chat_models.scripted import END_OF_SCRIPT, NO_TOOL, ScriptedChat
 from onetool.domain.chat.messages import ChatModelError, Message, ToolDefinition
 from onetool.domain.errors import SettingsError
-from support.chat_models.harness import QUESTION, TOOLS
 
 
 async def reply(chat, messages=QUESTION, tools=TOOLS, seconds=20.0, received=None):

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from chat_models.harness import SERVERS, make_harness
+from chat_models.provider_server import Status, TextTurn
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.domain.chat.attachments import (
     MAX_FILE_CHARACTERS,
@@ -14,8 +16,6 @@ from onetool.domain.chat.attachments import (
 from onetool.domain.chat.transcript import replay
 from onetool.domain.errors import SettingsError
 from onetool.testing import memory_runtime
-from support.chat_models.harness import SERVERS, make_harness
-from support.chat_models.provider_server import Status, TextTurn
 from support.images import PNG, encoded
 
 URL_SAFE = str.maketrans("-_", "+/")

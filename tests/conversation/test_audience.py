@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from chat_models.harness import SERVERS, make_harness
+from chat_models.provider_server import CallTurn, TextTurn
+from conversation.content_source import content_source
 from onetool.conversation.conversation import AskRequest, Conversation, ignore_event
 from onetool.conversation.result import ToolCallFinished
 from onetool.domain.calls.effect import Effect
@@ -11,9 +14,6 @@ from onetool.domain.chat.transcript import replay
 from onetool.interfaces.cli.ask_view import AskView
 from onetool.interfaces.cli.start_progress import StartProgress
 from onetool.testing import memory_runtime
-from support.chat_models.harness import SERVERS, make_harness
-from support.chat_models.provider_server import CallTurn, TextTurn
-from support.content_source import content_source
 from support.images import PNG, encoded, image_block, make_png
 from support.rest_in_process import serve_rest
 

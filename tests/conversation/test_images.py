@@ -5,6 +5,10 @@ import random
 
 import pytest
 
+from chat_models.anthropic_server import event
+from chat_models.harness import SERVERS, make_harness
+from chat_models.provider_server import CallTurn, Fault, Status, TextTurn
+from conversation.content_source import content_source
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.images import MAX_IMAGES, MAX_LINES
 from onetool.domain.calls.effect import Effect
@@ -13,10 +17,6 @@ from onetool.domain.chat.messages import Message
 from onetool.domain.chat.transcript import message_record, replay, to_line
 from onetool.sdk import Media, tool
 from onetool.testing import memory_runtime
-from support.chat_models.anthropic_server import event
-from support.chat_models.harness import SERVERS, make_harness
-from support.chat_models.provider_server import CallTurn, Fault, Status, TextTurn
-from support.content_source import content_source
 from support.images import PNG, encoded, image_block
 
 LARGE = PNG + random.Random(1).randbytes(150_000)

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embeddings.tiny_model import WORDS, reference_embedding, tokenizer, write_model
 from onetool.embeddings.bert import BertEncoder
-from support.tiny_model import WORDS, reference_embedding, tokenizer, write_model
 
 TEXTS = [
     "read a file",

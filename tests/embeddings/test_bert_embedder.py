@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embeddings.tiny_model import write_model
 from onetool.embeddings import bert_embedder, vector_cache
 from onetool.embeddings.bert import BertEncoder
 from onetool.embeddings.bert_embedder import BertEmbedder
 from onetool.embeddings.vector_cache import VectorCache
 from onetool.files.installation import extra_command
-from support.tiny_model import write_model
 
 TEXTS = ["read a file", "send mail", "rain in city"]
 ENTRIES = [[text] for text in TEXTS]

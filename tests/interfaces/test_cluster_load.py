@@ -10,13 +10,13 @@ from contextlib import AsyncExitStack
 import psycopg
 import pytest
 
+from interfaces.served_clusters import ECHO, move, put_bundle, serving, using
 from onetool.storage.postgres import timed_connection
 from onetool.storage.postgres.cluster_admin import ClusterAdmin
 from onetool.storage.postgres.clusters import HOME
 from onetool.storage.postgres.migrate import migrate
 from support.postgres_cluster import PostgresCluster
 from support.rest_process import new_id
-from support.served_clusters import ECHO, move, put_bundle, serving, using
 from support.two_clusters import WEST
 from support.waiting import until
 

@@ -4,11 +4,11 @@ import threading
 
 import pytest
 
-from support.hosted_replicas import HostedReplicas
+from interfaces.hosted_replicas import HostedReplicas
+from interfaces.replica_chats import ALLOW, ALWAYS, chat, open_chat
+from interfaces.replicas import new_id
 from support.processes import wait_until
 from support.prompted_model import PromptedModel, call_prompt, hold_prompt
-from support.replica_chats import ALLOW, ALWAYS, chat, open_chat
-from support.replicas import new_id
 from support.waiting import HANG_S
 
 SAY = '{"say": "hi"}'

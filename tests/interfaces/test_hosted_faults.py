@@ -9,6 +9,7 @@ import psycopg
 import pytest
 import redis
 
+from interfaces.request_load import RequestLoad
 from onetool.bootstrap.hosted_admin import workspace_admin
 from onetool.storage.postgres.database import MAX_CONNECTIONS
 from onetool.storage.postgres.migrate import migrate
@@ -18,7 +19,6 @@ from support.postgres import ClusterUrls
 from support.postgres_cluster import PostgresCluster
 from support.processes import wait_until
 from support.redis_server import RedisServer
-from support.request_load import RequestLoad
 from support.rest_process import RestReply, http_tool, new_id, new_slug
 from support.rest_process import shared_upstream as shared_upstream
 from support.scraped_metrics import LISTEN, ScrapedMetrics

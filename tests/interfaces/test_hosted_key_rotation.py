@@ -7,18 +7,18 @@ from itertools import count
 import psycopg
 import pytest
 
+from interfaces.request_load import RequestLoad
 from onetool.bootstrap.hosted_admin import new_key
 from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.key_ring import KeyRing
 from onetool.storage.postgres.key_rotation import rotate_keys
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
+from storage.sealed_values import SealedValues
 from support.hosted_process import HostedProcess, Installation
 from support.postgres import ClusterUrls, new_database
-from support.request_load import RequestLoad
 from support.rest_process import RestReply, http_tool
 from support.rest_process import shared_upstream as shared_upstream
-from support.sealed_values import SealedValues
 
 HOST = "127.0.0.1"
 NAMES = 5

@@ -9,12 +9,12 @@ from statistics import quantiles
 import pytest
 import yaml
 
+from interfaces.hosted_replicas import HostedReplicas
+from interfaces.replica_chats import ALLOW, chat
+from interfaces.replicas import new_id
 from support.asking_client import FORM, accept, text_of
-from support.hosted_replicas import HostedReplicas
 from support.prompted_model import PromptedModel, call_prompt
 from support.raw_mcp import LEGACY, MODERN
-from support.replica_chats import ALLOW, chat
-from support.replicas import new_id
 from support.rest_process import new_id as new_bundle_id
 from support.rest_process import python_tool
 from support.waiting import HANG_S

@@ -6,10 +6,10 @@ from functools import partial
 import httpx2
 import pytest
 
+from interfaces.request_load import RequestLoad
 from support.hosted_process import HostedProcess, WorkspaceView
 from support.pgbouncer import PgBouncer
 from support.processes import wait_until
-from support.request_load import RequestLoad
 from support.rest_process import new_slug
 
 ASYNC = {"Prefer": "respond-async"}

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import psycopg
 import pytest
 
+from interfaces.request_load import RequestLoad
 from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres.clusters import HOME, Clusters
 from onetool.storage.postgres.database import Database
@@ -14,7 +15,6 @@ from support.hosted_process import HostedProcess, Installation, WorkspaceView
 from support.postgres import ClusterUrls
 from support.postgres_cluster import PostgresCluster, url_of
 from support.processes import wait_until
-from support.request_load import RequestLoad
 from support.rest_process import new_slug
 from support.worker_process import WorkerProcess
 

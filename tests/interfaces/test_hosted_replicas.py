@@ -6,11 +6,11 @@ import threading
 import pytest
 import yaml
 
+from interfaces.hosted_replicas import HostedReplicas
+from interfaces.replicas import new_id
 from support.asking_client import DECLINE, FORM, FORM_AND_URL, accept, is_approval, is_failed, text_of
-from support.hosted_replicas import HostedReplicas
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
-from support.replicas import new_id
 from support.rest_process import new_id as new_bundle_id
 from support.rest_process import python_tool
 from support.waiting import HANG_S

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import onetool
+from interfaces.request_load import RequestLoad
 from onetool.storage.postgres.migrate import migrations
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
 from support.postgres import ClusterUrls, new_database
-from support.request_load import RequestLoad
 from support.rest_process import new_slug
 from support.waiting import HANG_S
 

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import httpx2
 import pytest
 
+from interfaces.call_table import ALL_CASES, SETTINGS, SIMPLE_CASES, CallCase, set_up_home
+from interfaces.hosted_table import HostedTable
 from onetool import onetool_runtime
 from onetool.bootstrap import open_runtime
 from onetool.conversation.conversation import AskRequest, Conversation
@@ -28,9 +30,7 @@ from onetool.settings.paths import find_paths
 from onetool.storage.files.activity import FileActivity
 from onetool.testing import ScriptedLLM, calls, text
 from onetool.threads import Threads
-from support.call_table import ALL_CASES, SETTINGS, SIMPLE_CASES, CallCase, set_up_home
 from support.cli_process import onetool
-from support.hosted_table import HostedTable
 from support.mcp_client import child_env, create_home, http_mcp_client, open_session, stdio_mcp_client
 from support.processes import wait_until
 from support.rest_in_process import serve_rest

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
-from support.prompted_model import PromptedModel
-from support.rights_calls import (
+from interfaces.rights_calls import (
     Probe,
     call_from_a_tool,
     call_in_approved_chat,
@@ -26,7 +25,8 @@ from support.rights_calls import (
     call_over_rest,
     call_with_approval,
 )
-from support.rights_world import AUDITOR, Holder, MemberGroup, RightsWorld, open_world
+from interfaces.rights_world import AUDITOR, Holder, MemberGroup, RightsWorld, open_world
+from support.prompted_model import PromptedModel
 
 CONCURRENT = 12
 """Calls in progress."""

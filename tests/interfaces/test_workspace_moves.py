@@ -5,6 +5,7 @@ import asyncio
 import psycopg
 import pytest
 
+from interfaces.served_clusters import ECHO, move, put_bundle, serving, using
 from onetool.bootstrap.hosted import open_hosted
 from onetool.bootstrap.hosted_admin import workspace_admin
 from onetool.bootstrap.worker import Worker
@@ -18,7 +19,6 @@ from onetool.storage.postgres.migrate import migrate
 from support.hosted_server import RING
 from support.postgres_cluster import PostgresCluster
 from support.rest_process import new_id
-from support.served_clusters import ECHO, move, put_bundle, serving, using
 from support.two_clusters import WEST, two_databases
 from support.waiting import HANG_S, until
 

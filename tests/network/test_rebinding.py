@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support import rebinding_names
+from network import rebinding_names
 from support.paths import PROJECT
 from support.waiting import HANG_S
 
@@ -25,7 +25,7 @@ def test_name_that_changes_its_address_does_not_lead_to_a_private_server(tmp_pat
         or subprocess.run([*command, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("needs user namespaces")
-    script = PROJECT / "tests" / "support" / "rebinding_names.py"
+    script = PROJECT / "tests" / "network" / "rebinding_names.py"
     done = subprocess.run(
         [*command, sys.executable, str(script)], capture_output=True, text=True, timeout=HANG_S, check=False
     )

@@ -1,7 +1,7 @@
 """Typical mistakes of models: the message names the line and says what to write instead."""
 
 from onetool.testing import memory_runtime
-from support.wrong_programs import PACKS, PROGRAMS
+from pipeline.wrong_programs import PACKS, PROGRAMS
 
 
 async def test_messages_help_to_correct_the_program():

@@ -16,7 +16,7 @@ from onetool.domain import Caller, Reason
 from onetool.domain.bundles.bundle import InvalidBundle
 from onetool.sdk import call_tool, get_secret
 from onetool.testing import memory_runtime
-from support.breakout_programs import (
+from sandbox.breakout_programs import (
     CORPUS,
     HOST_BOMBS,
     LONG_PROGRAM,

@@ -9,7 +9,7 @@ from onetool.files.reload_signal import FileReloadSignal
 from onetool.runtime.reload import Reloader
 from onetool.settings.schema import PromptSettings, Settings
 from onetool.threads import Threads
-from support.reload_cases import CASES, RESTART, World, open_world, setting_names
+from settings.reload_cases import CASES, RESTART, World, open_world, setting_names
 from support.waiting import until
 
 RELOADED = "OK: Configuration reloaded"

@@ -13,7 +13,7 @@ from onetool.domain.calls.effect import Effect
 from onetool.sources.mcp_servers.limited_dispatcher import LimitedDispatcher
 from onetool.sources.mcp_servers.transport.notification_limit import NotificationLimit
 from onetool.testing.runtime import MemoryClient
-from support.flooding_server import TRANSPORTS, open_client
+from sources.flooding_server import TRANSPORTS, open_client
 from support.waiting import HANG_S, until
 
 FLOOD = 100_000

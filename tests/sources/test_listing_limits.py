@@ -5,7 +5,7 @@ import pytest
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.sources.mcp_servers.paged_listing import MAX_LISTING_BYTES, read_listing
-from support.flooding_server import TRANSPORTS, open_client
+from sources.flooding_server import TRANSPORTS, open_client
 from support.listed_server import ListedServer
 from support.rest_in_process import serve_rest
 

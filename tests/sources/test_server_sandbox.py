@@ -10,7 +10,7 @@ import pytest
 from onetool.sources.mcp_servers.sandbox import bubblewrap, landlock_rules
 from onetool.sources.mcp_servers.sandbox.mechanisms import LAUNCHER
 from onetool.sources.mcp_servers.sandbox.policy import Mechanism, MechanismSupport
-from support.attacked_user import (
+from sources.attacked_user import (
     ORDINARY_UID,
     SYSTEM_PATH,
     AttackedUser,

@@ -22,7 +22,7 @@ from onetool.sources.mcp_servers.sandbox.policy import (
 )
 from onetool.sources.mcp_servers.sandbox.visible_files import list_visible_files
 from onetool.sources.mcp_servers.sandbox.wrapping import wrap
-from support.attacked_user import supported
+from sources.attacked_user import supported
 from support.waiting import HANG_S
 
 pytestmark = pytest.mark.linux

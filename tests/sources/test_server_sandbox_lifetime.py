@@ -19,7 +19,7 @@ from onetool.sources.mcp_servers.sandbox.policy import (
     SandboxPolicy,
 )
 from onetool.sources.mcp_servers.sandbox.wrapping import wrap
-from support.attacked_user import HOSTILE_SERVER, supported
+from sources.attacked_user import HOSTILE_SERVER, supported
 from support.processes import command_lines, processes_with_env, wait_until
 from support.waiting import HANG_S
 

@@ -10,9 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from onetool.interfaces.cli.main import cli
-from onetool.testing import calls, text
-from support.ask_process import (
+from interfaces.cli.ask_process import (
     Terminal,
     ask,
     ask_script,
@@ -23,6 +21,8 @@ from support.ask_process import (
     read_lines,
     serve_model,
 )
+from onetool.interfaces.cli.main import cli
+from onetool.testing import calls, text
 from support.scripted_model import scripted_calls
 
 PACK = '''

@@ -23,7 +23,7 @@ from onetool.storage.postgres.bundles import queries
 from onetool.storage.postgres.bundles import store as postgres_store
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
-from support.file_access import counted_access
+from storage.file_access import counted_access
 
 EVERYTHING = BundleFilter(include_disabled=True)
 

@@ -38,7 +38,7 @@ from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
-from support.interrupted_moves import STEPS, kill_after, mover
+from storage.interrupted_moves import STEPS, kill_after, mover
 from support.postgres import RING
 from support.processes import wait_until
 from support.two_clusters import WEST, TwoClusters

@@ -23,7 +23,7 @@ from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.moves import WorkspaceMoves
 from onetool.storage.postgres.people import PostgresPeople
-from support.interrupted_moves import STEPS, kill_after, mover
+from storage.interrupted_moves import STEPS, kill_after, mover
 from support.postgres import waits_for_lock
 from support.processes import wait_until
 from support.two_clusters import WEST

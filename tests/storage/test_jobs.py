@@ -23,7 +23,7 @@ from onetool.storage.files.jobs import FileJobs
 from onetool.storage.memory.jobs import MemoryJobs
 from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.threads import Threads
-from support.file_access import counted_access
+from storage.file_access import counted_access
 from support.waiting import HANG_S
 
 ACCEPTED = Answer("accept", {"name": "Zoë \ud800", "count": 2**70, "nested": [{"a": None}]})

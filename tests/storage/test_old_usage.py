@@ -13,8 +13,8 @@ from onetool.storage.files import old_usage as module
 from onetool.storage.files.activity import FileActivity
 from onetool.storage.files.old_usage import take_over_usage
 from onetool.threads import Threads
+from storage.interruption import Interruption
 from support.activity import add, record
-from support.interruption import Interruption
 
 OLD = Path(__file__).parent / "old_usage"
 """Written by the version before the activity file: days, an archive, a day without its events, counters."""

@@ -34,8 +34,8 @@ from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
+from storage.workspace_calls import AnyIds, WorkspaceCalls
 from support.postgres import add_services, new_database, new_workspace
-from support.workspace_calls import AnyIds, WorkspaceCalls
 
 SEED, ROUNDS = 20_261_117, 60
 ANNA = Principal("anna")

@@ -22,8 +22,8 @@ from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
+from storage.sealed_values import SealedValues, value_of
 from support.postgres import RING, add_services, empty_database, new_workspace, postgres_program
-from support.sealed_values import SealedValues, value_of
 
 
 def stores(database, slug, ring=RING):

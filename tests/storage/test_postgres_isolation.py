@@ -9,8 +9,8 @@ import pytest
 
 from onetool.storage.postgres.database import SETTINGS, Database
 from onetool.threads import Threads
+from storage.workspace_calls import WORD, AnyIds, WorkspaceCalls, canary_of, texts
 from support.postgres import new_workspace
-from support.workspace_calls import WORD, AnyIds, WorkspaceCalls, canary_of, texts
 
 REFUSED = psycopg.errors.InsufficientPrivilege
 SEED = 20_261_117

@@ -17,8 +17,8 @@ from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import DATA_KEY, Sealer, add_data_key
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
+from storage.sealed_values import OWNER, SealedValues
 from support.postgres import RING, new_database
-from support.sealed_values import OWNER, SealedValues
 from support.waiting import HANG_S, until
 
 TEXTS = ("canary-1", "canary-2", "canary-3")

@@ -16,7 +16,7 @@ from onetool.storage.memory.rate_limits import MemoryRateLimiter, RateShare
 from onetool.storage.redis import rate_limits
 from onetool.storage.redis.connection import PAUSE_S, RedisConnection
 from onetool.storage.redis.rate_limits import RedisRateLimiter
-from support import rate_taker
+from storage import rate_taker
 from support.redis_server import RedisServer
 from support.waiting import HANG_S, until
 

@@ -15,7 +15,7 @@ from onetool.storage.files.results import SWEEP_INTERVAL_S, SWEEP_SIZE, FileResu
 from onetool.storage.memory.results import MemoryResults
 from onetool.storage.postgres.results import PostgresResults
 from onetool.threads import Threads
-from support.file_access import counted_access
+from storage.file_access import counted_access
 
 
 @pytest.fixture(params=["memory", "files", "postgres"])

@@ -18,7 +18,7 @@ from onetool.storage.files.sessions import INDEX, FileSessions
 from onetool.storage.memory.sessions import MemorySessions
 from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.threads import Threads
-from support.file_access import counted_access
+from storage.file_access import counted_access
 
 
 @pytest.fixture(params=["memory", "files", "postgres"])

@@ -7,11 +7,11 @@ import pytest
 from playwright.async_api import Browser, Page
 from pytest_asyncio import fixture as async_fixture
 
-from support.hosted_pages import view_as
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
 from support.oidc_provider import OidcServer, login_variables
 from support.rest_process import SETTINGS, shared_upstream
 from support.web_app import WebApp, chromium, open_page
+from web.hosted_pages import view_as
 
 __all__ = ["shared_upstream"]
 

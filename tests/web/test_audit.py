@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 from playwright.async_api import expect
 
-from support.hosted_pages import MARKUP, add_service, check_page, create_key
 from support.web_app import browser_test, open_page
+from web.hosted_pages import MARKUP, add_service, check_page, create_key
 
 pytestmark = browser_test
 PAGE_SIZE = 50

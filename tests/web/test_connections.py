@@ -8,11 +8,11 @@ import yaml
 from playwright.async_api import expect
 
 from support.asking_client import AskingClient, HttpTransport, text_of
-from support.hosted_pages import card, check_page, view_as
 from support.oauth_server import OAuthMcpServer
-from support.people_pages import errors_of, log_in, open_as
 from support.raw_mcp import MODERN
 from support.web_app import browser_test, open_page
+from web.hosted_pages import card, check_page, view_as
+from web.people_pages import errors_of, log_in, open_as
 
 pytestmark = browser_test
 PICTURES = os.environ.get("ONETOOL_TEST_PICTURES", "")

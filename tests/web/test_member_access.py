@@ -4,9 +4,9 @@ import pytest
 import yaml
 from playwright.async_api import expect
 
-from support.hosted_pages import MARKUP, add_service, card, check_page
 from support.rest_process import SETTINGS, http_tool
 from support.web_app import browser_test, open_page
+from web.hosted_pages import MARKUP, add_service, card, check_page
 
 pytestmark = browser_test
 PAGE_SIZE = 100

@@ -7,9 +7,9 @@ import pytest
 from playwright.async_api import expect
 from pytest_asyncio import fixture as async_fixture
 
-from support.hosted_pages import MARKUP, add_service, card, check_page, create_key, select
 from support.waiting import HANG_S
 from support.web_app import browser_test, click_switch, open_page
+from web.hosted_pages import MARKUP, add_service, card, check_page, create_key, select
 
 pytestmark = browser_test
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}

@@ -3,10 +3,10 @@
 import pytest
 from playwright.async_api import expect
 
-from support.hosted_pages import card, check_page, select
-from support.people_pages import add_person, errors_of, invite, log_in, member_id, open_as
 from support.rest_process import SETTINGS
 from support.web_app import browser_test, open_page
+from web.hosted_pages import card, check_page, select
+from web.people_pages import add_person, errors_of, invite, log_in, member_id, open_as
 
 pytestmark = browser_test
 

@@ -3,8 +3,8 @@
 import pytest
 from playwright.async_api import expect
 
-from support.hosted_pages import MARKUP, card, check_page, select
 from support.web_app import browser_test, open_page
+from web.hosted_pages import MARKUP, card, check_page, select
 
 pytestmark = browser_test
 VALUE = "ghp_a_value_that_no_page_shows"

@@ -4,9 +4,9 @@ import pytest
 import yaml
 from playwright.async_api import expect
 
-from support.hosted_pages import check_page, select
 from support.rest_process import write_private
 from support.web_app import browser_test, open_page
+from web.hosted_pages import check_page, select
 
 pytestmark = browser_test
 KEY = "s3cret-value-that-no-page-shows-1"

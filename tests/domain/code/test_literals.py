@@ -7,7 +7,7 @@ import pytest
 from onetool.domain.code.literal_parameters import InvalidParameter, NewParameter, make_parameters
 from onetool.domain.code.literals import find_literals
 from onetool.domain.code.program import InvalidProgram
-from support.breakout_programs import CORPUS
+from sandbox.breakout_programs import CORPUS
 
 PROGRAM = '''"""A docstring."""
 city = "Paris"

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from onetool.testing import calls, text
-from support.ask_process import (
+from interfaces.cli.ask_process import (
     CountingLLM,
     ask,
     ask_script,
@@ -17,6 +16,7 @@ from support.ask_process import (
     read_lines,
     serve_model,
 )
+from onetool.testing import calls, text
 from support.scripted_model import scripted_calls
 
 PACK = '''

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from onetool.testing import HttpStub, ScriptedLLM, StubResponse, calls, text
-from support.ask_process import (
+from interfaces.cli.ask_process import (
     ask,
     ask_script,
     call_outcomes,
@@ -15,6 +14,7 @@ from support.ask_process import (
     onetool,
     serve_model,
 )
+from onetool.testing import HttpStub, ScriptedLLM, StubResponse, calls, text
 from support.scripted_model import scripted_calls
 
 CHAT = "/v1/chat/completions"

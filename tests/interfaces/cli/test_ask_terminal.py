@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from support.ask_process import Terminal, read_lines
+from interfaces.cli.ask_process import Terminal, read_lines
 from support.paths import MCP_SERVERS
 from support.processes import wait_until
 from support.scripted_model import scripted_calls

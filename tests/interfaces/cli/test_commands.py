@@ -12,13 +12,13 @@ from contextlib import contextmanager
 import httpx2
 import pytest
 
+from bundles.openapi_documents import PETSTORE
+from interfaces.cli.ask_process import Terminal
 from onetool.domain.servers.client_config import CLIENTS
 from onetool.interfaces.cli.main import COMMANDS
 from onetool.interfaces.cli.serve import host_header
 from onetool.interfaces.mcp_clients import known_clients
-from support.ask_process import Terminal
 from support.cli_process import on_a_terminal, onetool
-from support.openapi_documents import PETSTORE
 from support.processes import wait_until
 from support.waiting import HANG_S
 

@@ -6,10 +6,10 @@ import shutil
 import pytest
 import yaml
 
+from interfaces.cli.setups import settings_of
 from onetool.testing.http_stub import HttpStub, StubResponse
 from support.cli_process import onetool
 from support.local_wheels import make_wheel
-from support.setups import settings_of
 
 PETS = """\
 openapi: 3.1.0

@@ -6,9 +6,9 @@ import re
 import pytest
 import yaml
 
-from support.ask_process import Terminal
+from interfaces.cli.ask_process import Terminal
+from interfaces.cli.setups import write_setup
 from support.cli_process import onetool
-from support.setups import write_setup
 
 KEY, TOKEN, LOGIN = "BSA-1234567890", "tok-abcdefgh123", "pw-0123456789"
 CURSOR = {

@@ -6,9 +6,9 @@ import sys
 import httpx2
 import pytest
 
+from interfaces.cli.ask_process import Terminal
 from onetool.interfaces.cli.login_link import login_link
 from onetool.interfaces.rest.auth.login_code import LIFETIME_S, LoginCode
-from support.ask_process import Terminal
 from support.processes import wait_until
 
 BROWSER = """#!{python}

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from bundles.openapi_documents import PETSTORE
 from support.cli_process import on_a_terminal, onetool
-from support.openapi_documents import PETSTORE
 
 PROFILES = "profiles: {ro: {approval: {mode: deny}}, part: {packs: [time]}}\n"
 NEEDY = '''

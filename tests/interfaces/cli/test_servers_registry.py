@@ -8,8 +8,8 @@ import stat
 import pytest
 import yaml
 
+from interfaces.cli.ask_process import Terminal
 from onetool.testing import StubResponse
-from support.ask_process import Terminal
 from support.cli_process import onetool
 from support.registry_stub import (
     FILESYSTEM,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from support.ask_process import Terminal
+from interfaces.cli.ask_process import Terminal
 from support.paths import MCP_SERVERS
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from interfaces.cli.ask_process import Terminal
 from onetool.settings.trust import digest, load_trust
-from support.ask_process import Terminal
 from support.cli_process import onetool
 
 OWN = """

@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
+from interfaces.replicas import Replicas, new_id
 from support.asking_client import DECLINE, FORM, FORM_AND_URL, accept, is_approval, is_failed, text_of
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
-from support.replicas import Replicas, new_id
 from support.waiting import HANG_S
 
 ALLOW, ANN = accept(allow=True), accept(name="Ann")

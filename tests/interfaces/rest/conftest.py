@@ -4,10 +4,10 @@ from uuid import uuid4
 
 import pytest
 
+from interfaces.rest.oauth_world import OAuthWorld
 from onetool.bootstrap.hosted import open_hosted
 from onetool.bootstrap.hosted_admin import workspace_admin
 from support.hosted_server import RING, HostedServer
-from support.oauth_world import OAuthWorld
 
 
 @pytest.fixture(scope="session")

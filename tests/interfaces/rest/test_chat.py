@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from interfaces.rest.asking_tools import NAME_FORM, AskingTools
 from onetool.conversation.session_approvals import SessionApprovals
 from onetool.domain.calls.approval_request import approval_request
 from onetool.domain.calls.question import Answer
@@ -18,7 +19,6 @@ from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.testing import memory_runtime
 from onetool.threads import Threads
-from support.asking_tools import NAME_FORM, AskingTools
 from support.chat_client import SETTINGS, collect_events, question, read_events, write_script
 from support.rest_in_process import serve_rest
 from support.scripted_model import scripted_calls

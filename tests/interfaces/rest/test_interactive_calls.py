@@ -2,8 +2,8 @@
 
 import pytest
 
+from interfaces.rest.asking_tools import PAGE, AskingTools
 from onetool.testing import memory_runtime
-from support.asking_tools import PAGE, AskingTools
 from support.chat_client import read_events
 from support.rest_in_process import serve_rest
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from interfaces.rest.asking_tools import IMAGE, AskingTools, start_job, start_run
 from onetool.domain.calls.caller import ask_user
 from onetool.domain.identity.principal import Principal
 from onetool.testing import memory_runtime
-from support.asking_tools import IMAGE, AskingTools, start_job, start_run
 from support.rest_in_process import serve_rest
 from support.waiting import HANG_S
 

@@ -7,12 +7,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
+from interfaces.rest.oauth_world import CHALLENGE, PUBLIC, REDIRECT_URI
 from onetool.domain.policy.member import MemberKind
 from onetool.interfaces.rest.oauth import consent
 from onetool.storage.postgres.client_grants import MAX_PERSON_GRANTS
 from onetool.testing.http_stub import StubResponse
 from support.oauth_browser import OWN_FORM, consent_of, parameters
-from support.oauth_world import CHALLENGE, PUBLIC, REDIRECT_URI
 
 WRONG_URIS = {
     "a longer path": f"{REDIRECT_URI}/evil",

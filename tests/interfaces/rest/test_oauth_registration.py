@@ -3,6 +3,7 @@
 import httpx2
 from starlette.requests import Request
 
+from interfaces.rest.oauth_world import PUBLIC, REDIRECT_URI, OAuthWorld
 from onetool.bootstrap.api_keys import ApiKeyAuthenticator
 from onetool.bootstrap.authorization import WorkspaceGrants, authorization_parts
 from onetool.bootstrap.login_settings import ClientSettings, login_settings
@@ -11,7 +12,6 @@ from onetool.interfaces.rest.auth.wrong_tokens import FREE_ATTEMPTS, WrongTokens
 from onetool.interfaces.rest.hosted import HostedApp
 from onetool.interfaces.rest.oauth.tokens import TokenEndpoints
 from support.oauth_browser import REDIRECT_URI as LOOPBACK_URI
-from support.oauth_world import PUBLIC, REDIRECT_URI, OAuthWorld
 
 
 async def test_metadata_describes_the_server(oauth):

@@ -5,12 +5,12 @@ from urllib.parse import urlencode
 
 import pytest
 
+from interfaces.rest.oauth_world import PUBLIC, REDIRECT_URI, VERIFIER
 from onetool.domain.audit.entry import AuditFilter
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import MemberKind
 from onetool.storage.postgres.audit import PostgresAudit
 from support.oauth_browser import consent_of, parameters
-from support.oauth_world import PUBLIC, REDIRECT_URI, VERIFIER
 from support.waiting import HANG_S
 
 ACCEPTED = 400

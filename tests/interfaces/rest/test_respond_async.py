@@ -7,12 +7,12 @@ import sys
 import pytest
 from starlette.datastructures import Headers
 
+from interfaces.rest.asking_tools import AskingTools
 from onetool.domain.jobs.job import KEY_RETENTION_S
 from onetool.interfaces.rest.prefer import Preferences, preferences
 from onetool.runtime import job_limits
 from onetool.sdk import call_tool_async
 from onetool.testing import memory_runtime
-from support.asking_tools import AskingTools
 from support.paths import MCP_SERVERS
 from support.rest_in_process import serve_rest
 from support.waiting import HANG_S

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 import pytest
 from pytest_asyncio import fixture as async_fixture
 
+from interfaces.rights_world import Holder, MemberGroup, open_world
 from onetool.interfaces.rest.current_workspace import create_hosted_api
 from onetool.threads import Threads
 from support.rest_process import new_id, python_tool
-from support.rights_world import Holder, MemberGroup, open_world
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HOLDERS = [

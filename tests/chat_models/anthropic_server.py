@@ -7,7 +7,7 @@ from typing import Any
 from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from pydantic import TypeAdapter
 
-from support.chat_models.provider_server import (
+from chat_models.provider_server import (
     KEY,
     MODEL,
     ProviderServer,

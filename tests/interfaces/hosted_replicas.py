@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx2
 
+from interfaces.replicas import Replicas
 from support.hosted_process import HostedProcess, Installation
-from support.replicas import Replicas
 from support.rest_process import RestProcess
 from support.waiting import HANG_S
 

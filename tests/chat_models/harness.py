@@ -5,6 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chat_models.anthropic_server import AnthropicServer
+from chat_models.gemini_server import GeminiServer
+from chat_models.ollama_server import OllamaServer
+from chat_models.openai_server import OpenAIServer
+from chat_models.provider_server import KEY, MODEL, ProviderServer
 from onetool.chat_models.anthropic import AnthropicChat
 from onetool.chat_models.endpoint import Endpoint
 from onetool.chat_models.gemini import GeminiChat
@@ -13,11 +18,6 @@ from onetool.chat_models.openai import OpenAIChat
 from onetool.domain.chat.messages import ChatModelError, Message, ModelResponse, ToolDefinition
 from onetool.network.backoff import Backoff
 from onetool.threads import Threads
-from support.chat_models.anthropic_server import AnthropicServer
-from support.chat_models.gemini_server import GeminiServer
-from support.chat_models.ollama_server import OllamaServer
-from support.chat_models.openai_server import OpenAIServer
-from support.chat_models.provider_server import KEY, MODEL, ProviderServer
 
 SERVERS = {
     "anthropic": AnthropicServer,

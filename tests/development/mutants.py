@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.mutations import Mutation, find_mutations
+from development.mutations import Mutation, find_mutations
 from support.paths import PROJECT
 
 SOURCE = PROJECT / "src" / "onetool"

@@ -5,8 +5,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from interfaces.call_table import ALLOWED_HOSTS, LIMITS, PACK, REMOVED_PACK, STORED_TOOLS
 from onetool.testing.http_stub import HttpStub, RecordedRequest, StubResponse
-from support.call_table import ALLOWED_HOSTS, LIMITS, PACK, REMOVED_PACK, STORED_TOOLS
 from support.hosted_process import HostedProcess, Installation, TestedWorkspace, WorkspaceView
 from support.processes import wait_until
 from support.rest_process import write_private

@@ -6,7 +6,7 @@ from typing import Any
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter
 
-from support.chat_models.provider_server import (
+from chat_models.provider_server import (
     KEY,
     MODEL,
     ProviderServer,

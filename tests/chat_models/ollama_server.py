@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from support.chat_models.provider_server import (
+from chat_models.provider_server import (
     KEY,
     MODEL,
     ProviderServer,

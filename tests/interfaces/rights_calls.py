@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import httpx2
 
+from interfaces.rights_world import RightsWorld
 from support.chat_client import read_events
 from support.prompted_model import call_prompt
-from support.rights_world import RightsWorld
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 VERSION = "2025-11-25"

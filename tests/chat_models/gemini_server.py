@@ -9,7 +9,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
     from google.genai import types
 
-from support.chat_models.provider_server import (
+from chat_models.provider_server import (
     KEY,
     MODEL,
     ProviderServer,

@@ -16,6 +16,7 @@ from uuid import uuid4
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
+from embeddings.tiny_model import write_model
 from onetool.bootstrap import open_runtime
 from onetool.conversation.conversation import AskRequest
 from onetool.conversation.lifespan import open_conversation
@@ -38,7 +39,6 @@ from onetool.testing import HttpStub
 from onetool.testing.runtime import MemoryClient, function_source
 from support.paths import MCP_SERVERS
 from support.rest_in_process import serve_rest
-from support.tiny_model import write_model
 from support.user_home import Home
 from support.waiting import HANG_S, until
 
