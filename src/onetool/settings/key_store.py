@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from threading import Lock
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
@@ -9,6 +10,8 @@ from onetool.files.installation import extra_command
 from onetool.threads import call_with_limit
 
 T = TypeVar("T")
+_one_at_a_time = Lock()
+"""`keyring` fails if a thread uses it while another one still imports it or sets it up."""
 SERVICE = "onetool"
 """The name under which the key store shows the secrets."""
 NO_EXTRA = "secrets.backend: the package 'keyring' is not installed. Run: "
@@ -43,8 +46,17 @@ class KeyStore:
         return self._use(partial(_delete, name))
 
     def _use(self, action: Callable[[Any], T]) -> T:
+        def use() -> T:
+            # A caller that waits to its limit is told that the store did not respond: it must not write later.
+            if not _one_at_a_time.acquire(timeout=self._timeout_s):
+                raise TimeoutError
+            try:
+                return action(_import_keyring())
+            finally:
+                _one_at_a_time.release()
+
         try:
-            return call_with_limit(lambda: action(_import_keyring()), self._timeout_s)
+            return call_with_limit(use, self._timeout_s)
         except SettingsError:
             raise
         except TimeoutError:
