@@ -3,6 +3,8 @@
 # `uv run` installs what is missing and runs from the project's environment; none needs to be active.
 run := "uv run --locked"
 
+unit_tests := "tests/domain tests/catalog tests/pipeline tests/bundles tests/packs tests/sdk tests/files tests/chat_models tests/conversation tests/identity tests/registry tests/settings tests/storage"
+
 [private]
 default:
     @just --list
@@ -15,6 +17,10 @@ setup: web-packages
 # Run tests: `just test tests/pipeline -k deadline`.
 test *args:
     {{run}} pytest {{args}}
+
+# Run the tests nearest to what differs from HEAD, or from another revision: `just test-changed main~3`.
+test-changed *args:
+    {{run}} python tests/development/changed.py {{args}}
 
 # Lint and check formatting, import layers and file sizes.
 lint: web-lint
@@ -51,6 +57,10 @@ web-lint:
 # Generate types from our OpenAPI document, type-check, test and build the web UI.
 web-build:
     cd web && {{run}} npm run types && npm run check && npm test && npm run build
+
+# Lint, check types, and run unit tests and the contract tests of stores.
+check-fast: lint types
+    {{run}} pytest -q {{unit_tests}}
 
 # Run everything that CI checks.
 check: web lint types check-tests
