@@ -1,7 +1,6 @@
 """Options and fixtures for all tests."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-import onetool.packs
-import onetool.starter_packs
 from development.spec_rows import SpecRows
-from onetool.sources.python_packs.directory import describe_shipped
-from onetool.sources.python_packs.index import PackIndex
 from onetool.threads import Threads
-from support import cli_process
+from support import onetool_process
+from support.pack_index import write_index
 from support.user_home import Home
 
 pytest_plugins = [
@@ -48,8 +44,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Measure the coverage of the command line only; other child processes would start at half the speed."""
-    cli_process.coverage_config = os.environ.pop("COVERAGE_PROCESS_CONFIG", "")
+    """Measure the coverage of forks that ask for it only; other processes would start at half the speed."""
+    onetool_process.coverage_config = os.environ.pop("COVERAGE_PROCESS_CONFIG", "")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,16 +63,6 @@ def size(request: pytest.FixtureRequest) -> Callable[[Any, Any], Any]:
     return lambda small, large: large if request.config.getoption("--stress") else small
 
 
-@pytest.fixture(scope="session")
-def pack_index_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the index of the shipped packs, so that not every test builds it again."""
-    file = tmp_path_factory.mktemp("pack_index") / "packs.json"
-    index = PackIndex(file)
-    for package in (onetool.packs, onetool.starter_packs):
-        describe_shipped(package.__name__, Path(package.__path__[0]), index=index, threads=Threads())
-    return file
-
-
 @pytest.fixture
 def threads() -> Iterator[Threads]:
     """Return threads for blocking calls."""
@@ -86,13 +72,13 @@ def threads() -> Iterator[Threads]:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack_index_file: Path) -> Home:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Return a new user with empty directories, and change to an empty working directory."""
     user = Home(tmp_path / "home", tmp_path / "work")
     user.cwd.mkdir()
     user.config.mkdir(parents=True)
     user.state.mkdir(parents=True, mode=0o700)
-    shutil.copy(pack_index_file, user.state / "packs.json")
+    write_index(user.state)
     for name, value in user.env.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(user.cwd)

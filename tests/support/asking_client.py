@@ -9,10 +9,11 @@ from concurrent.futures import Future
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from support.mcp_client import child_env
+from support.onetool_process import start_command
 from support.raw_mcp import CLIENT_INFO, LEGACY, META_PREFIX, MODERN
 from support.waiting import HANG_S
 
@@ -44,6 +45,12 @@ def is_approval(question: Message) -> bool:
     return "allow" in schema.get("properties", {})
 
 
+def changed_at(text: str, position: int) -> str:
+    """Return a text with another character at a position."""
+    index = position % len(text)
+    return text[:index] + ("A" if text[index] != "A" else "B") + text[index + 1 :]
+
+
 def in_turn(*answers: Message) -> Answer:
     """Return a function that gives these answers one after the other and fails on a further question."""
     left, lock = list(answers), threading.Lock()
@@ -56,27 +63,16 @@ def in_turn(*answers: Message) -> Answer:
     return answer
 
 
-class Transport(Protocol):
-    """Sends messages, and passes every message that arrives to a function, on any thread."""
-
-    def open(self, receive: Callable[[Message], None]) -> None: ...
-
-    def send(self, message: Message) -> None: ...
-
-    def cancel(self, request_id: int) -> None:
-        """Cancel a request as the protocol version requires."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class StdioTransport:
-    """The pipes of a process. Its stderr is appended to a file."""
+    """The pipes of a process. Its stderr is appended to a file.
+
+    A transport passes every message that arrives to a function, on any thread.
+    """
 
     def __init__(self, command: Sequence[str], errors: Path, env: Mapping[str, str], cwd: Any = None) -> None:
         self.errors = errors
         with errors.open("ab") as stderr:
-            self.process = subprocess.Popen(
+            self.process = start_command(
                 command,
                 env=child_env(**env),
                 cwd=cwd,
@@ -253,7 +249,11 @@ class AskingClient:
     """
 
     def __init__(
-        self, transport: Transport, version: str, capabilities: Message, answer: Answer | None = None
+        self,
+        transport: StdioTransport | HttpTransport,
+        version: str,
+        capabilities: Message,
+        answer: Answer | None = None,
     ) -> None:
         self.transport, self.version, self.capabilities = transport, version, capabilities
         self.answer: Answer = answer or in_turn()

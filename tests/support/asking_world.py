@@ -18,19 +18,22 @@ from support.asking_client import (
     count_events,
     read_log,
 )
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.raw_mcp import MODERN
 from support.rest_process import TOKEN, RestProcess
 from support.user_home import Home
 
-SCRIPT = str(MCP_SERVERS / "asking_server.py")
-ERAS = {"old": "--legacy", "new": "--modern"}
+COMMANDS = {
+    "old": [str(MCP_SERVERS / "asking_server.py"), "--legacy"],
+    "new": [str(MCP_SERVERS / "asking_server.py"), "--modern"],
+    "tasks": [str(MCP_SERVERS / "task_server.py")],
+}
 """How a server is started, by the first word of its name."""
 
 
 class AskingWorld:
-    """One user. Servers are named `old` or `new`, then `_` and anything; `_http` servers use HTTP.
+    """One user. Servers are named `old`, `new` or `tasks`, then `_` and anything; `_http` servers use HTTP.
 
     Processes start when they are first needed, and the clients that `client` returns are shared.
     """
@@ -50,7 +53,7 @@ class AskingWorld:
         self._open_hosted, self._hosted = hosted, cast("RestProcess | None", None)
         self.home = Home(root / "home", root / "home" / "work")
         self._stack = ExitStack()
-        self._clients: dict[str, AskingClient] = {}
+        self._clients: dict[tuple[str, ...], AskingClient] = {}
         self._processes: dict[str, RestProcess] = {}
         servers = {name: self._server(name) | (server_settings or {}) for name in names}
         config = {"servers": servers, "expose": expose, "approval": {"mcp": "ask"}} | settings
@@ -89,10 +92,11 @@ class AskingWorld:
         return self._hosted
 
     def stop(self, name: str) -> None:
-        """Stop the process of this name, if it runs; `serve` starts another one."""
+        """Stop the process of this name, if it runs; `serve` starts another one, for new clients."""
         process = self._processes.pop(name, None)
         if process is not None:
             process.stop()
+        self._clients = {key: client for key, client in self._clients.items() if key[3] != name}
 
     def open(
         self, version: str, transport: str, capabilities: Message, serve: str = "a", token: str = TOKEN
@@ -110,7 +114,7 @@ class AskingWorld:
         Modern clients over stdio share one process: they declare what they can answer with each call.
         """
         declared = {} if version == MODERN else capabilities
-        key = json.dumps([version, transport, declared, serve, token])
+        key = (version, transport, json.dumps(declared), serve, token)
         if key not in self._clients:
             self._clients[key] = self.open(version, transport, capabilities, serve, token)
         client = self._clients[key].answers()
@@ -141,7 +145,7 @@ class AskingWorld:
         self.prepare(server)
 
     def _server(self, name: str, log: Path | None = None) -> dict[str, Any]:
-        arguments = ["-I", SCRIPT, ERAS[name.partition("_")[0]], str(log or self.log(name))]
+        arguments = ["-I", *COMMANDS[name.partition("_")[0]], str(log or self.log(name))]
         if not name.endswith("_http"):
             command = {"command": sys.executable, "args": arguments, "sandbox": False}
             return command | {"trust_annotations": True}
@@ -164,5 +168,5 @@ class AskingWorld:
             return HttpTransport(f"{hosted.url}/mcp", version, hosted.token)
         if transport == "http":
             return HttpTransport(f"{self.serve(serve).url}/mcp", version, token)
-        command = [sys.executable, "-m", "onetool", "mcp"]
+        command = ["onetool", "mcp"]
         return StdioTransport(command, self.root / "stderr", self.home.env | self.env, self.home.cwd)

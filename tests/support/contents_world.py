@@ -2,7 +2,6 @@
 
 import json
 import sys
-import time
 from contextlib import suppress
 
 import yaml
@@ -10,12 +9,10 @@ import yaml
 from onetool.bootstrap import open_runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
-from support import cli_process
-from support.cli_process import onetool
 from support.mcp_client import create_home
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.raw_mcp import LEGACY, RawMcpClient
-from support.waiting import HANG_S
 
 SCRIPT = str(MCP_SERVERS / "contents_server.py")
 NAMES = ("one", "two", "my_notes")
@@ -68,10 +65,8 @@ class World:
         if not self.is_prepared and self.names:
             self.is_prepared = True  # on a loaded machine, a first start takes longer than a listing waits
             onetool("servers", "test", *self.names, env=self.home.env, cwd=self.home.cwd)
-        command = [sys.executable, "-m", "onetool", "mcp", *self.arguments]
-        config = cli_process.coverage_config
-        measured = {"COVERAGE_PROCESS_CONFIG": config} if config else {}
-        self.client = RawMcpClient(self.version, self.home.env | measured, self.home.cwd, command)
+        command = ["onetool", "mcp", *self.arguments]
+        self.client = RawMcpClient(self.version, self.home.env, self.home.cwd, command)
         self.handshake = self.client.initialize()
 
     def __enter__(self):
@@ -102,10 +97,3 @@ class World:
             if "nextCursor" not in page:
                 return items
             cursor = {"cursor": page["nextCursor"]}
-
-    def wait(self, condition):
-        """Wait until a condition of files is true."""
-        deadline = time.monotonic() + HANG_S
-        while not condition():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)

@@ -5,20 +5,19 @@ import os
 import pty
 import re
 import shlex
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 import yaml
 
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
-from support.cli_process import start_command
+from support.onetool_process import TIMEOUT_S, start_onetool
 
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.M | re.S)
 OPERATORS = frozenset("|;<>&()")
@@ -73,7 +72,6 @@ class PageRunner:
     port: str = PORT
     env: dict[str, str] = field(default_factory=dict)
     servers: list[Any] = field(default_factory=list)
-    server_outputs: list[TextIO] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
@@ -102,10 +100,9 @@ class PageRunner:
     def close(self) -> None:
         """Stop the servers that the page started."""
         for server in self.servers:
-            os.kill(server.pid, signal.SIGTERM)
-            server.wait()
-        for output in self.server_outputs:
-            output.close()
+            server.terminate()
+            server.wait(TIMEOUT_S)
+            server.stdout.close()
 
     def _write(self, name: str, text: str, *, is_valid: bool) -> None:
         if name.startswith(("./", "~/")):
@@ -143,7 +140,9 @@ class PageRunner:
         master, slave = pty.openpty()
         with Path(os.devnull).open("rb") as devnull, ThreadPoolExecutor(1) as reader:
             output = reader.submit(_read_all, master)
-            start_command(words, (devnull, slave, slave), self.env, self.home.cwd).wait()
+            start_onetool(
+                *words, stdin=devnull, stdout=slave, stderr=slave, env=self.env, cwd=self.home.cwd
+            ).wait(TIMEOUT_S)
             os.close(slave)
             text = output.result().decode().replace("\r\n", "\n")
         text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
@@ -170,13 +169,10 @@ class PageRunner:
 
     def _serve(self, words: list[str]) -> str:
         """Start a server that runs until the page ends, and return the line with its address."""
-        (read_end, write_end), words = os.pipe(), [*words, "--port", "0"]
-        with Path(os.devnull).open("r+b") as devnull:
-            files = (devnull, write_end, devnull)
-            self.servers.append(start_command(words, files, self.env, self.home.cwd))
-        os.close(write_end)
-        self.server_outputs.append(os.fdopen(read_end, encoding="utf-8"))
-        line = self.server_outputs[-1].readline()
+        files: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+        server = start_onetool(*words, "--port", "0", env=self.env, cwd=self.home.cwd, text=True, **files)
+        self.servers.append(server)
+        line: str = server.stdout.readline()
         self.port = line.strip().rpartition(":")[2]
         return line
 

@@ -133,6 +133,8 @@ class HostedProcess(RestProcess):
     """`onetool serve --hosted`, and requests to one of its workspaces."""
 
     command = ("serve", "--hosted", "--port", "0")
+    is_measured = True
+    """Much of hosted mode runs in its processes only."""
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from contextlib import asynccontextmanager
 from datetime import timedelta
+from itertools import count
 from uuid import uuid4
 
 import httpx2
@@ -25,8 +26,8 @@ YEAR = timedelta(days=365)
 class HostedServer:
     """A hosted server in this process."""
 
-    def __init__(self, parts, url):
-        self.parts, self.url = parts, url
+    def __init__(self, parts, url, people=None):
+        self.parts, self.url, self._addresses = parts, url, count(1)
         self.workspaces = OpenWorkspaces(self._open)
         self.app = HostedApp(
             self.workspaces,
@@ -34,6 +35,7 @@ class HostedServer:
             status=parts.status,
             threads=parts.threads,
             web_ui=StaticApp(),
+            people=people,
         )
 
     @asynccontextmanager
@@ -64,7 +66,13 @@ class HostedServer:
         async with self.contents(slug) as contents:
             return await contents.create_key(owner, "test", lifetime, patterns, role=role)
 
+    def transport(self):
+        """Return a connection from an address of its own: wrong credentials of one address are delayed."""
+        number = next(self._addresses)
+        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 1
+        return httpx2.ASGITransport(app=self.app, client=address)
+
     def client(self, slug, key=""):
         headers = {"Authorization": f"Bearer {key}".encode()} if key else {}
-        transport = httpx2.ASGITransport(app=self.app)
+        transport = self.transport()
         return httpx2.AsyncClient(transport=transport, base_url=f"http://localhost/w/{slug}", headers=headers)

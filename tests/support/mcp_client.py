@@ -14,6 +14,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
+from support.pack_index import write_index
 from support.user_home import Home
 
 TIMEOUT_S = 30.0
@@ -48,8 +49,9 @@ class McpSession:
 def create_home(root: Path) -> Home:
     """Create the directories of a new user, for several tests to share."""
     home = Home(root / "home", root / "work")
-    for directory in (home.config, home.cwd):
-        directory.mkdir(parents=True)
+    for directory in (home.config, home.cwd, home.state):
+        directory.mkdir(parents=True, mode=0o700)
+    write_index(home.state)
     return home
 
 
@@ -72,7 +74,7 @@ async def http_mcp_client(url: str, token: str) -> Any:
     """Open a client of `onetool serve` that sends its token."""
     headers = {"Authorization": f"Bearer {token}"}
     async with (
-        httpx2.AsyncClient(headers=headers, trust_env=False, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, trust_env=False, verify=False, timeout=30) as http,
         Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
     ):
         yield client

@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
-from uuid import uuid4
+from typing import Any, NamedTuple
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -25,6 +26,19 @@ SERVER = "postgresql://postgres@127.0.0.1:5432/postgres"
 RING = KeyRing({"test": b"k" * KEY_BYTES})
 WEST = "west"
 """The name of the second cluster."""
+DELETE_WORKSPACES = """
+set local session_replication_role = replica;
+do $$ declare name text; begin
+    for name in select oid::regclass from pg_class
+        where relnamespace = 'onetool'::regnamespace and relkind = 'r'
+    loop
+        execute 'delete from ' || name;
+    end loop;
+end $$;
+delete from home.workspaces;
+delete from home.installation
+"""
+"""In any order of the tables."""
 IS_REQUIRED = "ONETOOL_REQUIRE_SERVERS"
 """Variable with which a missing server fails a test instead of skipping it."""
 
@@ -43,24 +57,49 @@ def server_url() -> str:
 
 
 @contextmanager
-def empty_database() -> Iterator[str]:
-    """Create a database, and delete it at the end."""
+def empty_database(template: str = "template1") -> Iterator[str]:
+    """Create a database, and delete it at the end. Its commits do not wait for the disk."""
     server, name = server_url(), f"onetool_test_{uuid4().hex}"
     with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(f"create database {name}")  # type: ignore[call-overload] # letters and digits
+        connection.execute(f"create database {name} template {template}".encode())
+        connection.execute(f"alter database {name} set synchronous_commit = off".encode())
     try:
         yield psycopg.conninfo.make_conninfo(server, dbname=name)
     finally:
         with suppress(psycopg.Error), psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"drop database {name} with (force)")  # type: ignore[call-overload]
+            connection.execute(f"drop database {name} with (force)".encode())
+
+
+TEMPLATES = ExitStack()
+"""Deletes the template when the tests end."""
+
+
+@cache
+def template() -> str:
+    """Return the name of a database with all tables, of which others are copies: migrations take longer."""
+    url = TEMPLATES.enter_context(empty_database())
+    migrate(url)
+    return str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
+
+
+def pytest_sessionfinish() -> None:
+    """Delete the template."""
+    TEMPLATES.close()
 
 
 @contextmanager
 def new_database() -> Iterator[str]:
     """Create a database with all tables, and delete it at the end."""
-    with empty_database() as url:
-        migrate(url)
+    with empty_database(template()) as url:
+        with psycopg.connect(url) as connection:
+            database = connection.info.dbname
+            connection.execute(f"grant create on database {database} to onetool_owner".encode())
         yield url
+
+
+def delete_workspaces(url: str) -> None:
+    """Delete all workspaces and their rows, as in a new database."""
+    execute(url, DELETE_WORKSPACES)
 
 
 class ClusterUrls(NamedTuple):
@@ -106,6 +145,19 @@ def waits_for_lock(url: str) -> bool:
             " where datname = current_database() and wait_event_type = 'Lock' and state = 'active'"
         )
         return connection.execute(query).rowcount > 0
+
+
+def execute(url: str, statement: str, *values: object) -> list[tuple[Any, ...]]:
+    """Execute a statement in a transaction of its own. Return its rows."""
+    with psycopg.connect(url) as connection:
+        cursor = connection.execute(statement.encode(), values or None)
+        return [] if cursor.description is None else cursor.fetchall()
+
+
+def set_fenced(url: str, workspace: UUID, is_fenced: bool = True) -> None:
+    """Make a workspace read-only, as a move does, or writable again."""
+    change = "update onetool.workspace_state set fenced = %s where workspace_id = %s"
+    execute(url, change, is_fenced, workspace)
 
 
 def add_services(workspace: WorkspaceDatabase, *names: str) -> None:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import psycopg
@@ -19,6 +20,29 @@ SETTINGS = ("listen_addresses=127.0.0.1", "unix_socket_directories=", "fsync=off
 IS_PRIMARY = "select not pg_is_in_recovery()"
 STREAMING = "select count(*) from pg_stat_replication where state = 'streaming'"
 SYNCHRONOUS = "select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')"
+USER = "postgres" if os.getuid() == 0 else None
+
+
+@cache
+def new_files() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder with the files of a new server, which others copy: creating them takes longer."""
+    folder = tempfile.TemporaryDirectory(prefix="onetool-postgres-")
+    give(Path(folder.name))
+    words = ("--username=postgres", "--auth=trust", "--no-sync", f"--pgdata={folder.name}/data")
+    run(postgres_program("initdb"), *words)
+    return folder
+
+
+def run(program: str, *words: str) -> None:
+    """Run a program as the user of the servers."""
+    subprocess.run([program, *words], user=USER, check=True, stdout=subprocess.DEVNULL, cwd="/")
+
+
+def give(path: Path) -> None:
+    """Make the user of the servers the owner of a file or folder."""
+    if USER:
+        entry = pwd.getpwnam(USER)
+        os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 class PostgresCluster:
@@ -29,7 +53,6 @@ class PostgresCluster:
         self._settings, self._primary = SETTINGS + settings, primary
         self.folder = Path(tempfile.mkdtemp(prefix="onetool-postgres-"))
         self.data = self.folder / "data"
-        self._user = "postgres" if os.getuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None
         with socket.create_server(("127.0.0.1", 0)) as listener:
             self.port: int = listener.getsockname()[1]
@@ -45,9 +68,9 @@ class PostgresCluster:
         return (self.folder / "log").read_text()
 
     def __enter__(self) -> "PostgresCluster":
-        self.give(self.folder)
+        give(self.folder)
         if self._primary is None:
-            self._run("initdb", "--username=postgres", "--auth=trust", "--no-sync", f"--pgdata={self.data}")
+            run("cp", "-r", f"{new_files().name}/data", str(self.data))
         else:
             self._copy(self._primary)
         self.start()
@@ -64,7 +87,7 @@ class PostgresCluster:
             command += ["-c", setting]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                command, user=self._user, stdout=log, stderr=log, start_new_session=True
+                command, user=USER, stdout=log, stderr=log, start_new_session=True
             )
         assert wait_until(self._accepts), self.log
 
@@ -104,7 +127,7 @@ class PostgresCluster:
         """Start a server that was killed so that it accepts no changes until it is killed again."""
         marker = self.data / "standby.signal"
         marker.touch()
-        self.give(marker)
+        give(marker)
         self.start()
         marker.unlink()
 
@@ -121,13 +144,11 @@ class PostgresCluster:
 
     def give(self, path: Path) -> None:
         """Make the user of the server the owner of a file or folder."""
-        if self._user:
-            entry = pwd.getpwnam(self._user)
-            os.chown(path, entry.pw_uid, entry.pw_gid)
+        give(path)
 
     def _copy(self, primary: "PostgresCluster") -> None:
         words = ("--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--dbname", primary.url)
-        self._run("pg_basebackup", *words, f"--pgdata={self.data}")
+        run(postgres_program("pg_basebackup"), *words, f"--pgdata={self.data}")
 
     def _pids(self) -> list[int]:
         assert self._process
@@ -138,10 +159,6 @@ class PostgresCluster:
         with suppress(psycopg.OperationalError), psycopg.connect(self.url, connect_timeout=2):
             return True
         return False
-
-    def _run(self, program: str, *words: str) -> None:
-        command = [postgres_program(program), *words]
-        subprocess.run(command, user=self._user, check=True, stdout=subprocess.DEVNULL, cwd="/")
 
 
 def url_of(*clusters: PostgresCluster) -> str:

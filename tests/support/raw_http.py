@@ -4,7 +4,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 
@@ -46,17 +46,14 @@ def raw_response(body: Any = "", status: int = 200, *, gzipped: bool = False, **
     return ("\r\n".join([*lines, f"Content-Length: {len(content)}"]) + "\r\n\r\n").encode() + content
 
 
-@dataclass
-class RawHttpServer:
-    """The server: `async with RawHttpServer(lambda request: raw_response({"a": 1})) as server: ...`."""
+class LoopbackServer:
+    """Serves each connection with `serve_request` until that returns False."""
 
-    handler: RawHandler
-    host: str = "127.0.0.1"
-    requests: list[RawRequest] = field(default_factory=list)
-    connections: int = 0
-    _tasks: set[Any] = field(default_factory=set)
+    host = "127.0.0.1"
+    connections = 0
 
     async def __aenter__(self) -> Self:
+        self._tasks: set[Any] = set()
         self._server = await asyncio.start_server(self._serve, self.host, 0)
         self.port = self._server.sockets[0].getsockname()[1]
         self.url = f"http://{self.host}:{self.port}"
@@ -69,22 +66,42 @@ class RawHttpServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._server.wait_closed()
 
+    async def serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Answer the next request, and return whether there may be others."""
+        raise NotImplementedError
+
+    def on_disconnected(self) -> None:
+        """Do what follows the end of a connection."""
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._tasks.add(asyncio.current_task())
         try:
-            while await self._serve_request(reader, writer):
+            while await self.serve_request(reader, writer):
                 await writer.drain()
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
+            self.on_disconnected()
             writer.close()
 
-    async def _serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = RawRequest(head, b"", 0).headers.get("content-length", "0")
-        body = await reader.readexactly(int(length))
-        request = RawRequest(head, body, asyncio.get_running_loop().time())
+
+async def read_request(reader: asyncio.StreamReader) -> RawRequest:
+    """Read a request."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = RawRequest(head, b"", 0).headers.get("content-length", "0")
+    return RawRequest(head, await reader.readexactly(int(length)), asyncio.get_running_loop().time())
+
+
+class RawHttpServer(LoopbackServer):
+    """The server: `async with RawHttpServer(lambda request: raw_response({"a": 1})) as server: ...`."""
+
+    def __init__(self, handler: RawHandler, host: str = "127.0.0.1") -> None:
+        self.handler, self.host = handler, host
+        self.requests: list[RawRequest] = []
+
+    async def serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        request = await read_request(reader)
         self.requests.append(request)
         response = self.handler(request)
         content = response if response is None or isinstance(response, bytes) else await response

@@ -4,7 +4,6 @@ import json
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,11 +11,20 @@ from itertools import count
 from typing import Any
 
 from support.mcp_client import child_env
+from support.onetool_process import start_command
 from support.waiting import HANG_S
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CLIENT_INFO = {"name": "raw", "version": "1"}
 META_PREFIX = "io.modelcontextprotocol"
+HTTP_HEADERS = {"Accept": "application/json, text/event-stream"}
+"""What a client over HTTP sends with every message."""
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": CLIENT_INFO},
+}
 
 
 class RawMcpClient:
@@ -27,7 +35,7 @@ class RawMcpClient:
         version: str,
         env: Mapping[str, str],
         cwd: Any = None,
-        command: Sequence[str] = (sys.executable, "-m", "onetool", "mcp"),
+        command: Sequence[str] = ("onetool", "mcp"),
     ) -> None:
         self.version = version
         self.notifications: list[dict[str, Any]] = []
@@ -35,14 +43,8 @@ class RawMcpClient:
         """Responses to no pending request."""
         self._ids = count(1)
         self._lines: queue.Queue[bytes] = queue.Queue()
-        self.process = subprocess.Popen(
-            command,
-            env=child_env(**env),
-            cwd=cwd,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        self.process = start_command(command, env=child_env(**env), cwd=cwd, **pipes)
         self._threads = [threading.Thread(target=target) for target in (self._read, self._read_errors)]
         self.errors = b""
         for thread in self._threads:

@@ -54,7 +54,9 @@ def redis_prefix(redis_url: str) -> Iterator[str]:
 class RedisServer:
     """A Redis server of one test. It listens at a socket in a new directory, and stores nothing."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
+        """port: at which it listens as well; 0: at none."""
+        self.port = port
         program = shutil.which("redis-server")
         if program is None:
             pytest.skip("no redis-server")
@@ -66,7 +68,16 @@ class RedisServer:
     def start(self) -> None:
         """Start it, and return when it responds."""
         self.path.unlink(missing_ok=True)
-        options = ["--port", "0", "--unixsocket", str(self.path), "--save", "", "--appendonly", "no"]
+        options = [
+            "--port",
+            str(self.port),
+            "--unixsocket",
+            str(self.path),
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+        ]
         self._process = subprocess.Popen(
             [self._program, *options, "--dir", self._directory],
             stdout=subprocess.DEVNULL,

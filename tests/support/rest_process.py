@@ -3,12 +3,10 @@
 import json
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +16,10 @@ import httpx2
 import pytest
 import uuid_utils
 
+from onetool.testing.http_stub import HttpStub, StubResponse
+from onetool.testing.http_stub import RecordedRequest as StubbedRequest
+from support.onetool_process import start_onetool
+from support.pack_index import remember_index, write_index
 from support.waiting import HANG_S
 
 TOKEN = "token-of-the-tests"
@@ -134,6 +136,7 @@ class RestProcess:
     path = ""
     """Where the API is on the server."""
     token = TOKEN
+    is_measured = False
 
     def __init__(
         self,
@@ -165,10 +168,16 @@ class RestProcess:
         """Start the process without waiting until it listens."""
         directories = ("config", "data", "state")
         paths = {f"ONETOOL_{name.upper()}_DIR": str(self.root / name) for name in directories}
+        state = self.root / "state"
+        state.mkdir(mode=0o700, exist_ok=True)
+        write_index(state, (self.config / "tools").glob("*.py"))
         self.errors = self.root / f"stderr-{new_id()}.txt"
         with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                [*self.wrapper, sys.executable, "-m", "onetool", *self.command, *self.options],
+            self.process = start_onetool(
+                *self.command,
+                *self.options,
+                wrapper=self.wrapper,
+                is_measured=self.is_measured,
                 env=os.environ | paths | {"ONETOOL_TOKEN": TOKEN} | self.env,
                 cwd=self.root / "work",
                 stdin=subprocess.DEVNULL,
@@ -180,11 +189,7 @@ class RestProcess:
 
     def wait_until_ready(self) -> "RestProcess":
         """Wait until the server listens, and connect a client."""
-        assert self.process.stdout
-        watchdog = threading.Timer(HANG_S, self.process.kill)
-        watchdog.start()
-        line = self.process.stdout.readline()
-        watchdog.cancel()
+        line = self.read_line()
         start, _, address = line.strip().rpartition(" ")
         if start != "OneTool listens on":
             self.stop()
@@ -193,6 +198,15 @@ class RestProcess:
         self.url = f"{self.origin}{self.path}"
         self.client = self.new_client()
         return self
+
+    def read_line(self) -> str:
+        """Return the next line that the process prints."""
+        assert self.process.stdout
+        watchdog = threading.Timer(HANG_S, self.process.kill)
+        watchdog.start()
+        line: str = self.process.stdout.readline()
+        watchdog.cancel()
+        return line
 
     @property
     def port(self) -> int:
@@ -205,20 +219,22 @@ class RestProcess:
         headers = {"Authorization": f"Bearer {sent}"} if sent else {}
         limits = httpx2.Limits(max_keepalive_connections=0)
         return httpx2.Client(
-            base_url=self.url, headers=headers, trust_env=False, timeout=HANG_S, limits=limits
+            base_url=self.url, headers=headers, trust_env=False, verify=False, timeout=HANG_S, limits=limits
         )
 
-    def stop(self) -> None:
-        """Terminate the process as a service manager does; may be called twice."""
+    def stop(self) -> int:
+        """Terminate the process as a service manager does, and return its exit code; may be called twice."""
         if self.client:
             self.client.close()
         self.process.terminate()
         try:
-            self.exit_code = self.process.wait(timeout=HANG_S)
+            self.exit_code: int = self.process.wait(timeout=HANG_S)
         finally:
             self.process.kill()
             if self.process.stdout:
                 self.process.stdout.close()
+        remember_index(self.root / "state")
+        return self.exit_code
 
     def __enter__(self) -> "RestProcess":
         return self.start().wait_until_ready()
@@ -395,17 +411,16 @@ class RecordedRequest:
         return dict(parse_qsl(self.body.decode()))
 
 
-class Upstream(ThreadingHTTPServer):
+class Upstream(HttpStub):
     """Sends scripted replies, selected by the first path segment, and records every request."""
 
-    daemon_threads = True
-
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), UpstreamHandler)
-        self.url = f"http://127.0.0.1:{self.server_port}"
+        super().__init__({})
+        self._server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up
         self.scripts: dict[str, list[RestReply | Callable[[RecordedRequest], RestReply]]] = {}
         self.received: list[RecordedRequest] = []
         self.names, self.lock = count(), threading.Lock()
+        self.server_port: int = self._server.server_port
 
     def script(self, *replies: RestReply | Callable[[RecordedRequest], RestReply]) -> str:
         """Return a new path that sends these replies in turn and repeats the last one."""
@@ -418,56 +433,24 @@ class Upstream(ThreadingHTTPServer):
         with self.lock:
             return [request for request in self.received if first_segment(request.path) == path]
 
-    def reply_to(self, request: RecordedRequest) -> RestReply:
+    def respond(self, stubbed: StubbedRequest) -> StubResponse:
         """Record a request and return its scripted reply."""
+        headers = {name.lower(): value for name, value in stubbed.headers.items()}
+        request = RecordedRequest(stubbed.method, stubbed.path, headers, stubbed.body)
         with self.lock:
             self.received.append(request)
             script = self.scripts.get(first_segment(request.path), [RestReply(404, "unknown path")])
             reply = script.pop(0) if len(script) > 1 else script[0]
-        return reply if isinstance(reply, RestReply) else reply(request)
+        found = reply if isinstance(reply, RestReply) else reply(request)
+        return StubResponse(found.body, found.status, found.headers)
 
 
 def first_segment(path: str) -> str:
     return "/" + path.split("/")[1]
 
 
-class UpstreamHandler(BaseHTTPRequestHandler):
-    """Receives a request and sends its scripted reply."""
-
-    server: Upstream
-
-    def handle_one_request(self) -> None:
-        try:
-            super().handle_one_request()
-        except ConnectionError:  # the client may disconnect before the reply
-            self.close_connection = True
-
-    def do_GET(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        reply = self.server.reply_to(RecordedRequest(self.command, self.path, headers, body))
-        is_text = isinstance(reply.body, str)
-        content = (reply.body if is_text else json.dumps(reply.body)).encode()
-        self.send_response(reply.status)
-        content_type = "text/plain" if is_text else "application/json"
-        fields = {"Content-Type": content_type, "Content-Length": len(content)}
-        for name, value in (fields | reply.headers).items():
-            self.send_header(name, str(value))
-        self.end_headers()
-        self.wfile.write(content)
-
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
-
-    def log_message(self, *_: object) -> None:
-        """Disable logging to stderr."""
-
-
 @pytest.fixture(scope="session", name="upstream")
 def shared_upstream() -> Iterator[Upstream]:
     """Return an HTTP server that the tests of one worker share and that records its requests."""
     with Upstream() as upstream:
-        thread = threading.Thread(target=upstream.serve_forever, args=(0.01,))
-        thread.start()
         yield upstream
-        upstream.shutdown()
-        thread.join()
