@@ -301,9 +301,9 @@ def run_seeds(
 ) -> list[SeedResult]:
     """Run seeds that are not in the file of results yet, and append their results to it."""
     known = {line["seed"] for line in read_results(results)}
-    root, found = new_root(), list[SeedResult]()
+    root, template, found = new_root(), Template(), list[SeedResult]()
     try:
-        template = Template(root).create()
+        template.create()
         for seed in seeds:
             if seed in known:
                 continue
@@ -316,7 +316,7 @@ def run_seeds(
                 store_result(result, results, root / f"seed-{seed}")
             delete_root(root / f"seed-{seed}")
     finally:
-        template.kill()
+        template.close()
         delete_root(root)
     return found
 
@@ -342,7 +342,7 @@ def soak(minutes: float, results: Path | None, faults: Sequence[str] | None) -> 
     names = [] if faults is None else list(faults) * max(1, round(minutes))
     plan = schedule(0, [name for name in names if name not in LAST][: round(minutes)], seconds)
     try:
-        result = asyncio.run(SeedRun(0, seconds, plan).run(Template(root).create(), root / "soak"))
+        result = asyncio.run(SeedRun(0, seconds, plan).run(Template().create(), root / "soak"))
         if not plan:
             result.figures["growth"] = _growth(result.figures["rss_mb"])
         print_result(result)

@@ -71,17 +71,11 @@ class ChaosClient:
             reply = Reply(BROKEN, text=repr(error))
         except TimeoutError:
             reply = Reply(HUNG, text=f"{method} {path} {options.get('json')}")
-        self._note(
-            Exchange(
-                kind,
-                slug,
-                server.name,
-                started,
-                now(),
-                reply.outcome,
-                reply.outcome == OK or reply.outcome in expected,
-                "" if reply.outcome == OK else shorten(reply.text),
-            )
+        is_expected = reply.outcome == OK or reply.outcome in expected
+        detail = "" if reply.outcome == OK else shorten(reply.text)
+        times = (started, now())
+        self.ledger.exchanges.append(
+            Exchange(kind, slug, server.name, *times, reply.outcome, is_expected, detail)
         )
         self._note_call(server.name, reply)
         return reply
@@ -92,23 +86,20 @@ class ChaosClient:
         target: str,
         value: str | None,
         action: str,
-        audited: str,
-        method: str,
         path: str,
         *,
-        expected: Collection[str] = (),
+        audited: str = "",
+        method: str = "PUT",
         **options: Any,
     ) -> Reply:
-        """Request a change, and record whether it was acknowledged."""
-        reply = await self.request(f"change {subject}", method, path, expected=expected, **options)
-        verdict = verdict_of(reply)
-        self.ledger.changes.append(
-            Change(self.place.slug, subject, target, value, action, audited, verdict, reply.outcome == HUNG)
-        )
-        return reply
+        """Request a change, and record whether it was acknowledged.
 
-    def _note(self, exchange: Exchange) -> None:
-        self.ledger.exchanges.append(exchange)
+        audited: its target in the audit log, if that is another one.
+        """
+        reply = await self.request(f"change {subject}", method, path, **options)
+        fields = (value, action, audited or target, verdict_of(reply), reply.outcome == HUNG)
+        self.ledger.changes.append(Change(self.place.slug, subject, target, *fields))
+        return reply
 
     def _note_call(self, server: str, reply: Reply) -> None:
         meta = reply.body.get("meta") if isinstance(reply.body, dict) else None

@@ -1,7 +1,6 @@
 """Faults of an installation: each is injected and healed, and defines which errors it allows."""
 
 import asyncio
-import signal
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -173,10 +172,10 @@ class RedisFrozen(Fault):
     name, row, group = "redis frozen", "Redis dead", "redis"
 
     async def inject(self) -> None:
-        self.installation.redis.send_signal(signal.SIGSTOP)
+        self.installation.redis.pause()
 
     async def heal(self) -> None:
-        self.installation.redis.send_signal(signal.SIGCONT)
+        self.installation.redis.resume()
 
 
 class LinkFault(Fault):

@@ -15,7 +15,7 @@ import psycopg
 
 from chaos.processes import OneToolProcess, ServerProcess, WorkerProcess
 from chaos.proxy import Link
-from chaos.servers import PostgresNode, RedisNode, free_port
+from chaos.servers import PostgresNode, free_port
 from chaos.upstreams import CountingUpstream
 from onetool.bootstrap.hosted_admin import (
     ClusterAdmin,
@@ -30,6 +30,7 @@ from support.jumping_clock import JumpingClock
 from support.openid_stub import CLIENT_ID, OpenIdStub
 from support.postgres import WEST
 from support.prompted_model import PromptedModel
+from support.redis_server import RedisServer
 
 SERVERS = ("a", "b")
 PROCESSES = (*SERVERS, "worker")
@@ -66,27 +67,27 @@ class Place:
 class Template:
     """Clusters with all tables, which each run copies."""
 
-    def __init__(self, root: Path) -> None:
-        self.home, self.west = PostgresNode(root / "template"), PostgresNode(root / "template-west")
+    def __init__(self) -> None:
+        self.home, self.west = PostgresNode(), PostgresNode()
         self.keys = new_key("chaos")
 
     def create(self) -> "Template":
         """Create the clusters, and stop them."""
-        self.home.create()
-        self.home.start()
+        self.home.__enter__()
         migrate_database(self.home.url)
         with psycopg.connect(self.home.url, autocommit=True) as connection:
             connection.execute(LOGINS.encode())
         self.home.stop()
-        self.west.copy_from(self.home)
+        self.west.copy_files(self.home)
         self.home.start()
         workspace_admin(self.home.url, self.keys).create("first")
         self.home.stop()
         return self
 
-    def kill(self) -> None:
-        """Kill the server that may still run."""
-        self.home.kill()
+    def close(self) -> None:
+        """Delete the clusters."""
+        self.home.close()
+        self.west.close()
 
 
 class ChaosInstallation:
@@ -104,8 +105,7 @@ class ChaosInstallation:
         self.keys = template.keys
         await asyncio.to_thread(self._start_stores, template)
         self._stack.push_async_callback(asyncio.to_thread, self._stop_stores)
-        self.upstream = await CountingUpstream().start()
-        self._stack.push_async_callback(self.upstream.close)
+        self.upstream = await self._stack.enter_async_context(CountingUpstream())
         self.model = self._stack.enter_context(PromptedModel())
         self.issuer = self._stack.enter_context(OpenIdStub())
         self.links: dict[tuple[str, str], Link] = {}
@@ -190,27 +190,27 @@ class ChaosInstallation:
         self.is_promoted = True
 
     def _start_stores(self, template: Template) -> None:
-        settings = {"synchronous_standby_names": "*"} if self.with_standby else {}
+        settings = ["synchronous_standby_names=*"] if self.with_standby else []
         self.is_promoted, self.standby, self.standby_port = False, None, free_port()
-        self.primary = PostgresNode(self.root / "primary", **settings)
+        self.primary, self.west = PostgresNode(*settings), PostgresNode()
         self.primary.mount_small_disk()
-        self.primary.copy_from(template.home)
-        self.primary.start()
-        self.west = PostgresNode(self.root / "west")
-        self.west.copy_from(template.west)
-        self.west.start()
+        for node, files in ((self.primary, template.home), (self.west, template.west)):
+            node.copy_files(files)
+            node.start()
         if self.with_standby:
-            self.standby = PostgresNode(self.root / "standby")
+            self.standby = PostgresNode(primary=self.primary)
             self.standby_port = self.standby.port
-            self.standby.follow(self.primary)
+            self.standby.__enter__()
         ClusterAdmin(self.urls).add(WEST)
-        self.redis = RedisNode(self.root / "redis")
+        self.redis = RedisServer(port=free_port())
         self.redis.start()
 
     def _stop_stores(self) -> None:
-        for node in filter(None, (self.standby, self.primary, self.west)):
-            node.close()
-        self.redis.kill()
+        for name in ("standby", "primary", "west"):
+            if node := getattr(self, name):
+                (self.root / f"{name}.log").write_text(node.log)
+                node.close()
+        self.redis.close()
 
     def _create_processes(self) -> dict[str, OneToolProcess]:
         processes: dict[str, OneToolProcess] = {}

@@ -8,6 +8,7 @@ from chaos.ledger import Change, Exchange, Ledger, QueuedJob, RecordedCall
 from chaos.stored import Stored
 
 PLACE, OTHER = "w-one", "w-two"
+BUNDLE, JOB, RECORD = (PLACE, "bundle", "b1"), (PLACE, "job-1"), (PLACE, "record-1")
 
 
 def change(value, verdict="acknowledged", subject="bundle", target="b1", action="bundle.change"):
@@ -52,19 +53,75 @@ def test_correct_run_has_no_violation(evidence):
     assert check_all(evidence) == []
 
 
-def test_lost_write_is_found(evidence):
-    evidence.stored.things[PLACE, "bundle", "b1"] = "first"
-    assert failed(evidence) == {"acknowledged writes"}
+PLANTED = {
+    "lost write": ({"acknowledged writes"}, lambda run: run.stored.things.update({BUNDLE: "first"})),
+    "missing write": ({"acknowledged writes"}, lambda run: run.stored.things.pop(BUNDLE)),
+    "refused write": ({"acknowledged writes"}, lambda run: run.stored.things.update({BUNDLE: "late"})),
+    "second winner": (
+        {"one winner", "audit of creations"},
+        lambda run: add(run, change("x", "acknowledged", "version", "b1/t/v1", "tool.add"), entries=2),
+    ),
+    "missing entry": ({"audit"}, lambda run: run.stored.audit.update({(PLACE, "bundle.change", "b1"): -1})),
+    "second entry": ({"audit"}, lambda run: run.stored.audit.update({(PLACE, "bundle.change", "b1"): 1})),
+    "entry of no change": (
+        {"audit"},
+        lambda run: run.stored.audit.update({(PLACE, "bundle.change", "b9"): 1}),
+    ),
+    "thing without an entry": (
+        {"audit of creations"},
+        lambda run: add(run, change("q", "unknown", "tool", "b1/q/v1", "tool.add"), entries=0),
+    ),
+    "job that is queued": ({"jobs end"}, lambda run: run.stored.jobs.update({JOB: "queued"})),
+    "job that is running": ({"jobs end"}, lambda run: run.stored.jobs.update({JOB: "running"})),
+    "job that is missing": ({"jobs end"}, lambda run: run.stored.jobs.update({JOB: "missing"})),
+    "second job of a key": ({"jobs end"}, lambda run: run.ledger.jobs[0].ids.add("job-2")),
+    "call that arrives twice": (
+        {"no call twice", "jobs end"},
+        lambda run: run.upstream.update({"call-1": 2}),
+    ),
+    "call that never arrives": ({"no call twice"}, lambda run: run.upstream.update({"call-2": 0})),
+    "result of another call": (
+        {"no call twice"},
+        lambda run: run.ledger.others_results.append("call call-2"),
+    ),
+    "key of another job": ({"no call twice"}, lambda run: run.upstream_keys.update({"call-1": {"job-9"}})),
+    "second record": ({"records"}, lambda run: run.stored.calls.update({RECORD: 1})),
+    "lost record": ({"records"}, lambda run: run.stored.calls.pop(RECORD)),
+    "wrong counter": ({"counters"}, lambda run: run.stored.counters.append((PLACE, "get", 3, 4))),
+    "foreign canary": ({"isolation"}, lambda run: run.ledger.scan(PLACE, "call", b"\x00 canary-two \xff")),
+    "open transaction": ({"connections"}, lambda run: setattr(run.stored, "idle_transactions", 1)),
+    "many connections": (
+        {"connections"},
+        lambda run: run.stored.connections.update({"west": {"onetool_server": 50}}),
+    ),
+    **{
+        f"{wrong.outcome} at {wrong.started:.0f}": (
+            {"errors"},
+            lambda run, wrong=wrong: run.ledger.exchanges.append(wrong),
+        )
+        for wrong in (
+            exchange("500"),
+            exchange("503", started=20.0, ended=21.0),
+            exchange("call:timeout"),
+            exchange("hung"),
+            exchange("broken"),
+        )
+    },
+}
+"""What is wrong in a run: the invariants that it violates, and how it is planted."""
 
 
-def test_missing_write_is_found(evidence):
-    del evidence.stored.things[PLACE, "bundle", "b1"]
-    assert failed(evidence) == {"acknowledged writes"}
+def add(run, change, *, entries):
+    """Add a change whose value is stored, with entries of the audit log."""
+    run.ledger.changes.append(change)
+    run.stored.things[PLACE, change.subject, change.target] = change.value
+    run.stored.audit[PLACE, change.action, change.audited] = entries
 
 
-def test_refused_write_that_is_there_is_found(evidence):
-    evidence.stored.things[PLACE, "bundle", "b1"] = "late"
-    assert failed(evidence) == {"acknowledged writes"}
+@pytest.mark.parametrize(("invariants", "plant"), PLANTED.values(), ids=PLANTED)
+def test_planted_violation_is_found(evidence, invariants, plant):
+    plant(evidence)
+    assert failed(evidence) == invariants
 
 
 def test_write_with_unknown_outcome_may_be_there_or_not(evidence):
@@ -75,68 +132,6 @@ def test_write_with_unknown_outcome_may_be_there_or_not(evidence):
     evidence.ledger.changes.append(change("fourth"))
     evidence.stored.audit[PLACE, "bundle.change", "b1"] = 3
     assert failed(evidence) == {"acknowledged writes"}
-
-
-def test_second_winner_is_found(evidence):
-    evidence.ledger.changes.append(change("w", "acknowledged", "version", "b1/t/v1", "tool.add"))
-    evidence.stored.audit[PLACE, "tool.add", "b1/t/v1"] = 2
-    assert "one winner" in failed(evidence)
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_missing_and_superfluous_audit_entries_are_found(evidence, count):
-    evidence.stored.audit[PLACE, "bundle.change", "b1"] = count
-    assert failed(evidence) == {"audit"}
-
-
-def test_audit_entry_of_no_change_is_found(evidence):
-    evidence.stored.audit[PLACE, "bundle.change", "b9"] = 1
-    assert failed(evidence) == {"audit"}
-
-
-def test_thing_without_the_entry_of_its_creation_is_found(evidence):
-    evidence.ledger.changes.append(change("q", "unknown", "tool", "b1/q/v1", "tool.add"))
-    evidence.stored.things[PLACE, "tool", "b1/q/v1"] = "q"
-    assert failed(evidence) == {"audit of creations"}
-
-
-@pytest.mark.parametrize("status", ["queued", "running", "missing"])
-def test_job_that_has_not_ended_is_found(evidence, status):
-    evidence.stored.jobs[PLACE, "job-1"] = status
-    assert failed(evidence) == {"jobs end"}
-
-
-def test_second_job_of_a_key_is_found(evidence):
-    evidence.ledger.jobs[0].ids.add("job-2")
-    evidence.stored.jobs[PLACE, "job-2"] = "lost"
-    assert failed(evidence) == {"jobs end"}
-
-
-def test_double_run_is_found(evidence):
-    evidence.upstream["call-1"] = 2
-    assert "no call twice" in failed(evidence)
-
-
-def test_call_that_never_arrived_is_found(evidence):
-    evidence.upstream["call-2"] = 0
-    assert failed(evidence) == {"no call twice"}
-
-
-def test_result_of_another_call_is_found(evidence):
-    evidence.ledger.others_results.append("call call-2")
-    assert failed(evidence) == {"no call twice"}
-
-
-def test_key_of_another_job_is_found(evidence):
-    evidence.upstream_keys["call-1"] = {"job-9"}
-    assert failed(evidence) == {"no call twice"}
-
-
-def test_lost_and_doubled_records_are_found(evidence):
-    evidence.stored.calls[PLACE, "record-1"] = 2
-    assert failed(evidence) == {"records"}
-    evidence.stored.calls[PLACE, "record-1"] = 0
-    assert failed(evidence) == {"records"}
 
 
 def test_killed_process_may_lose_its_last_records(evidence):
@@ -160,36 +155,6 @@ def test_process_that_ends_may_lose_records_that_cannot_be_stored(evidence):
         assert failed(evidence) == expected
 
 
-def test_wrong_counter_is_found(evidence):
-    evidence.stored.counters.append((PLACE, "get", 3, 4))
-    assert failed(evidence) == {"counters"}
-
-
-def test_foreign_canary_is_found_in_any_bytes(evidence):
+def test_canary_of_its_own_workspace_is_no_violation(evidence):
     evidence.ledger.scan(PLACE, "call", b"... canary-one ...")
     assert check_all(evidence) == []
-    evidence.ledger.scan(PLACE, "call", b"\x00 canary-two \xff")
-    assert failed(evidence) == {"isolation"}
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        exchange("500"),
-        exchange("503", started=20.0, ended=21.0),
-        exchange("call:timeout"),
-        exchange("hung"),
-        exchange("broken"),
-    ],
-    ids=lambda found: f"{found.outcome} at {found.started:.0f}",
-)
-def test_error_that_the_active_fault_does_not_allow_is_found(evidence, wrong):
-    evidence.ledger.exchanges.append(wrong)
-    assert failed(evidence) == {"errors"}
-
-
-def test_open_transactions_and_many_connections_are_found(evidence):
-    evidence.stored.idle_transactions = 1
-    assert failed(evidence) == {"connections"}
-    evidence.stored.idle_transactions, evidence.stored.connections = 0, {"west": {"onetool_server": 50}}
-    assert failed(evidence) == {"connections"}

@@ -4,10 +4,10 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Any, NamedTuple
 
-MAX_HEAD = 65_536
+from support.raw_http import LoopbackServer
+
 MAX_BODY = 10_000_000
 HANG_S = 600.0
 ENDLESS_BLOCK = b"x" * 65_536
@@ -25,7 +25,7 @@ class UpstreamRequest(NamedTuple):
     body: bytes
 
 
-class CountingUpstream:
+class CountingUpstream(LoopbackServer):
     """Counts calls by the id in their arguments, and returns the canary in the path."""
 
     def __init__(self) -> None:
@@ -35,32 +35,10 @@ class CountingUpstream:
         """Idempotency keys by the id of the call."""
         self.hostile_requests = 0
         self._lists = 0
-        self._tasks: set[asyncio.Task[Any]] = set()
 
-    async def start(self) -> "CountingUpstream":
-        """Listen on a free port."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=MAX_HEAD)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def close(self) -> None:
-        """Stop listening, and end requests that hang."""
-        self._server.close()
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        try:
-            with suppress(OSError, EOFError, asyncio.LimitOverrunError, asyncio.CancelledError):
-                while request := await _read(reader):
-                    await self._respond(request, writer)
-        finally:
-            writer.close()
+    async def serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        await self._respond(await _read(reader), writer)
+        return True
 
     async def _respond(self, request: UpstreamRequest, writer: asyncio.StreamWriter) -> None:
         kind, _, rest = request.path.strip("/").partition("/")
@@ -149,11 +127,8 @@ def _answer(
     return head | {"result": result}
 
 
-async def _read(reader: asyncio.StreamReader) -> UpstreamRequest | None:
-    try:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-    except asyncio.IncompleteReadError:
-        return None
+async def _read(reader: asyncio.StreamReader) -> UpstreamRequest:
+    head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     first, *lines = head.split("\r\n")
     method, path, _ = first.split(" ", 2)
     pairs = (line.partition(":") for line in lines if line)

@@ -55,9 +55,7 @@ class Writer(User):
         id, is_new = self._pick("bundle")
         value, action = self.new_name(), "bundle.create" if is_new else "bundle.change"
         body = {"slug": f"s{id[-12:]}", "displayName": value, "description": "", "isEnabled": True}
-        reply = await self.client.change(
-            "bundle", id, value, action, id, "PUT", f"/tools/bundles/{id}", json=body
-        )
+        reply = await self.client.change("bundle", id, value, action, f"/tools/bundles/{id}", json=body)
         if is_new and reply.outcome != OK:
             self.own["bundle"].remove(id)  # it is unknown whether it exists, and so which action comes next
 
@@ -71,54 +69,34 @@ class Writer(User):
         target, value = f"{bundle}/{slug}/v1", self.new_name()
         self.own["tool"].append(target)
         body = http_tool(UNUSED, description=value)
-        await self.client.change(
-            "tool", target, value, "tool.add", target, "PUT", _tool_path(target), json=body
-        )
+        await self.client.change("tool", target, value, "tool.add", _tool_path(target), json=body)
 
     async def _delete_tool(self) -> None:
         if self.own["tool"]:
             target = self.own["tool"].pop(self.rng.randrange(len(self.own["tool"])))
-            await self.client.change(
-                "tool", target, None, "tool.delete", target, "DELETE", _tool_path(target), expected=("404",)
-            )
+            await self._delete("tool", target, _tool_path(target))
 
     async def _put_secret(self) -> None:
         name, _ = self._pick("secret")
         name, value = name.upper(), f"{self.new_name()}.test"
         body = {"value": f"secret-{self.client.place.canary}", "hosts": [value], "of": "workspace"}
-        await self.client.change(
-            "secret", name, value, "secret.put", name, "PUT", f"/secrets/{name}", json=body
-        )
+        await self.client.change("secret", name, value, "secret.put", f"/secrets/{name}", json=body)
 
     async def _delete_secret(self) -> None:
         if self.own["secret"]:
             name = self.own["secret"].pop().upper()
-            params = {"of": "workspace"}
-            await self.client.change(
-                "secret",
-                name,
-                None,
-                "secret.delete",
-                name,
-                "DELETE",
-                f"/secrets/{name}",
-                params=params,
-                expected=("404",),
-            )
+            await self._delete("secret", name, f"/secrets/{name}?of=workspace")
+
+    async def _delete(self, subject: str, target: str, path: str) -> None:
+        action = f"{subject}.delete"
+        await self.client.change(subject, target, None, action, path, method="DELETE", expected=("404",))
 
     async def _put_member(self) -> None:
         name, _ = self._pick("member")
-        pattern = f"{self.new_name()}.*"
-        await self.client.change(
-            "member",
-            name,
-            pattern,
-            "member.put",
-            f"service/{name}",
-            "PUT",
-            f"/members/service/{name}",
-            json={"role": "caller", "patterns": [pattern]},
-        )
+        pattern, member = f"{self.new_name()}.*", f"service/{name}"
+        body = {"role": "caller", "patterns": [pattern]}
+        path = f"/members/{member}"
+        await self.client.change("member", name, pattern, "member.put", path, audited=member, json=body)
 
     async def _put_grant(self) -> None:
         known = self._acknowledged("member")
@@ -127,16 +105,8 @@ class Writer(User):
                 self.patterns.append(f"{self.new_name()}.*")
             name, pattern = self.rng.choice(sorted(set(known))), self.rng.choice(self.patterns)
             body = {"kind": "service", "member": name, "effect": "deny", "pattern": pattern}
-            await self.client.change(
-                "grant",
-                f"{name} {pattern}",
-                "deny",
-                "grant.put",
-                f"service/{name}",
-                "POST",
-                "/grants",
-                json=body,
-            )
+            fields = {"audited": f"service/{name}", "method": "POST", "json": body}
+            await self.client.change("grant", f"{name} {pattern}", "deny", "grant.put", "/grants", **fields)
 
     async def _create_key(self) -> None:
         if len(self.keys) >= MAX_OWN:
@@ -199,16 +169,9 @@ class Racer(User):
         if not races.bundle:
             id = new_id()
             body = {"slug": "races", "displayName": "R", "description": "", "isEnabled": True}
+            path = f"/tools/bundles/{id}"
             reply = await self.client.change(
-                "bundle",
-                id,
-                "R",
-                "bundle.create",
-                id,
-                "PUT",
-                f"/tools/bundles/{id}",
-                json=body,
-                expected=RACED,
+                "bundle", id, "R", "bundle.create", path, json=body, expected=RACED
             )
             races.bundle = races.bundle or (id if reply.outcome == OK else "")
             return
@@ -216,9 +179,8 @@ class Racer(User):
             races.number += 1
         target, value = f"{races.bundle}/raced/v{races.number}", self.new_name()
         body = http_tool(UNUSED, description=f"{value} {self.client.place.canary}")
-        await self.client.change(
-            "version", target, value, "tool.add", target, "PUT", _tool_path(target), json=body, expected=RACED
-        )
+        path = _tool_path(target)
+        await self.client.change("version", target, value, "tool.add", path, json=body, expected=RACED)
 
 
 class SettingsWriter:

@@ -41,19 +41,6 @@ class Comparison:
     """How many items differ, by interface, method and reason."""
     unexplained: list[dict[str, Any]] = field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the comparison as JSON."""
-        differences = [[*where, reason.name, count] for (*where, reason), count in self.differences.items()]
-        fields = {name: getattr(self, name) for name in ("package", "version", "compared", "unexplained")}
-        return fields | {"differences": differences}
-
-    @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> "Comparison":
-        """Return a stored comparison."""
-        rows = fields["differences"]
-        differences = Counter({(interface, method, Reason[name]): n for interface, method, name, n in rows})
-        return cls(**{**fields, "compared": Counter(fields["compared"]), "differences": differences})
-
 
 def compare_server(server: RealServer) -> Comparison:
     """Install a server, ask it everything directly and through each interface, and compare."""

@@ -1,14 +1,10 @@
-"""Compare real MCP servers directly and through OneTool, and write docs/fidelity.md: `just fidelity`.
-
-Results are stored as each server finishes, so that an interrupted run continues where it stopped.
-"""
+"""Compare real MCP servers directly and through OneTool, and write docs/fidelity.md: `just fidelity`."""
 
 import argparse
 import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +16,7 @@ from benchmarks.report import with_figures
 from fidelity.comparison import Comparison, compare_server
 from fidelity.recording import INTERFACES
 from fidelity.rules import Reason
-from fidelity.servers import CACHE, RealServer, load_servers
+from fidelity.servers import RealServer, load_servers
 from onetool.version import __version__
 from support.paths import PROJECT
 
@@ -89,23 +85,12 @@ def _difference_lines(found: Sequence[Comparison]) -> list[str]:
     return lines
 
 
-def stored_comparison(server: RealServer, again: bool) -> Comparison:
-    """Compare a server, unless there is a result of it exactly as it is listed."""
-    file = CACHE / "results" / f"{server.folder.name}.json"
-    listed = json.loads(json.dumps(asdict(server)))
-    if not again and file.exists():
-        stored = json.loads(file.read_text(encoding="utf-8"))
-        if stored["server"] == listed:
-            return Comparison.from_json(stored["comparison"])
+def compare_and_print(server: RealServer) -> Comparison:
+    """Compare a server, and print the differences without a reason."""
     print(f"{server.package} ...", flush=True)
     found = compare_server(server)
     for difference in found.unexplained:
         print(json.dumps(difference, indent=1, ensure_ascii=False), flush=True)
-    if not found.unexplained:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"server": listed, "comparison": found.to_json()})
-        file.with_suffix(".new").write_text(text, encoding="utf-8")
-        file.with_suffix(".new").replace(file)
     return found
 
 
@@ -113,11 +98,10 @@ def main() -> int:
     """Compare all servers, or those named; write the page if all were compared."""
     parser = argparse.ArgumentParser(prog="just fidelity", description=__doc__)
     parser.add_argument("packages", nargs="*", help="servers to compare, by package; all by default")
-    parser.add_argument("--again", action="store_true", help="also compare servers that have a result")
     args = parser.parse_args()
     servers = load_servers()
     wanted = [server for server in servers if server.package in (args.packages or [server.package])]
-    found = [stored_comparison(server, args.again) for server in wanted]
+    found = [compare_and_print(server) for server in wanted]
     if len(wanted) == len(servers):
         text = page_text(found, f"{datetime.now(UTC):%Y-%m-%d}")
         page = with_figures(PAGE.read_text(encoding="utf-8"), text, "fidelity")

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from onetool.domain.tools.wire_names import names_by_wire, wire_names
 from onetool.testing import RecordedRequest, ScriptedLLM, StubResponse
-from support.cli_process import onetool, start_command
+from support.onetool_process import onetool, start_onetool
 from support.screen import render_screen
 from support.user_home import Home
 from support.waiting import HANG_S
@@ -103,7 +103,7 @@ class Terminal:
 
         self._master, slave = pty.openpty()
         env = {**os.environ, "COLUMNS": "110", "TERM": "xterm-256color"}
-        self._child = start_command(words, (slave, slave, slave), env)
+        self._child = start_onetool(*words, stdin=slave, stdout=slave, stderr=slave, env=env)
         os.close(slave)
         self.output = self._raw = ""
 

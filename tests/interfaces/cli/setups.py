@@ -9,7 +9,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import yaml
 
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.user_home import Home
 
 

@@ -4,13 +4,12 @@ import json
 import re
 import signal
 import subprocess
-import sys
 import threading
 
 import pytest
 
-from support.cli_process import on_a_terminal, onetool
 from support.mcp_client import child_env
+from support.onetool_process import on_a_terminal, onetool, start_onetool
 from support.waiting import HANG_S
 
 
@@ -99,8 +98,8 @@ def test_terminal_shows_a_table_and_a_tree(used):
 
 def test_new_calls_are_followed(used):
     """Each as one line, oldest first, until the command is interrupted."""
-    command = [sys.executable, "-m", "onetool", "activity", "-f", "--tool", "tools"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, env=child_env(**used.env), cwd=used.cwd)
+    words = ("activity", "-f", "--tool", "tools")
+    process = start_onetool(*words, stdout=subprocess.PIPE, env=child_env(**used.env), cwd=used.cwd)
     watchdog = threading.Timer(HANG_S, process.kill)
     watchdog.start()
     try:

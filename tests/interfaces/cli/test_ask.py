@@ -20,12 +20,9 @@ from onetool.testing import calls, text
 from support.scripted_model import scripted_calls
 
 PACK = '''
-import threading
 from onetool.sdk import tool
 
 pack = "probe"
-barrier = threading.Barrier(3)
-lock = threading.Lock()
 
 @tool(read_only=False)
 def wipe() -> str:
@@ -33,20 +30,6 @@ def wipe() -> str:
     with open("wiped", "a") as trace:
         print("wiped", file=trace)
     return "wiped"
-
-@tool(parallel=True)
-def meet() -> str:
-    """Wait for two others."""
-    barrier.wait(5)
-    return "met"
-
-def is_alone() -> bool:
-    """Return whether no other call is running."""
-    acquired = lock.acquire(blocking=False)
-    threading.Event().wait(0.05)
-    if acquired:
-        lock.release()
-    return acquired
 
 def flood() -> str:
     """Return a lot."""
@@ -109,18 +92,6 @@ def test_every_call_of_a_turn_has_a_result(home):
     assert all(result["ok"] or result["error"]["message"] for result in answer["toolResults"])
 
 
-def test_tools_that_are_not_read_only_require_approval(home):
-    """Without a terminal the call is denied, with a hint; with --yes it runs."""
-    home.write("tools/probe.py", PACK)
-    turns = [scripted_calls(("probe.wipe", {})), {"text": "done"}]
-    denied = ask_script(home, turns)
-    assert call_outcomes(denied) == [("execution_error", "needs_approval")]
-    assert "approval" in denied["toolError"]["message"]
-    assert (denied["answer"], read_lines(home.cwd / "wiped")) == ("done", [])
-    assert call_outcomes(ask_script(home, turns, "--yes")) == ["wiped"]
-    assert read_lines(home.cwd / "wiped") == ["wiped"]
-
-
 def test_allowed_tools_and_approval_apply_to_code(home):
     home.write("tools/probe.py", PACK)
     forbidden = ("run", {"command": "tools.echo(message=1)"})
@@ -169,18 +140,6 @@ def test_large_results_are_passed_to_the_model_as_handles(home):
     args = {"handle": re.search(r"handle=['\"]([^'\"]+)", preview)[1], "offset": 990}
     rest = ask_script(home, [scripted_calls(("ot.result", args)), {"text": "done"}], "--session", "s")
     assert "line 995" in str(call_outcomes(rest))
-
-
-def test_only_parallel_tools_run_concurrently(home):
-    """With `ask.parallel`, calls of parallel tools run together in one turn; others one after another."""
-    home.write("tools/probe.py", PACK)
-    home.write("onetool.yaml", "ask: {parallel: true}\n")
-    turns = [
-        scripted_calls(*[("probe.meet", {})] * 3),
-        scripted_calls(*[("probe.is_alone", {})] * 3),
-        {"text": "done"},
-    ]
-    assert call_outcomes(ask_script(home, turns)) == ["met"] * 3 + [True] * 3
 
 
 def test_tokens_and_cost_add_up(home):

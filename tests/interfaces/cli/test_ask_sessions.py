@@ -80,24 +80,20 @@ def test_failures_of_a_provider_lose_no_messages(home, providers):
 
 
 def test_calls_before_a_failure_are_stored(home):
-    """A later question includes the calls and their results."""
+    """A later question includes the calls and their results. The failure says how to ask it."""
     turns = [
         scripted_calls(("tools.echo", {"message": "one"})),
         {"error": {"kind": "unreachable", "message": "gone"}},
     ]
     script = home.write("script.yaml", json.dumps(turns))
-    answer = ask("go", "--session", "s", "--model", str(script), provider="scripted", status=1)
+    done = onetool("ask", "go", "--session", "s", "--provider", "scripted", "--model", str(script))
+    assert (done.returncode, "Error: gone" in done.stderr) == (1, True)
+    assert "The session is stored. Continue with: onetool ask --session s ..." in done.stderr
+    answer = json.loads(done.stdout)
     assert (call_outcomes(answer), answer["sessionContextUpdated"], answer["answer"]) == (["one"], True, "")
     with serve_model(home, text("done")) as llm:
         ask("go on", "--session", "s")
     assert (message_texts(llm.bodies[0]), message_texts(llm.bodies[0], "user")) == (["one"], ["go", "go on"])
-
-
-def test_failure_says_how_to_continue_the_session(home):
-    script = home.write("script.yaml", json.dumps([{"error": {"kind": "unreachable", "message": "gone"}}]))
-    done = onetool("ask", "go", "--session", "s", "--provider", "scripted", "--model", str(script))
-    assert (done.returncode, "Error: gone" in done.stderr) == (1, True)
-    assert "The session is stored. Continue with: onetool ask --session s ..." in done.stderr
 
 
 def test_repeated_call_ids_do_not_mix_up_results(home):

@@ -176,17 +176,8 @@ def test_concurrent_calls_prompt_one_at_a_time(home):
 
 
 @pytest.mark.linux
-def test_yes_skips_the_prompt(home):
-    home.write("tools/probe.py", PACK)
-    turns = [scripted_calls(("probe.wipe", {"what": "all"})), {"text": "It is done."}]
-    with scripted(home, *turns, options=["--yes"]) as terminal:
-        assert terminal.wait_for_exit() == 0
-    assert (read_lines(home.cwd / "wiped"), "[y/N]" in terminal.output) == (["all"], False)
-
-
-@pytest.mark.linux
 def test_progress_of_a_starting_server_overwrites_neither_the_call_nor_the_response(home, tmp_path):
-    """The server starts only after the progress has been shown."""
+    """The server starts only after the progress has been shown. `--yes` skips the prompt for its tool."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     server = f"{shlex.quote(sys.executable)} -I {MCP_SERVERS / 'faulty_server.py'} good"
@@ -201,6 +192,7 @@ def test_progress_of_a_starting_server_overwrites_neither_the_call_nor_the_respo
         terminal.wait_for("Starting s .*s: Loading it")
         gate.write_text("go\n")
         assert terminal.wait_for_exit() == 0
+    assert "[y/N]" not in terminal.output
     lines = [line.strip() for line in terminal.screen.splitlines()]
     assert "The answer." in lines
     assert [line for line in lines if line.startswith("✓ s.pid(")]

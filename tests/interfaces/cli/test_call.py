@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 PACK = '''
 def show(text: str, count: int = 1, tags: list[str] | None = None, strict: bool = False) -> dict:
@@ -128,3 +128,13 @@ def test_unknown_tool_suggests_the_nearest(pack):
     done = onetool("call", "probe.shwo", "text=a")
     assert done.returncode == 1
     assert "Did you mean probe.show?" in json.loads(done.stdout)["error"]["message"]
+
+
+def test_function_is_changed_between_two_calls(home):
+    """Also if the file is replaced by one of the same size."""
+    onetool("scaffold", "pack", "greet")
+    file = home.config / "tools" / "greet.py"
+    for word in ("Hello", "Hallo"):
+        file.unlink()
+        file.write_text(f'def hello(name: str) -> str:\n    """Greet."""\n    return f"{word} {{name}}"\n')
+        assert json.loads(onetool("call", "greet.hello", "name=Ada").stdout)["data"] == f"{word} Ada"

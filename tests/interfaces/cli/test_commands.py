@@ -14,11 +14,10 @@ import pytest
 
 from bundles.openapi_documents import PETSTORE
 from interfaces.cli.ask_process import Terminal
-from onetool.domain.servers.client_config import CLIENTS
 from onetool.interfaces.cli.main import COMMANDS
 from onetool.interfaces.cli.serve import host_header
 from onetool.interfaces.mcp_clients import known_clients
-from support.cli_process import on_a_terminal, onetool
+from support.onetool_process import on_a_terminal, onetool, start_onetool
 from support.processes import wait_until
 from support.waiting import HANG_S
 
@@ -71,7 +70,8 @@ def test_markup_in_a_description_is_shown_as_text(home):
     ("args", "code", "message"),
     [
         (["toosl"], 2, "No such command 'toosl'. Did you mean tools?"),
-        (["tools", "invoke", "x.y", "--args", "{"], 2, "not valid JSON"),
+        (["tools", "invoke", "x.y", "--args", "{message: hi}"], 2, "not valid JSON: '{message: hi}'"),
+        (["tools", "invoke", "x.y", "--args", "{message: hi}"], 2, "a quoted JSON object: --args '{"),
         (["tools", "invoke", "x.y", "--args", "[1]"], 2, "not a JSON object"),
         (["tools", "info", "fs.raed_file"], 1, "Tool not found: 'fs.raed_file'. Did you mean fs.read_file?"),
         (["tools", "export", "--format", "opneai"], 2, "Did you mean openai?"),
@@ -171,10 +171,6 @@ def test_credentials_in_the_settings_of_packs_are_redacted(home):
     assert [secret for secret in ("k-1234567890", "pw-0123456789") if secret in returned] == []
 
 
-def test_validation_without_files_reports_defaults(home):
-    assert "using defaults" in onetool("config", "validate").stdout
-
-
 def test_validation_reports_what_a_start_would_skip(home):
     """Tools of the settings, pack files and functions are named, with their place. The exit code is 1."""
     tool = {"type": "function", "handler": "h", "description": "d", "parameters": {"type": "object"}}
@@ -206,6 +202,7 @@ def test_validation_reports_what_a_start_would_skip(home):
 
 def test_validation_names_only_the_files_that_are_used(home):
     """An untrusted file of a project is not valid or invalid: it is ignored."""
+    assert "using defaults" in onetool("config", "validate").stdout
     file = home.write("onetool.yaml", "log: {}\n")
     project = home.cwd / ".onetool" / "onetool.yaml"
     project.parent.mkdir()
@@ -389,13 +386,13 @@ def test_search_says_if_more_tools_match(home):
 @contextmanager
 def serving(*args):
     """Run `onetool serve`. Yield the process and its first line of output."""
-    command = [sys.executable, "-m", "onetool", "serve", "--port", "0", *args]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        yield process, process.stdout.readline()
-    finally:
-        process.terminate()
-        process.rest, process.errors = process.communicate(timeout=HANG_S)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with start_onetool("serve", "--port", "0", *args, **pipes) as process:
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.terminate()
+            process.rest, process.errors = process.communicate(timeout=HANG_S)
 
 
 def is_listening(port):
@@ -417,12 +414,9 @@ def test_the_token_is_generated_once(home):
     with serving() as (second, line):
         url = line.split()[-1]
         response = httpx2.get(
-            f"{url}/tools/tools", headers={"Authorization": f"Bearer {token}"}, trust_env=False
+            f"{url}/tools/tools", headers={"Authorization": f"Bearer {token}"}, trust_env=False, verify=False
         )
         assert response.status_code == 200
-        port = url.rpartition(":")[2]
-        taken = onetool("serve", "--port", port)
-        assert (taken.returncode, "Choose another --port" in taken.stderr) == (1, True)
     assert (second.returncode, token in second.errors) == (0, False)
 
 
@@ -454,7 +448,14 @@ def test_calls_in_progress_finish_when_the_server_stops(home):
             headers = {"Authorization": f"Bearer {token}"}
             body = {"name": "slow.f", "args": {}}
             responses.append(
-                httpx2.post(f"{url}/tools/call", json=body, headers=headers, trust_env=False, timeout=HANG_S)
+                httpx2.post(
+                    f"{url}/tools/call",
+                    json=body,
+                    headers=headers,
+                    trust_env=False,
+                    verify=False,
+                    timeout=HANG_S,
+                )
             )
 
         caller = threading.Thread(target=call)
@@ -480,7 +481,7 @@ def f() -> str:
 """
 
 
-@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("client", ["cursor", "codex", "opencode"])
 def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     """The change is confirmed, other settings are unchanged, and a backup is created."""
     env = {**os.environ, "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
@@ -502,6 +503,3 @@ def test_mcp_install_adds_onetool_to_a_client(home, tmp_path, client):
     assert f"Restart {target.title} to apply the change." in done.stdout
     assert target.file.with_name(f"{target.file.name}.before-onetool").read_text() == other
     assert "already" in onetool("mcp", "install", client, "--yes", env=env).stdout
-    target.file.write_text("{ not valid")
-    broken = onetool("mcp", "install", client, "--yes", env=env)
-    assert (broken.returncode, target.file.read_text()) == (1, "{ not valid")

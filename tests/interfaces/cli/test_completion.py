@@ -101,8 +101,3 @@ def test_the_script_starts_with_installation_instructions(shell, tmp_path):
         file = tmp_path / "script"
         file.write_text(done.stdout)
         assert subprocess.run([program, "-n", str(file)], capture_output=True).returncode == 0
-
-
-def test_an_unknown_shell_is_rejected_with_the_supported_ones():
-    done = CliRunner().invoke(cli, ["completion", "tcsh"], prog_name="onetool")
-    assert (done.exit_code, "'bash'" in done.stderr) == (2, True)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onetool.interfaces.cli.doctor import _check_sandbox
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 
 def doctor():

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from uuid import uuid4
 
 import httpx2
@@ -14,7 +13,7 @@ import pytest
 
 from onetool.bootstrap.hosted_admin import open_people
 from onetool.domain.identity.person import Identity
-from support.cli_process import onetool
+from support.onetool_process import onetool, start_onetool
 from support.otlp_receiver import OtlpReceiver
 from support.postgres import empty_database
 from support.waiting import HANG_S
@@ -264,28 +263,28 @@ def test_server_serves_workspaces_and_packs_of_the_operator_until_a_signal(team,
         "tools/probes.py", 'pack = "probes"\n\n\ndef one() -> int:\n    """Return one."""\n    return 1\n'
     )
     key = team.ok("admin", "key", "create", "team-a", "ci")
-    server = subprocess.Popen(
-        [sys.executable, "-m", "onetool", "serve", "--hosted", "--port", "0"],
+    command = start_onetool(
+        *("serve", "--hosted", "--port", "0"),
         env=team.env,
         cwd=team.cwd,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    try:
-        line = server.stdout.readline()
-        assert "/w/WORKSPACE/" in line, server.stderr.read()
-        url = line.split()[-1].replace("WORKSPACE/", "team-a")
-        call = {"json": {"name": "probes.one", "args": {}}, "timeout": HANG_S}
-        assert httpx2.post(f"{url}/tools/call", **call).status_code == 401
-        answer = httpx2.post(f"{url}/tools/call", headers={"Authorization": f"Bearer {key}"}, **call)
-        assert answer.json()["value"] == 1
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(HANG_S) == 0
-        assert server.stderr.read() == ""
-    finally:
-        server.kill()
-        server.communicate()
+    with command as server:
+        try:
+            line = server.stdout.readline()
+            assert "/w/WORKSPACE/" in line, server.stderr.read()
+            url = line.split()[-1].replace("WORKSPACE/", "team-a")
+            call = {"json": {"name": "probes.one", "args": {}}, "timeout": HANG_S}
+            assert httpx2.post(f"{url}/tools/call", **call).status_code == 401
+            answer = httpx2.post(f"{url}/tools/call", headers={"Authorization": f"Bearer {key}"}, **call)
+            assert answer.json()["value"] == 1
+            server.send_signal(signal.SIGTERM)
+            assert server.wait(HANG_S) == 0
+            assert server.stderr.read() == ""
+        finally:
+            server.kill()
 
 
 def test_limits_are_shown_changed_and_removed(team):

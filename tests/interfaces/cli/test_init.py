@@ -8,7 +8,7 @@ import yaml
 
 from interfaces.cli.ask_process import Terminal
 from interfaces.cli.setups import write_setup
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 KEY, TOKEN, LOGIN = "BSA-1234567890", "tok-abcdefgh123", "pw-0123456789"
 CURSOR = {

@@ -1,7 +1,6 @@
 """Settings files of MCP clients. Each has a file in `client_files`, as the client writes it."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import pytest
 
 from onetool.domain.servers.client_config import CLIENTS, UnsupportedServer, import_server
 from onetool.interfaces.mcp_clients import McpClient, UnreadableClientConfig, known_clients
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 FILES = Path(__file__).parent / "client_files"
 PLAIN = {"command": "/bin/onetool", "args": ["mcp"]}
@@ -51,6 +50,14 @@ PATHS = {
 def client(request, tmp_path) -> McpClient:
     """A client with the file that its fixture contains."""
     return make_client(tmp_path, request.param)
+
+
+@pytest.fixture
+def user(home, tmp_path, monkeypatch) -> Path:
+    """Return the home directory in which commands look for clients."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    return tmp_path
 
 
 def make_client(home: Path, name: str) -> McpClient:
@@ -169,27 +176,23 @@ def test_line_ends_are_preserved(tmp_path):
         ("codex", "[", "is not valid"),
     ],
 )
-def test_a_file_that_cannot_be_edited_stays_unchanged(home, tmp_path, name, text, message):
-    client = make_client(tmp_path, name)
+def test_a_file_that_cannot_be_edited_stays_unchanged(user, name, text, message):
+    client = make_client(user, name)
     client.file.write_text(text)
     with pytest.raises(UnreadableClientConfig, match=re.escape(message)):
         client.with_server("onetool", ["mcp"])
-    env = {**os.environ, "HOME": str(tmp_path)}
-    env.pop("XDG_CONFIG_HOME", None)
-    done = onetool("mcp", "install", name, "--yes", env=env)
+    done = onetool("mcp", "install", name, "--yes")
     assert (done.returncode, client.text(), list(client.file.parent.glob("*before*"))) == (1, text, [])
     assert done.stderr.rstrip().endswith("The file is unchanged.")
 
 
-def test_the_shown_change_contains_no_other_line(home, tmp_path):
+def test_the_shown_change_contains_no_other_line(user):
     """Lines around the change may contain keys of other services."""
-    client = make_client(tmp_path, "zed")
+    client = make_client(user, "zed")
     client.file.write_text(
         client.text().replace('"context_servers": {\n', '"context_servers": {\n // sk-neighbor\n')
     )
-    env = {**os.environ, "HOME": str(tmp_path)}
-    env.pop("XDG_CONFIG_HOME", None)
-    done = onetool("mcp", "install", "zed", env=env, stdin="n\n")
+    done = onetool("mcp", "install", "zed", stdin="n\n")
     assert (done.returncode, "sk-neighbor" in done.stdout) == (1, False)
     assert '+    "onetool": {\n' in done.stdout
 
@@ -255,9 +258,9 @@ def test_removing_onetool_restores_the_file(client):
 
 
 @pytest.mark.parametrize("name", ["cursor", "codex", "opencode"])
-def test_entries_for_profiles_and_single_servers_are_removed_too(home, tmp_path, name):
+def test_entries_for_profiles_and_single_servers_are_removed_too(user, name):
     """An entry of another program stays, whatever its name."""
-    client = known_clients({"HOME": str(tmp_path)}, "linux")[name]
+    client = known_clients({"HOME": str(user)}, "linux")[name]
     commands = {
         "research": [r"C:\bin\onetool.exe", "mcp", "--profile", "research"],
         "github": ["/usr/bin/onetool", "mcp", "--only", "github"],
@@ -267,39 +270,34 @@ def test_entries_for_profiles_and_single_servers_are_removed_too(home, tmp_path,
     client.file.parent.mkdir(parents=True)
     tables = [f"[mcp_servers.{key}]\ncommand = '{c}'\nargs = {a}\n" for key, (c, *a) in commands.items()]
     client.file.write_text("\n".join(tables) if client.is_toml else json.dumps({client.key: entries}))
-    env = {**os.environ, "HOME": str(tmp_path)}
-    env.pop("XDG_CONFIG_HOME", None)
     before = client.text()
-    done = onetool("mcp", "uninstall", name, "--yes", env=env)
+    done = onetool("mcp", "uninstall", name, "--yes")
     assert (done.returncode, list(client._entries(client.text()))) == (0, ["onetool-two"]), done.stderr
     assert "Removed research, github." in done.stdout
     (backup,) = client.file.parent.glob("*before-onetool")
     assert backup.read_text() == before
-    again = onetool("mcp", "uninstall", name, "--yes", env=env)
+    again = onetool("mcp", "uninstall", name, "--yes")
     assert (again.returncode, again.stdout) == (0, f"{client.file} does not contain OneTool.\n")
 
 
-def test_removal_shows_no_values_of_variables(home, tmp_path):
-    client = known_clients({"HOME": str(tmp_path)}, "linux")["codex"]
+def test_removal_shows_no_values_of_variables(user):
+    client = known_clients({"HOME": str(user)}, "linux")["codex"]
     client.file.parent.mkdir(parents=True)
     client.file.write_text(
         "[mcp_servers.onetool]\ncommand = 'onetool'\nargs = ['mcp']\n\n[mcp_servers.onetool.env]\n"
         'A = \'canary-1\'\nB = "canary\\u002D2"\n\'C\' = """\ncanary-3\n"""\n'
         "[mcp_servers.two]\ncommand = 'onetool'\nargs = ['mcp']\nenv = {D = 'canary-4', E = \"canary-5\"}\n"
     )
-    env = {**os.environ, "HOME": str(tmp_path)}
-    done = onetool("mcp", "uninstall", "codex", env=env, stdin="n\n")
+    done = onetool("mcp", "uninstall", "codex", stdin="n\n")
     assert (done.returncode, "canary" in done.stdout) == (1, False), done.stdout
     assert '-A = "***"\n-B = "***"\n' in done.stdout
 
 
-def test_removal_without_a_confirmation_changes_nothing(home, tmp_path):
-    client = make_client(tmp_path, "zed")
+def test_removal_without_a_confirmation_changes_nothing(user):
+    client = make_client(user, "zed")
     client.file.write_text(client.with_server("onetool", ["mcp"]))
     before = client.text()
-    env = {**os.environ, "HOME": str(tmp_path)}
-    env.pop("XDG_CONFIG_HOME", None)
-    done = onetool("mcp", "uninstall", "zed", env=env, stdin="n\n")
+    done = onetool("mcp", "uninstall", "zed", stdin="n\n")
     assert (done.returncode, client.text()) == (1, before)
     assert '-    "onetool": {\n' in done.stdout
 

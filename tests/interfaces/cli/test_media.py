@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.cli_process import on_a_terminal, onetool
 from support.mcp_servers import rich_server
+from support.onetool_process import on_a_terminal, onetool
 from support.paths import MCP_SERVERS
 
 RICH = {"command": sys.executable, "args": ["-I", str(MCP_SERVERS / "rich_server.py")], "sandbox": False}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bundles.openapi_documents import PETSTORE
-from support.cli_process import on_a_terminal, onetool
+from support.onetool_process import on_a_terminal, onetool
 
 PROFILES = "profiles: {ro: {approval: {mode: deny}}, part: {packs: [time]}}\n"
 NEEDY = '''
@@ -47,7 +47,10 @@ def test_the_line_that_reads_a_secret_is_named_where_people_look_for_it(home):
 
 
 def test_a_rule_that_replaces_another_one_says_so(home):
+    """And it counts for the next call."""
     assert "Removed" not in onetool("deny", "time.now").stdout
+    refused = onetool("call", "time.now")
+    assert (refused.returncode, "approval.deny" in refused.stdout) == (1, True)
     allowed = onetool("allow", "time.now").stdout
     assert "Added 'time.now' to approval.allow. Removed it from approval.deny." in allowed
     assert "next call" in allowed

@@ -4,7 +4,7 @@ import json
 
 import yaml
 
-from support.cli_process import on_a_terminal, onetool
+from support.onetool_process import on_a_terminal, onetool
 
 
 def test_a_read_only_profile_is_added_and_removed(home):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from onetool.files.installation import extra_command
-from support.cli_process import on_a_terminal, onetool
+from support.onetool_process import on_a_terminal, onetool
 
 VALUE = "hunter2-of-the-canary"
 PACK = '''

@@ -10,7 +10,7 @@ import yaml
 
 from interfaces.cli.ask_process import Terminal
 from onetool.testing import StubResponse
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.registry_stub import (
     FILESYSTEM,
     INTEGRITY,
@@ -193,14 +193,6 @@ def test_install_refers_to_an_existing_secret(stub, home):
     assert servers(home)["notes"]["env"] == {"NOTES_TOKEN": "${MINE}", "MODE": "x"}
 
 
-def test_secret_names_do_not_replace_existing_secrets(stub, home):
-    home.write("secrets.yaml", "NOTES_NOTES_TOKEN: other-value-1\n")
-    done = onetool("servers", "install", NOTES, "--env", f"NOTES_TOKEN={KEY}", "--yes")
-    assert done.returncode == 0, done.stderr
-    secrets = yaml.safe_load((home.config / "secrets.yaml").read_text())
-    assert secrets == {"NOTES_NOTES_TOKEN": "other-value-1", "NOTES_NOTES_TOKEN_2": KEY}
-
-
 def test_name_that_is_taken_asks_for_another(stub, home):
     done = onetool("servers", "install", TIME, "--yes")
     assert done.returncode == 2
@@ -215,10 +207,7 @@ def test_name_that_is_taken_asks_for_another(stub, home):
     ("package", "message"),
     [
         ({"registryType": "nuget"}, "nuget: packages of this kind cannot run"),
-        ({"runtimeHint": "/bin/sh"}, "its runtimeHint '/bin/sh' is not supported. Valid: npx"),
-        ({"identifier": "--config=/x"}, "is not the name of a package"),
         ({"environmentVariables": [{"name": "A\x1b[2J"}]}, "has invisible characters"),
-        ({"environmentVariables": [{"name": "X", "value": "${MINE}"}]}, "refers to one of your secrets"),
     ],
 )
 def test_unsafe_entry_is_refused(package, message, stub, home):
@@ -235,18 +224,9 @@ def test_unsafe_entry_is_refused(package, message, stub, home):
     [
         (["--path", "/a"], "wants no further path: '/a'"),
         (["--env", "LD_PRELOAD=/x"], "could change which program runs"),
-        (["--env", "LEVEL=loud"], "must be one of: high, low"),
-        (["--env", "name=--config"], "would be read as an option"),
-        (["--env", "name=${MINE}"], "cannot contain '${'"),
     ],
 )
 def test_unsuitable_value_is_refused(options, message, stub, home):
-    stub.entries = [
-        notes_entry(
-            variables=[{"name": "LEVEL", "choices": ["high", "low"]}],
-            packageArguments=[{"type": "positional", "valueHint": "name"}],
-        )
-    ]
     done = onetool("servers", "install", NOTES, "--env", f"NOTES_TOKEN={KEY}", *options, "--yes")
     assert done.returncode in (1, 2)
     assert message in done.stderr

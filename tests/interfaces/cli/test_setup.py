@@ -11,7 +11,7 @@ import yaml
 from interfaces.cli.setups import export, files_of, settings_of, write_settings, write_setup
 from onetool.domain.bundles.pack_views import tool_id_of
 from onetool.testing.http_stub import HttpStub, StubResponse
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.user_home import Home
 

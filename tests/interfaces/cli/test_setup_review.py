@@ -5,7 +5,7 @@ import json
 import yaml
 
 from interfaces.cli.setups import export, settings_of, write_settings, write_setup, zip_of
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 PACK = 'def greet() -> str:\n    """Greet."""\n    return \'hi\'\n'
 BUNDLE_ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"

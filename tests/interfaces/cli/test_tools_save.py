@@ -2,7 +2,7 @@
 
 import json
 
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 
 def done(*args, **options):

@@ -3,8 +3,8 @@
 import asyncio
 import json
 
-from support.cli_process import on_a_terminal, onetool
 from support.listed_server import ListedServer
+from support.onetool_process import on_a_terminal, onetool
 from support.rest_process import new_id, python_tool
 
 PACK = """

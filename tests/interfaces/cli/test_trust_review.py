@@ -9,7 +9,7 @@ import pytest
 
 from interfaces.cli.ask_process import Terminal
 from onetool.settings.trust import digest, load_trust
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 OWN = """
 servers: {github: {url: "https://api.example.com/mcp", headers: {Authorization: "Bearer ${GITHUB_TOKEN}"}}}
