@@ -102,9 +102,3 @@ async def start_job(
     return await runtime.jobs.start(
         lambda own: runtime.call_tool(name, args or {}, own, "rest"), caller, name, ""
     )
-
-
-async def start_run(runtime: Runtime, code: str) -> Job:
-    """Run code as a job."""
-    caller = Caller(interface="rest", asker=FORM_AND_URL)
-    return await runtime.jobs.start(lambda own: runtime.run(code, own), caller, "run", "")

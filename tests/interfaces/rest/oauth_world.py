@@ -6,22 +6,18 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
-from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 from uuid import uuid4
 
 import httpx2
 
-from onetool.bootstrap.api_keys import ApiKeyAuthenticator
 from onetool.bootstrap.hosted import HostedParts
 from onetool.bootstrap.login_settings import login_settings
 from onetool.domain.identity.person import Identity
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.interfaces.cli.hosted import hosted_people
-from onetool.interfaces.rest.hosted import HostedApp
-from onetool.interfaces.web.static import StaticApp
 from onetool.storage.postgres.people import PostgresPeople
 from onetool.testing.http_stub import HttpStub, StubResponse
 from support.hosted_server import HostedServer
@@ -39,7 +35,6 @@ class OAuthWorld(HostedServer):
     """The server, with a workspace and the document of a client."""
 
     def __init__(self, parts: HostedParts, url: str, issuer: str, **variables: str) -> None:
-        super().__init__(parts, url)
         environment = {
             "ONETOOL_OIDC_ISSUER": issuer,
             "ONETOOL_OIDC_CLIENT_ID": "onetool",
@@ -50,20 +45,18 @@ class OAuthWorld(HostedServer):
         }
         settings = login_settings(environment)
         assert settings is not None
-        self.app = HostedApp(
-            self.workspaces,
-            authenticate=ApiKeyAuthenticator(parts).authenticate,
-            status=parts.status,
-            threads=parts.threads,
-            web_ui=StaticApp(),
-            people=hosted_people(parts, settings),
-        )
+        super().__init__(parts, url, hosted_people(parts, settings))
         self.people = PostgresPeople(parts.database, parts.threads)
         self.documents: dict[str, Any] = {}
         self.stub = HttpStub(self.documents)
         self.client_id = self.publish("/client.json")
         self.slug = ""
-        self._addresses = count(1)
+
+    async def renew(self) -> None:
+        """Continue with a new workspace, and with a client whose document was not fetched yet."""
+        self.slug = await self.new_workspace()
+        self.client_id = self.publish(f"/{self.slug}.json")
+        self.stub.requests.clear()
 
     def publish(self, path: str, **fields: Any) -> str:
         """Publish the document of a client, and return its id; None removes a field."""
@@ -74,13 +67,12 @@ class OAuthWorld(HostedServer):
         return url
 
     def browser(self, session: str = "", **headers: str) -> httpx2.AsyncClient:
-        """Return a browser at an address of its own: wrong secrets of one address are delayed."""
-        number = next(self._addresses)
-        address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 1
-        transport = httpx2.ASGITransport(app=self.app, client=address)
         cookies = {"onetool-session": session} if session else {}
         return httpx2.AsyncClient(
-            transport=transport, base_url=PUBLIC, cookies=cookies, headers={"Accept": "text/html", **headers}
+            transport=self.transport(),
+            base_url=PUBLIC,
+            cookies=cookies,
+            headers={"Accept": "text/html", **headers},
         )
 
     async def new_person(self, slug: str = "", role: Role = Role.CALLER) -> str:

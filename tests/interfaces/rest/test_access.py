@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from onetool.testing import memory_runtime
-from support.cli_process import onetool
-from support.rest_in_process import serve_rest
+from support.onetool_process import onetool
+from support.rest_in_process import serve_memory
 
 
 def change() -> str:
@@ -19,7 +18,7 @@ PROFILES = {"readers": {"exclude": ["demo.*"]}, "askers": {"approval": {"mode": 
 
 async def test_access_lists_the_decision_and_the_rules_for_every_kind_of_caller():
     settings = {"approval": {"mcp": "ask", "deny": ["time.*"]}, "profiles": PROFILES}
-    async with memory_runtime({"demo": [change]}, settings=settings) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory({"demo": [change]}, settings=settings) as client:
         page = (await client.get("/access", params={"query": "time.NOW"})).json()
         assert [tool["name"] for tool in page["tools"]] == ["time.now"]
         (tool,) = page["tools"]
@@ -74,11 +73,6 @@ def test_why_follows_allow_and_deny(home):
     assert why("file.write")["MCP clients"] == ("allow", "approval.allow")
     assert "# mine" in (home.config / "onetool.yaml").read_text()
     assert "mcp: ask  # asks" in (home.config / "onetool.yaml").read_text()
-
-
-def test_excluded_tools_of_a_server_name_the_setting(home):
-    home.write("onetool.yaml", "servers: {files: {command: x, exclude: [delete_*]}}\n")
-    assert set(why("files.delete_all").values()) == {("hidden", "servers.files.exclude")}
 
 
 @pytest.mark.parametrize(

@@ -3,43 +3,30 @@
 import asyncio
 import time
 
-import httpx2
 import jwt
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
-from onetool.bootstrap.api_keys import ApiKeyAuthenticator
 from onetool.bootstrap.hosted import open_hosted
-from onetool.bootstrap.hosted_admin import workspace_admin
 from onetool.bootstrap.login_settings import login_settings
 from onetool.domain.identity.person import Identity
 from onetool.domain.identity.roles import Role
 from onetool.domain.policy.member import Member, MemberKind
 from onetool.interfaces.cli.hosted import hosted_people
-from onetool.interfaces.rest.hosted import HostedApp
 from onetool.storage.postgres.people import PostgresPeople
 from support.hosted_server import RING, HostedServer
 from support.openid_stub import OTHER_KEY, RSA_KEY, OpenIdStub
+from support.raw_mcp import HTTP_HEADERS, INITIALIZE
 from support.waiting import HANG_S
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 PUBLIC = "http://localhost"
-MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
 
 
 class TokenServer(HostedServer):
     """A hosted server in this process that accepts access tokens of an issuer."""
 
     def __init__(self, parts, url, issuer):
-        super().__init__(parts, url)
         self.issuer = issuer
         environment = {
             "ONETOOL_OIDC_ISSUER": issuer,
@@ -47,13 +34,7 @@ class TokenServer(HostedServer):
             "ONETOOL_PUBLIC_URL": PUBLIC,
             "ONETOOL_JWT_ISSUERS": issuer,
         }
-        self.app = HostedApp(
-            self.workspaces,
-            authenticate=ApiKeyAuthenticator(parts).authenticate,
-            status=parts.status,
-            threads=parts.threads,
-            people=hosted_people(parts, login_settings(environment)),
-        )
+        super().__init__(parts, url, hosted_people(parts, login_settings(environment)))
         self.people = PostgresPeople(parts.database, parts.threads)
 
     async def new_member(self, slug, role=Role.CALLER, subject="anna-1"):
@@ -76,9 +57,8 @@ class TokenServer(HostedServer):
         return jwt.encode(values, key, algorithm, headers={"kid": "rsa", "typ": "at+jwt"} | (header or {}))
 
 
-@pytest.fixture
+@async_fixture(scope="module", loop_scope="module")
 async def server(hosted_url):
-    workspace_admin(hosted_url, RING).check_keys()
     with OpenIdStub() as stub:
         async with open_hosted(hosted_url, RING) as parts:
             server = TokenServer(parts, hosted_url, stub.issuer)
@@ -88,8 +68,8 @@ async def server(hosted_url):
 
 async def test_member_calls_with_a_token_of_a_listed_issuer(server):
     slug = await server.new_workspace()
-    person = await server.new_member(slug)
-    async with server.client(slug, server.token(slug)) as client:
+    person = await server.new_member(slug, subject="leaving")
+    async with server.client(slug, server.token(slug, sub="leaving")) as client:
         assert '"serverInfo"' in (await ask(client)).text
         await server.people.disable(person)
         async with asyncio.timeout(HANG_S):  # until the announcement arrives
@@ -107,8 +87,8 @@ async def test_token_for_mcp_is_not_accepted_by_other_routes(server):
             assert (await client.request(method, path, json={})).status_code == 401, path
 
 
-async def ask(client, **options):
-    return await client.post("/mcp", json=INITIALIZE, headers=MCP_HEADERS | options.get("headers", {}))
+async def ask(client):
+    return await client.post("/mcp", json=INITIALIZE, headers=HTTP_HEADERS)
 
 
 def wrong_tokens(server, slug, other):
@@ -143,11 +123,9 @@ async def test_wrong_tokens_are_refused(server):
     await server.new_member(slug)
     await server.new_member(other)
     accepted = []
-    for number, (what, token) in enumerate(wrong_tokens(server, slug, other).items()):
-        address = f"10.0.0.{number}", 1  # wrong tokens of one address are delayed
-        transport = httpx2.ASGITransport(app=server.app, client=address)
-        async with httpx2.AsyncClient(transport=transport, base_url=f"{PUBLIC}/w/{slug}") as client:
-            response = await ask(client, headers={"Authorization": f"Bearer {token}"})
+    for what, token in wrong_tokens(server, slug, other).items():
+        async with server.client(slug, token) as client:
+            response = await ask(client)
             if response.status_code != 401:
                 accepted.append((what, response.status_code, response.text))
     assert accepted == []

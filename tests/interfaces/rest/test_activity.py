@@ -4,8 +4,6 @@ import base64
 import json
 from contextlib import asynccontextmanager
 
-import pytest
-
 from onetool.sdk import call_tool, get_secret
 from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
@@ -96,22 +94,19 @@ async def test_filters_and_pages():
         assert [item["tool"] for item in after["records"]] == ["demo.fail"]
 
 
-@pytest.mark.parametrize(
-    ("params", "status"),
-    [
-        ({"cursor": "x"}, 400),
-        ({"tool": "*a*a*a*a*a"}, 400),
-        ({"limit": 0}, 400),
-        ({"limit": 100_000}, 400),
-        ({"reason": "unheard"}, 400),
-        ({"text": "x" * 1_000}, 400),
-    ],
-)
-async def test_invalid_parameters_are_problems(params, status):
+async def test_invalid_parameters_are_problems():
     async with served() as (_, client):
-        response = await client.get("/activity", params=params)
-        assert response.status_code == status, response.text
-        assert response.headers["content-type"] == "application/problem+json"
+        for params in (
+            {"cursor": "x"},
+            {"tool": "*a*a*a*a*a"},
+            {"limit": 0},
+            {"limit": 100_000},
+            {"reason": "unheard"},
+            {"text": "x" * 1_000},
+        ):
+            response = await client.get("/activity", params=params)
+            assert response.status_code == 400, response.text
+            assert response.headers["content-type"] == "application/problem+json"
 
 
 async def test_unknown_and_foreign_calls_are_not_found():

@@ -2,14 +2,12 @@
 
 import json
 
-import pytest
-
 from onetool.domain.audit.entry import AuditAction
 from onetool.interfaces.rest.schemas.audit import AuditRecord
 from onetool.storage.postgres.audit import CHUNK, record
-from onetool.testing import memory_runtime
 from support.hosted_process import OWNER, HostedProcess
-from support.rest_in_process import serve_rest
+from support.raw_mcp import HTTP_HEADERS, INITIALIZE
+from support.rest_in_process import serve_memory
 from support.rest_process import SETTINGS, write_private
 
 WHO = '''
@@ -23,18 +21,6 @@ def am_i() -> str:
     """Return on whose behalf and through which interface this is called."""
     return f"{current_principal().id} {current_interface()}"
 '''
-MCP_HEADERS = {"Accept": "application/json, text/event-stream", "Mcp-Protocol-Version": "2025-11-25"}
-INITIALIZE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
-
-
-@pytest.fixture
-def view(open_hosted):
-    """Return a workspace of a running server."""
-    return open_hosted(SETTINGS)
 
 
 def entries(view, **query):
@@ -103,7 +89,7 @@ def test_log_of_another_workspace_is_not_listed_or_exported(view, open_hosted):
 
 
 async def test_local_server_has_no_audit_log():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory() as client:
         for path in ("/audit", "/audit/export"):
             response = await client.get(path)
             assert (response.status_code, "Only a hosted OneTool" in response.json()["detail"]) == (404, True)
@@ -121,6 +107,7 @@ def test_each_interface_is_that_of_the_request(installation, tmp_path):
         queued = server.client.post("/tools/call", json=call, headers={"Prefer": "respond-async"})
         job = server.client.get(job_path(queued), headers={"Prefer": "wait=30"})
         assert f"{OWNER} job" in job.text
+    assert server.exit_code == 0
 
 
 def job_path(response):
@@ -131,10 +118,9 @@ def job_path(response):
 def run_over_mcp(client, command):
     """Run code in a new MCP session, and return the text of the response."""
 
-    def send(method, **params):
-        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        return client.post("/mcp", json=message, headers=headers)
-
-    headers = dict(MCP_HEADERS)
-    headers["Mcp-Session-Id"] = send("initialize", **INITIALIZE).headers["Mcp-Session-Id"]
-    return send("tools/call", name="run", arguments={"command": command}).text
+    headers = dict(HTTP_HEADERS)
+    opened = client.post("/mcp", json=INITIALIZE, headers=headers)
+    headers["Mcp-Session-Id"] = opened.headers["Mcp-Session-Id"]
+    params = {"name": "run", "arguments": {"command": command}}
+    message = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    return client.post("/mcp", json=message, headers=headers).text

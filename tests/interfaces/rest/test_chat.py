@@ -12,7 +12,6 @@ from onetool.domain.calls.question import Answer
 from onetool.domain.errors import SettingsError, WorkspaceUnavailable
 from onetool.interfaces.rest.active_chats import STOPPED, ActiveChats
 from onetool.interfaces.rest.schemas.chat import ChatBody
-from onetool.sdk import tool
 from onetool.storage.memory.chats import MAX_SESSIONS, MemorySessionApprovals
 from onetool.storage.postgres.chats import PostgresSessionLeases
 from onetool.storage.postgres.database import Database
@@ -27,34 +26,17 @@ from support.waiting import HANG_S, until
 SECRET = "hunter2hunter2"
 
 
-class Probes:
-    """Tools that report to the test."""
+class Probes(AskingTools):
+    """Tools that report to the test, and one that returns a secret."""
 
     def __init__(self) -> None:
-        self.started, self.cancelled, self.changed = asyncio.Event(), asyncio.Event(), 0
-        probes = self
-
-        async def wait() -> str:
-            """Wait forever."""
-            probes.started.set()
-            try:
-                await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                probes.cancelled.set()
-                raise
-            return "never"
-
-        @tool(read_only=False)
-        def change(what: str) -> str:
-            """Change something."""
-            probes.changed += 1
-            return f"changed {what}"
+        super().__init__()
 
         def leak() -> str:
             """Return a secret."""
             return f"the key is {SECRET}"
 
-        self.packs = {"demo": [wait, change, leak]}
+        self.packs["demo"].append(leak)
 
 
 @pytest.fixture
@@ -113,18 +95,6 @@ async def test_a_session_can_be_continued_and_shown(client, tmp_path):
     assert SECRET not in json.dumps([events, session])
 
 
-async def test_secret_that_is_streamed_in_pieces_is_redacted(tmp_path):
-    """The scripted model streams word by word."""
-    secrets = {"KEY": "correct horse battery staple"}
-    write_script(tmp_path, {"text": f"It is {secrets['KEY']}, or correct horse"})
-    runtime = memory_runtime(settings=SETTINGS, secrets=secrets, cwd=tmp_path)
-    async with runtime as ot, serve_rest(ot.runtime) as client:
-        events = await collect_events(client, question())
-    text = "".join(data["text"] for kind, data in events if kind == "text")
-    assert text == events[-1][1]["answer"] == "It is [secret], or correct horse"
-    assert "battery" not in json.dumps(events)
-
-
 async def test_events_contain_no_secrets(client, tmp_path):
     """Neither results of tools nor text of the model."""
     write_script(tmp_path, scripted_calls(("demo.leak", {})), {"text": f"It is {SECRET} ."})
@@ -168,29 +138,25 @@ async def test_a_tool_that_is_not_read_only_runs_only_if_approved(client, tmp_pa
 
 
 @pytest.mark.spec("MCP-44")
-async def test_questions_of_servers_reach_the_user_of_the_chat(tmp_path):
+async def test_questions_of_servers_reach_the_user_of_the_chat(client, tmp_path):
     """With the name of the server. The answer reaches the tool; a refusal is not a cancellation."""
     write_script(tmp_path, scripted_calls(("demo.ask_name", {})), {"text": "Done."})
-    async with (
-        memory_runtime(AskingTools().packs, settings=SETTINGS, cwd=tmp_path) as ot,
-        serve_rest(ot.runtime) as client,
-    ):
-        for answer, expected in [
-            ({"action": "accept", "content": {"name": "Ada"}}, "Ada"),
-            (DECLINE, "decline"),
-            ({"action": "cancel"}, "cancel"),
-        ]:
-            events, statuses = await ask_with_answers(client, [answer])
-            asked, result = (
-                next(data for kind, data in events if kind == wanted) for wanted in ("question", "result")
-            )
-            assert (asked["kind"], asked["server"], asked["message"]) == (
-                "form",
-                "people",
-                "What is your name?",
-            )
-            assert asked["schema"] == NAME_FORM
-            assert (result["data"], statuses) == (expected, [200, 409])
+    for answer, expected in [
+        ({"action": "accept", "content": {"name": "Ada"}}, "Ada"),
+        (DECLINE, "decline"),
+        ({"action": "cancel"}, "cancel"),
+    ]:
+        events, statuses = await ask_with_answers(client, [answer])
+        asked, result = (
+            next(data for kind, data in events if kind == wanted) for wanted in ("question", "result")
+        )
+        assert (asked["kind"], asked["server"], asked["message"]) == (
+            "form",
+            "people",
+            "What is your name?",
+        )
+        assert asked["schema"] == NAME_FORM
+        assert (result["data"], statuses) == (expected, [200, 409])
 
 
 async def test_always_applies_to_one_tool_in_one_session(client, tmp_path, probes):
@@ -266,17 +232,6 @@ async def test_sessions_run_concurrently(client, tmp_path, probes):
         write_script(tmp_path, {"text": "Quick."})
         events = await collect_events(client, question(session="fast"))
         assert events[-1][1]["answer"] == "Quick."
-
-
-async def test_heartbeats_are_sent_while_there_are_no_events(client, tmp_path, monkeypatch, probes):
-    """They keep proxies from closing the connection."""
-    monkeypatch.setattr("onetool.interfaces.rest.sse.HEARTBEAT_S", 0.01)
-    write_script(tmp_path, scripted_calls(("demo.wait", {})))
-    async with client.stream("POST", "/chat", json=question()) as response:
-        async with asyncio.timeout(HANG_S):
-            async for line in response.aiter_lines():
-                if line == ": heartbeat":
-                    break
 
 
 async def test_a_question_cannot_select_the_script_file(client, tmp_path):
@@ -378,10 +333,10 @@ async def test_a_question_stops_when_its_session_is_not_reserved_any_more(
 ):
     """Another process has the session, or the database is away for too long. The session is complete."""
     write_script(tmp_path, {"text": "Looking.", **scripted_calls(("demo.wait", {}))}, {"text": "Never said."})
-    own = Database(postgres_url, wait_s=0.1)
+    own = Database(postgres_url)
     rows = WorkspaceDatabase(own, workspace.workspace)
     async with memory_runtime(probes.packs, settings=SETTINGS, cwd=tmp_path) as ot:
-        ot.runtime.session_leases = PostgresSessionLeases(rows, Threads(), "here", lease_s=0.3)
+        ot.runtime.session_leases = PostgresSessionLeases(rows, Threads(), "here", lease_s=2.0)
         stream = await ActiveChats(ot.runtime).ask(ChatBody(**question(session="s")))
         reading = asyncio.ensure_future(read_all(stream))
         async with asyncio.timeout(HANG_S):

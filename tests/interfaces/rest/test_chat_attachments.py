@@ -5,16 +5,15 @@ from base64 import b64encode
 import pytest
 
 from onetool.domain.chat.attachments import MAX_ATTACHMENTS, MAX_IMAGE_BYTES, MAX_TOTAL_IMAGE_BYTES
-from onetool.testing import memory_runtime
 from support.chat_client import SETTINGS, collect_events, question, write_script
 from support.images import PNG
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_memory
 
 
 @pytest.fixture
 async def client(tmp_path):
     write_script(tmp_path, {"text": "Hi."})
-    async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings=SETTINGS, cwd=tmp_path) as client:
         yield client
 
 
@@ -32,12 +31,11 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-async def test_wrong_attachments_are_rejected_before_the_stream(client, case):
+async def test_wrong_attachments_are_rejected_before_the_stream(client):
     """Also the largest body within the limits of files is read, and its answer says what is wrong."""
-    attachments, message = WRONG[case]
-    response = await client.post("/chat", json=question(session="s", attachments=attachments))
-    assert (response.status_code, message in response.json()["detail"]) == (400, True), response.text
+    for case, (attachments, message) in WRONG.items():
+        response = await client.post("/chat", json=question(session="s", attachments=attachments))
+        assert (response.status_code, message in response.json()["detail"]) == (400, True), case
 
 
 async def test_text_is_attached(client):

@@ -1,17 +1,18 @@
 """Tools made of code over REST: programs, steps, literals and parameters."""
 
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
-from onetool.testing import memory_runtime
-from support.rest_in_process import serve_rest
-from support.rest_process import code_tool, new_id
+from support.rest_in_process import serve_memory
+from support.rest_process import code_tool, new_id, new_slug
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
-@pytest.fixture
+@async_fixture(scope="module", loop_scope="module")
 async def client():
-    async with memory_runtime(settings={"snippets": SNIPPETS}) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings={"snippets": SNIPPETS}) as client:
         yield client
 
 
@@ -28,14 +29,15 @@ ECHO_TWICE = [
 ]
 
 
-async def new_bundle(client, slug="flows"):
+async def new_bundle(client, slug=""):
     id = new_id()
-    assert (await client.put(f"/tools/bundles/{id}", json={"slug": slug})).status_code == 201
+    body = {"slug": slug or new_slug()}
+    assert (await client.put(f"/tools/bundles/{id}", json=body)).status_code == 201
     return f"/tools/bundles/{id}/tools"
 
 
 async def test_tool_made_of_code_is_stored_listed_and_called(client):
-    tools = await new_bundle(client)
+    tools = await new_bundle(client, "flows")
     body = code_tool("tools.echo(message=city.upper())", "city", description="Shouts a city.")
     response = await client.put(f"{tools}/shout/version/1", json=body)
     assert response.status_code == 201, response.text

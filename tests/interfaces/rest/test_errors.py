@@ -2,21 +2,18 @@
 
 import asyncio
 import re
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
-from onetool.bootstrap import open_runtime
 from onetool.interfaces.rest.auth.middleware import GuardMiddleware
 from onetool.interfaces.rest.server import create_server
-from onetool.settings.configuration import load_configuration
-from onetool.settings.paths import find_paths
 from onetool.testing import memory_runtime
-from support.cli_process import onetool
-from support.rest_in_process import serve_rest
+from support.onetool_process import onetool
+from support.rest_in_process import serve_home, serve_memory, serve_rest
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ID = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 BUNDLE, TOOL = f"/tools/bundles/{ID}", f"/tools/bundles/{ID}/tools/get/version/v1"
 PYTHON = {"type": "python", "pythonImpl": {"func": "time.now"}}
@@ -63,10 +60,7 @@ INVALID_REQUESTS: list[tuple[str, str, Any]] = [
 async def test_messages_for_invalid_requests():
     """Statuses and messages are part of the interface."""
     messages = []
-    async with (
-        memory_runtime(settings={"allowedHosts": ["api.test"]}) as ot,
-        serve_rest(ot.runtime) as client,
-    ):
+    async with serve_memory(settings={"allowedHosts": ["api.test"]}) as client:
         await client.put(BUNDLE, json={"slug": "mine"})
         await client.put(TOOL, json=PYTHON)
         await client.put(OFF, json={"slug": "off", "isEnabled": False})
@@ -123,11 +117,10 @@ async def test_messages_for_invalid_requests():
         ({"Origin": "http://["}, 403, "is not allowed"),
     ],
 )
-async def test_requests_with_wrong_token_host_or_origin_are_rejected(headers, status, message):
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        response = await client.get("/tools/tools", headers=headers)
-        assert (response.status_code, message in response.text) == (status, True)
-        assert (await client.get("/healthz", headers={"Authorization": ""})).json() == {"status": "ok"}
+async def test_requests_with_wrong_token_host_or_origin_are_rejected(headers, status, message, client):
+    response = await client.get("/tools/tools", headers=headers)
+    assert (response.status_code, message in response.text) == (status, True)
+    assert (await client.get("/healthz", headers={"Authorization": ""})).json() == {"status": "ok"}
 
 
 REQUEST = {"urlTemplate": "https://api.test/x"}
@@ -217,7 +210,7 @@ INVALID_FIELDS: list[tuple[str, Any, list[str]]] = [
 async def test_problems_name_the_fields():
     """With paths that a form can use. The detail contains every message."""
     settings = {"allowedHosts": ["api.test"]}
-    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings=settings) as client:
         await client.put(BUNDLE, json={"slug": "mine"})
         for url, body, paths in INVALID_FIELDS:
             problem = (await client.put(url, json=body)).json()
@@ -233,7 +226,7 @@ async def test_problems_name_the_fields():
 
 async def test_messages_about_fields_contain_no_secrets():
     secret = "hunter2hunter2"
-    async with memory_runtime(secrets={"KEY": secret}) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(secrets={"KEY": secret}) as client:
         response = await client.put(BUNDLE, json={"slug": "a", "isEnabled": secret})
     assert response.json()["errors"] == [
         {"path": "isEnabled", "message": "should be true or false, not '[secret]'"}
@@ -250,12 +243,11 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("body", "position"), MALFORMED)
-async def test_malformed_json_is_rejected_with_its_position(body, position):
+async def test_malformed_json_is_rejected_with_its_position(body, position, client):
     """In the words of the CLI, and without the whole body."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        headers = {"Content-Type": "application/json"}
-        call = await client.post("/tools/call", content=body, headers=headers)
-        run = await client.post("/run", content=body, headers=headers)
+    headers = {"Content-Type": "application/json"}
+    call = await client.post("/tools/call", content=body, headers=headers)
+    run = await client.post("/run", content=body, headers=headers)
     assert (call.status_code, run.status_code) == (400, 400)
     message = run.json()["detail"]
     assert call.json()["error"]["message"] == message
@@ -265,13 +257,10 @@ async def test_malformed_json_is_rejected_with_its_position(body, position):
     assert len(message) < 400
 
 
-async def test_malformed_json_is_described_as_by_the_cli(home):
+async def test_malformed_json_is_described_as_by_the_cli(home, client):
     text = '{"zone": }'
     done = await asyncio.to_thread(onetool, "tools", "invoke", "time.now", "--args", text)
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        response = await client.post(
-            "/run", content=text.encode(), headers={"Content-Type": "application/json"}
-        )
+    response = await client.post("/run", content=text.encode(), headers={"Content-Type": "application/json"})
     sentence = response.json()["detail"].removeprefix("The body is ")
     assert sentence == "not valid JSON: '{\"zone\": }': Expecting value: line 1 column 10 (char 9)."
     assert sentence in done.stderr
@@ -285,7 +274,7 @@ async def test_own_origin_and_allowed_hosts_are_accepted(home):
         assert (await client.get("/tools/tools", headers={"Host": "[::1]"})).status_code == 200
 
 
-async def test_a_large_body_without_content_length_is_rejected(monkeypatch):
+async def test_a_large_body_without_content_length_is_rejected(monkeypatch, client):
     """Its bytes are counted while they arrive."""
     monkeypatch.setattr("onetool.interfaces.rest.auth.middleware.MAX_BYTES", 1000)
 
@@ -293,35 +282,27 @@ async def test_a_large_body_without_content_length_is_rejected(monkeypatch):
         for _ in range(100):
             yield b"x" * 100
 
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        response = await client.post("/tools/call", content=endless())
-        assert response.status_code == 413
+    response = await client.post("/tools/call", content=endless())
+    assert response.status_code == 413
 
 
-async def test_a_large_content_length_is_rejected_without_reading_the_body():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
-        writer.write(b"POST /tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
-        assert b"413" in await reader.readline()
-        writer.close()
+async def test_a_large_content_length_is_rejected_without_reading_the_body(client):
+    reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)
+    writer.write(b"POST /tools/call HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
+    assert b"413" in await reader.readline()
+    writer.close()
 
 
 async def test_metrics_and_readiness():
-    """Metrics are in the Prometheus format."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+    """Metrics are in the Prometheus format. A server that has failed makes the readiness fail."""
+    settings = {"servers": {"gone": {"command": "no-such-program"}}}
+    async with serve_memory(settings=settings) as client:
         await client.post("/tools/call", json={"name": "time.now"})
         text = (await client.get("/metrics")).text
         assert 'onetool_calls_total{tool="time.now",ok="true"} 1' in text
         assert re.search(r"^onetool_tools \d+$", text, re.M)
-        assert (await client.get("/readyz")).status_code == 200
-
-
-async def test_a_failed_server_makes_readiness_fail():
-    """A server that was never needed is not started by the check."""
-    settings = {"servers": {"gone": {"command": "no-such-program"}}}
-    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
-        assert (await client.get("/readyz")).status_code == 200
-    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+        assert (await client.get("/readyz")).status_code == 200, "no server is started by the check"
+    async with serve_memory(settings=settings) as client:
         await client.post("/servers/gone/probe")
         response = await client.get("/readyz")
         assert (response.status_code, response.json()) == (503, {"status": "degraded"})
@@ -332,10 +313,7 @@ async def test_responses_contain_no_secrets():
     secret = "hunter2hunter2"
     body = request_of(f"https://api.test/{secret}")
     settings = {"allowedHosts": ["api.test"]}
-    async with (
-        memory_runtime(settings=settings, secrets={"KEY": secret}) as ot,
-        serve_rest(ot.runtime) as client,
-    ):
+    async with serve_memory(settings=settings, secrets={"KEY": secret}) as client:
         await client.put(BUNDLE, json={"slug": "mine", "description": secret})
         responses = [
             await client.put(TOOL, json=body),
@@ -346,20 +324,10 @@ async def test_responses_contain_no_secrets():
         assert all(secret not in response.text for response in responses)
 
 
-def test_a_server_without_a_token_does_not_start():
+async def test_a_server_without_a_token_does_not_start():
     """An empty token would accept every request."""
     with pytest.raises(ValueError, match="token"):
         GuardMiddleware(lambda *_: None, token="", hosts=())
-
-
-@asynccontextmanager
-async def serve_home(home):
-    paths = find_paths(home.env, home.cwd)
-    async with (
-        open_runtime(lambda: load_configuration(paths, {})) as runtime,
-        serve_rest(runtime) as client,
-    ):
-        yield client
 
 
 async def test_internal_errors_are_logged_once(home, caplog):
@@ -387,7 +355,7 @@ async def test_metrics_and_unknown_tools_start_no_server(home, tmp_path):
     assert not started.exists()
 
 
-def test_the_second_stop_forces_the_exit():
+async def test_the_second_stop_forces_the_exit():
     """The first one lets calls finish."""
     server = create_server(None)
     server.stop()
@@ -403,10 +371,7 @@ async def test_progress_is_masked_and_invalid_text_does_not_end_the_stream():
         ctx.progress(2, 2, "file \udcff")
         return "done"
 
-    async with (
-        memory_runtime({"demo": [report]}, secrets={"K": "hunter2hunter2"}) as ot,
-        serve_rest(ot.runtime) as client,
-    ):
+    async with serve_memory({"demo": [report]}, secrets={"K": "hunter2hunter2"}) as client:
         headers = {"Accept": "text/event-stream"}
         text = (await client.post("/tools/call", json={"name": "demo.report"}, headers=headers)).text
         assert "hunter2" not in text

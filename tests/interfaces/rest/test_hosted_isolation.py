@@ -5,9 +5,6 @@ import asyncio
 import base64
 import json
 import os
-import subprocess
-import sys
-import threading
 from datetime import timedelta
 from importlib.util import find_spec
 from itertools import count
@@ -20,33 +17,20 @@ import pytest
 
 from onetool.bootstrap.hosted_admin import open_contents
 from onetool.domain.identity.principal import Principal, acting_as
-from onetool.domain.identity.roles import Role
 from onetool.settings.hosted_profile import OMITTED_PACKS
-from onetool.storage.postgres.database import Database
-from onetool.storage.postgres.directory import WorkspaceAdmin
-from onetool.storage.postgres.key_ring import KEY_BYTES
 from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.sessions import PostgresSessions
-from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
-from support.cli_process import onetool
-from support.postgres import RING, ClusterUrls
+from support.hosted_process import OWNER, HostedProcess, Installation
+from support.raw_mcp import HTTP_HEADERS, INITIALIZE, LEGACY
 from support.rest_process import Upstream, http_tool, new_id, python_tool
 from support.waiting import HANG_S
 
-KEYS = f"{RING.current}:{base64.b64encode(b'k' * KEY_BYTES).decode()}"
 SERVER_KEY = "sk-of-the-server-process-4711"
-OWNER = "person"
-"""The owner of the keys of all workspaces: the same person has no access to another workspace either."""
 FREE_ATTEMPTS = 4
 """Wrong keys that one address sends, so that the server does not delay it."""
 METHODS = ("get", "head", "post", "put", "patch", "delete")
-MCP_HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}
-INITIALIZE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "attacker", "version": "1"},
-}
+MCP_HEADERS = HTTP_HEADERS | {"MCP-Protocol-Version": LEGACY}
 addresses = (f"127.{a}.{b}.{c}" for a in count(1) for b in range(256) for c in range(1, 255))
 """Loopback addresses from which to send requests."""
 
@@ -54,39 +38,31 @@ addresses = (f"127.{a}.{b}.{c}" for a in count(1) for b in range(256) for c in r
 class Team:
     """A workspace that contains something of every kind, each with its canary."""
 
-    def __init__(self, server: "HostedServer", name: str) -> None:
-        self.slug, self.canary = f"{name}-{uuid4().hex[:12]}", f"canary{uuid4().hex}"
-        self._server = server
+    def __init__(self, server: "TeamsServer", installation: Installation) -> None:
+        self.canary, self._server, self._installation = f"canary{uuid4().hex}", server, installation
+        snippets = {"hello": {"body": f"'{self.canary}'", "description": self.canary}}
+        settings = {"allowedHosts": ["127.0.0.1"], "snippets": snippets}
+        self.workspace = installation.create_workspace(json.dumps(settings))
+        self.workspace.put_secret("TEAM", f"secret-{self.canary}", None)
+        self.workspace.put_secret("ENV", "${ONETOOL_KEYS} ${PATH}", None)
+        self.slug, self.key = self.workspace.slug, self.workspace.key
         self.bundle, self.tool, self.session = new_id(), "probe", f"talk-{uuid4().hex}"
-        self.key = self.revoked = self.expired = self.job = self.call = self.handle = ""
+        self.revoked = self.expired = self.job = self.call = self.handle = ""
 
     async def create(self) -> None:
-        clusters = self._server.clusters
-        admin = WorkspaceAdmin(clusters.home, RING, clusters.others)
-        created = admin.create(self.slug, cluster=clusters.cluster)
-        async with open_contents(clusters.home, KEYS, self.slug, clusters.others) as contents:
-            year = timedelta(days=365)
-            self.key = (await contents.create_key(OWNER, "valid", year, role=Role.OWNER)).text
+        """Create what the API does not create."""
+        clusters, keys = self._installation.clusters, self._installation.keys
+        async with open_contents(clusters.home, keys, self.slug, clusters.others) as contents:
             self.expired = (await contents.keys.create(OWNER, "old", -timedelta(seconds=1))).text
-            revoked = await contents.keys.create(OWNER, "revoked", year)
+            revoked = await contents.keys.create(OWNER, "revoked", timedelta(days=1))
             assert await contents.keys.revoke(revoked.key.id)
             self.revoked = revoked.text
-            settings = {
-                "allowedHosts": ["127.0.0.1"],
-                "snippets": {"hello": {"body": f"'{self.canary}'", "description": self.canary}},
-            }
-            await contents.replace_settings(settings, "operator")
-            await contents.secrets.put("TEAM", f"secret-{self.canary}")
-            await contents.secrets.put("ENV", "${ONETOOL_KEYS} ${PATH}")
-        database = Database(clusters.rows)
-        try:
-            rows = WorkspaceDatabase(database, created.id)
-            message = {"type": "message", "role": "user", "text": self.canary}
-            with acting_as(Principal(OWNER)):
-                await PostgresSessions(rows, Threads()).append(self.session, [message])
-            self.handle = (await PostgresResults(rows, Threads()).put(f"text {self.canary}", "a.b")).handle
-        finally:
-            database.close()
+        message = {"type": "message", "role": "user", "text": self.canary}
+        threads, rows = Threads(), self.workspace.stored
+        with acting_as(Principal(OWNER)):
+            await PostgresSessions(rows, threads).append(self.session, [message])
+        self.handle = (await PostgresResults(rows, threads).put(f"text {self.canary}", "a.b")).handle
+        threads.close()
 
     def fill(self) -> None:
         """Create through the API what can be created there."""
@@ -122,7 +98,7 @@ class Team:
         """Return a client with the key of this workspace, or another one; empty for none."""
         key = self.key if key is None else key
         return httpx2.Client(
-            base_url=f"{self._server.base}/w/{self.slug}",
+            base_url=f"{self._server.origin}/w/{self.slug}",
             headers={"Authorization": f"Bearer {key}"} if key else {},
             transport=httpx2.HTTPTransport(
                 verify=False, local_address=address, limits=httpx2.Limits(max_keepalive_connections=0)
@@ -155,51 +131,20 @@ class Team:
         return client.post("/mcp", json=message, headers=headers)
 
 
-class HostedServer:
+class TeamsServer(HostedProcess):
     """`onetool serve --hosted` with three workspaces."""
 
-    def __init__(self, clusters: ClusterUrls, directory: Path) -> None:
-        self.clusters, self.directory, self.base = clusters, directory, ""
-        self.env = os.environ | {
-            **clusters.variables,
-            "ONETOOL_KEYS": KEYS,
-            "OPENAI_API_KEY": SERVER_KEY,
-            "HOME": str(directory),
-        }
-        self.teams = [Team(self, name) for name in "abc"]
+    def __init__(self, root: Path, installation: Installation) -> None:
+        environment = {"OPENAI_API_KEY": SERVER_KEY, "HOME": str(root)}
+        super().__init__(root, installation=installation, probes=False, **environment)
+        self.keys, self.teams = installation.keys, [Team(self, installation) for _ in range(3)]
 
-    def __enter__(self) -> "HostedServer":
+    def wait_until_ready(self) -> "TeamsServer":
+        super().wait_until_ready()
         for team in self.teams:
             asyncio.run(team.create())
-        command = [sys.executable, "-m", "onetool", "serve", "--hosted", "--port", "0"]
-        self.errors = self.directory / "stderr.txt"
-        with self.errors.open("wb") as errors:
-            self.process = subprocess.Popen(
-                command,
-                env=self.env,
-                cwd=self.directory,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
-        watchdog = threading.Timer(HANG_S, self.process.kill)
-        watchdog.start()
-        line = self.process.stdout.readline()
-        watchdog.cancel()
-        assert "listens on" in line, self.errors.read_text()[-2000:]
-        self.base = line.split()[-1].removesuffix("/w/WORKSPACE/")
-        for team in self.teams:
             team.fill()
         return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(HANG_S)
-        finally:
-            self.process.kill()
-            self.process.stdout.close()
 
     def operations(self) -> list[tuple[str, str, dict[str, Any]]]:
         """Return method, path and description of every route."""
@@ -213,8 +158,8 @@ class HostedServer:
 
 
 @pytest.fixture(scope="module")
-def server(clusters, tmp_path_factory):
-    with HostedServer(clusters, tmp_path_factory.mktemp("hosted")) as server:
+def server(installation, tmp_path_factory):
+    with TeamsServer(tmp_path_factory.mktemp("hosted"), installation) as server:
         yield server
 
 
@@ -231,11 +176,7 @@ def b(server):
 @pytest.fixture(scope="module")
 def upstream():
     with Upstream() as upstream:
-        thread = threading.Thread(target=upstream.serve_forever, args=(0.01,))
-        thread.start()
         yield upstream
-        upstream.shutdown()
-        thread.join()
 
 
 def fill_path(path: str, team: Team) -> str:
@@ -289,7 +230,7 @@ def body_of(path: str, team: Team) -> dict[str, Any]:
     return bodies.get(path, {})
 
 
-def canaries(server: HostedServer, but: Team | None, text: str) -> list[str]:
+def canaries(server: TeamsServer, but: Team | None, text: str) -> list[str]:
     return [team.slug for team in server.teams if team is not but and team.canary in text]
 
 
@@ -320,7 +261,9 @@ def test_key_is_not_accepted_elsewhere_than_in_its_header(server, a):
         {"headers": {"X-Api-Key": a.key}},
         {"headers": {"Authorization": f"Basic {base64.b64encode(f'x:{a.key}'.encode()).decode()}"}},
     ):
-        with httpx2.Client(base_url=f"{server.base}/w/{a.slug}", trust_env=False, **options) as client:
+        with httpx2.Client(
+            base_url=f"{server.origin}/w/{a.slug}", trust_env=False, verify=False, **options
+        ) as client:
             assert client.get("/tools/bundles").status_code == 401, options
 
 
@@ -391,13 +334,8 @@ def test_code_and_tools_see_only_their_workspace(server, a, b):
         assert "not found" in response.text.lower() or "unknown" in response.text.lower(), response.text
 
 
-def test_mcp_refuses_the_key_of_another_workspace(a, b):
-    response = a.mcp("initialize", a.client(b.key, next(addresses)), **INITIALIZE)
-    assert response.status_code == 401
-
-
 def test_session_of_mcp_belongs_to_its_workspace(server, a, b):
-    session = a.mcp("initialize", a.client(), **INITIALIZE).headers["Mcp-Session-Id"]
+    session = a.mcp("initialize", a.client(), **INITIALIZE["params"]).headers["Mcp-Session-Id"]
     for method in ("tools/list", "ping", "resources/list"):
         assert b.mcp(method, b.client(), session).status_code == 404, method
     ended = b.client().delete("/mcp", headers=MCP_HEADERS | {"Mcp-Session-Id": session})
@@ -407,40 +345,13 @@ def test_session_of_mcp_belongs_to_its_workspace(server, a, b):
     assert canaries(server, a, listed.text) == []
 
 
-SETTINGS_OF_THE_SERVER = {
-    "servers.x.command": {"servers": {"x": {"command": "id"}}},
-    "servers.y.command": {"servers": {"y": {"command": "id", "enabled": False}}},
-    "tools_dirs": {"tools_dirs": ["/tmp"]},
-    "secrets.backend": {"secrets": {"backend": "keyring"}},
-    "secrets.backend:": {"secrets": {"backend": "command", "command": ["printenv", "{name}"]}},
-    "secrets.command": {"secrets": {"command": ["printenv", "{name}"]}},
-    "topics": {"topics": [{"pattern": "*", "file": "/tmp/notes.txt"}]},
-    "fs.roots": {"fs": {"roots": ["/"]}},
-    "fs.roots:": {"fs": {"roots": []}},
-    "search.model_dir": {"search": {"model_dir": "/tmp"}},
-    "providers.scripted.model": {"providers": {"scripted": {"model": "/etc/passwd"}}},
-}
-"""Settings that a workspace cannot have, by what the message begins with."""
-
-
-def test_settings_that_use_the_server_are_refused(server, a, tmp_path):
-    file = tmp_path / "settings.yaml"
-    for named, settings in SETTINGS_OF_THE_SERVER.items():
-        file.write_text(json.dumps(settings))
-        refused = onetool("admin", "settings", "set", a.slug, file, env=server.env)
-        assert (refused.returncode, refused.stdout) == (2, ""), settings
-        assert refused.stderr.startswith(f"Error: {named}"), refused.stderr
-        assert "here" in refused.stderr  # not because the settings are misspelled
-    shown = onetool("admin", "settings", "show", a.slug, env=server.env)
-    assert (shown.returncode, a.canary in shown.stdout) == (0, True)
-
-
 def test_packs_that_use_the_server_do_not_exist(a):
     names = [f"{pack}.{func}" for pack in sorted(OMITTED_PACKS) for func in functions_of(pack)]
     assert {"fs.read_file", "shell.pwd"} <= set(names)
     for name in names:
         assert a.call_error(name) == "tool_not_found", name
     listed = a.client().get("/signatures").text
+    assert "tools.echo" in listed
     assert [name for name in names if name in listed] == []
     client = a.client()
     body = {"slug": "mine", "displayName": "", "description": "", "isEnabled": True}
@@ -467,11 +378,11 @@ def functions_of(pack: str) -> list[str]:
 
 def test_tools_write_no_file_of_the_server(server, a, tmp_path):
     """Also if the server runs as root, which can create any directory."""
-    for path in (tmp_path / "report.html", server.directory / "report.html", "report.html", "../report.html"):
+    for path in (tmp_path / "report.html", server.root / "report.html", "report.html", "../report.html"):
         response = a.client().post("/run", json={"command": f"ot.stats(output={str(path)!r})"})
         assert "Cannot write" in response.text, response.text
         assert "html_report" not in response.text, response.text
-    assert [*tmp_path.glob("*.html"), *server.directory.glob("**/*.html")] == []
+    assert [*tmp_path.glob("*.html"), *server.root.glob("**/*.html")] == []
 
 
 def test_variables_of_the_server_are_not_expanded(server, a, upstream):
@@ -485,7 +396,7 @@ def test_variables_of_the_server_are_not_expanded(server, a, upstream):
         response = client.put(place, json=tool)
         if response.status_code == 201:
             response = client.post(f"{place}/invoke", json={"args": {}})
-        assert KEYS not in response.text
+        assert server.keys not in response.text
         assert os.environ["PATH"] not in response.text
         if slug != "secret":
             assert not response.json().get("ok"), response.text
@@ -502,19 +413,6 @@ def test_provider_keys_of_the_server_are_neither_shown_nor_used(server, a, upstr
     called = a.client().post("/run", json={"command": "[ot.config(), ot.health(), ot.check()]"})
     for response in (providers, chat, called):
         assert SERVER_KEY not in response.text
-        assert KEYS not in response.text
+        assert server.keys not in response.text
     assert "There is no key for 'openai'" in chat.text
     assert SERVER_KEY not in server.errors.read_text()
-
-
-EDITS = ("/registry/install", "/servers/clients", "/servers/import", "/servers/import/preview")
-
-
-def test_routes_that_change_servers_are_closed(server, a):
-    """They would run programs and read files of the user who started the server."""
-    for method, path, _ in server.operations():
-        is_edit = path in EDITS
-        if is_edit or (method == "PUT" and path.startswith("/servers/")):
-            body = {"settings": {"command": "id"}} if method == "PUT" else {}
-            response = a.client().request(method, fill_path(path, a), json=body)
-            assert response.status_code in (403, 404), (method, path, response.text)

@@ -13,12 +13,6 @@ ECHO = {"name": "tools.echo", "args": {"message": "hi"}}
 
 
 @pytest.fixture
-def view(open_hosted):
-    """Return a workspace of a running server."""
-    return open_hosted(SETTINGS)
-
-
-@pytest.fixture
 def change_limits(installation):
     def change(view, **limits):
         admin = workspace_admin(installation.url, installation.keys)

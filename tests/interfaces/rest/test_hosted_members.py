@@ -2,16 +2,18 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from uuid import uuid4
 
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
 from onetool.domain.identity.roles import Role
 from onetool.interfaces.rest.route_rights import needed_right
 from onetool.storage.postgres.api_keys import PREFIX
+from support.raw_mcp import HTTP_HEADERS, INITIALIZE
 from support.rest_process import python_tool
 from support.waiting import HANG_S
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ROLES = ("owner", "maker", "caller", "auditor")
 
 
@@ -35,7 +37,7 @@ class Team:
         return await self._stack.enter_async_context(self.server.client(self.slug, text))
 
 
-@pytest.fixture
+@async_fixture(loop_scope="module")
 async def team(server):
     async with AsyncExitStack() as stack:
         yield await Team(server, stack).create()
@@ -56,21 +58,6 @@ async def test_me_says_who_makes_the_request(team):
     }
     limited = await team.client("maker", patterns=["tools.*"])
     assert (await limited.get("/me")).json()["patterns"] == ["tools.*"]
-
-
-async def test_only_owners_manage_members(team):
-    for client in (team.maker, team.caller, team.auditor):
-        for method, path in (
-            ("GET", "/members"),
-            ("PUT", "/members/service/x"),
-            ("DELETE", "/members/service/owner"),
-            ("GET", "/grants"),
-            ("POST", "/grants"),
-            ("DELETE", f"/grants/{uuid4()}"),
-        ):
-            response = await client.request(method, path, json={})
-            assert response.status_code == 403, (method, path)
-            assert "needs the role owner" in response.json()["detail"]
 
 
 async def test_role_is_changed_while_the_member_works(team):
@@ -177,16 +164,19 @@ async def test_members_create_and_revoke_their_own_keys(team):
     assert await echo(limited) == 401
 
 
-async def test_limited_key_does_not_see_or_answer_jobs_of_other_keys(team):
+async def test_jobs_of_other_keys_and_principals_are_not_found(team):
     """An owner's other key may wait for an approval."""
     limited = await team.client("caller", patterns=["time.*"])
     body = {"name": "tools.echo", "args": {"message": "x"}}
-    started = await team.caller.post("/tools/call", json=body, headers={"Prefer": "respond-async"})
+    headers = {"Prefer": "respond-async", "Idempotency-Key": "shared"}
+    started = await team.caller.post("/tools/call", json=body, headers=headers)
     assert started.status_code == 202
     id = started.json()["job"]
+    assert (await team.maker.post("/tools/call", json=body, headers=headers)).json()["job"] != id
     assert (await team.caller.get(f"/jobs/{id}")).status_code == 200
-    assert (await limited.get(f"/jobs/{id}")).status_code == 404
-    assert (await limited.post(f"/jobs/{id}/cancel")).status_code == 404
+    for client in (limited, team.maker):
+        assert (await client.get(f"/jobs/{id}")).status_code == 404
+        assert (await client.post(f"/jobs/{id}/cancel")).status_code == 404
     tasks = await limited.post("/tools/call", json={"name": "ot.tasks", "args": {}})
     assert tasks.status_code == 200, tasks.text
     assert id not in tasks.text
@@ -221,9 +211,6 @@ async def test_owners_create_keys_of_services_and_see_all(team):
     assert (await service.get("/me")).json()["principal"] == "ci"
     missing = await team.owner.post("/keys", json={"name": "x", "service": "nothing"})
     assert (missing.status_code, "Add it as a member first" in missing.json()["detail"]) == (404, True)
-    for client in (team.maker, team.caller):
-        assert (await client.post("/keys", json=body)).status_code == 403
-        assert (await client.get("/keys", params={"everyone": True})).status_code == 403
     everyone = (await team.owner.get("/keys", params={"everyone": True})).json()["keys"]
     assert {key["owner"] for key in everyone} >= {"ci", *ROLES}
     assert (await team.owner.delete(f"/keys/{created['id']}")).status_code == 204
@@ -239,32 +226,10 @@ async def test_auditors_see_all_calls_and_others_their_own(team):
         assert ((await client.get(path)).status_code == 200) is is_seen
 
 
-async def test_makers_change_bundles_and_callers_do_not(team):
-    path = f"/tools/bundles/{uuid4()}"
-    body = {"slug": "b", "displayName": "B", "description": "x"}
-    assert (await team.caller.put(path, json=body)).status_code == 403
-    assert (await team.auditor.get("/tools/bundles")).status_code == 403
-    assert (await team.caller.get("/tools/bundles")).status_code == 200
-    from uuid_utils.compat import uuid7
-
-    made = await team.maker.put(f"/tools/bundles/{uuid7()}", json=body)
-    assert made.status_code == 201, made.text
-
-
 async def test_running_mcp_client_loses_a_right_at_once(team):
     """The rights of a principal are read again before each call."""
-    initialize = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "t", "version": "1"},
-        },
-    }
-    headers = {"Accept": "application/json, text/event-stream"}
-    opened = await team.caller.post("/mcp", json=initialize, headers=headers)
+    headers = dict(HTTP_HEADERS)
+    opened = await team.caller.post("/mcp", json=INITIALIZE, headers=headers)
     assert opened.status_code == 200, opened.text
     headers["Mcp-Session-Id"] = opened.headers["mcp-session-id"]
     run = {
@@ -283,7 +248,7 @@ async def test_running_mcp_client_loses_a_right_at_once(team):
     assert "denied" in second.text or "not allowed" in second.text
 
 
-def test_unknown_routes_are_for_owners():
+async def test_unknown_routes_are_for_owners():
     assert needed_right("GET", "/something/new") == "manage"
     assert needed_right("POST", "/something/new") == "manage"
     assert needed_right("POST", "/tools/new") == "manage"

@@ -5,9 +5,10 @@ from contextlib import AsyncExitStack
 
 import psycopg
 import pytest
+from pytest_asyncio import fixture as async_fixture
 from uuid_utils.compat import uuid7
 
-from onetool.bootstrap.hosted import open_hosted
+from onetool.bootstrap.hosted import open_hosted, open_workspace
 from onetool.domain.identity.roles import Role
 from onetool.logs import JsonLogHandler
 from onetool.settings.configuration import operator_packs
@@ -16,7 +17,17 @@ from onetool.testing.http_stub import HttpStub, StubResponse
 from support.hosted_server import RING, HostedServer
 from support.rest_process import http_tool, write_private
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ANNA, BEN, SHARED = "canary-anna-51", "canary-ben-62", "canary-shared-73"
+HIDDEN = "canary-hidden-84"
+"""A value that the server does not know by itself."""
+ROLES = {
+    "anna": Role.CALLER,
+    "ben": Role.CALLER,
+    "maker": Role.MAKER,
+    "owner": Role.OWNER,
+    "auditor": Role.AUDITOR,
+}
 ALLOWED = ["127.0.0.1", "localhost", "tools.example.com"]
 HEADERS = {"request": {"headers": {"X-Token": "${TOKEN}"}}}
 
@@ -51,15 +62,15 @@ class Team:
         self.slug = await self.server.new_workspace()
         async with self.server.contents(self.slug) as contents:
             await contents.replace_settings({"allowedHosts": ALLOWED}, "operator")
-        for name, role in (("anna", Role.CALLER), ("ben", Role.CALLER), ("maker", Role.MAKER)):
+        for name, role in ROLES.items():
             key = await self.server.new_key(self.slug, name, role=role)
             client = self.server.client(self.slug, key.text)
             setattr(self, name, await stack.enter_async_context(client))
         self.bundle = bundle = f"/tools/bundles/{uuid7()}"
         await self.maker.put(bundle, json={"slug": "up", "displayName": "Up", "isEnabled": True})
-        for host in ("127.0.0.1", "localhost"):
-            url = f"{self.stub.url}/echo".replace("127.0.0.1", host)
-            slug = "echo" if host == "127.0.0.1" else "elsewhere"
+        elsewhere = f"{self.stub.url}/echo".replace("127.0.0.1", "localhost")
+        urls = {"echo": f"{self.stub.url}/echo", "fail": f"{self.stub.url}/fail", "elsewhere": elsewhere}
+        for slug, url in urls.items():
             stored = await self.maker.put(f"{bundle}/tools/{slug}/version/v1", json=http_tool(url, **HEADERS))
             assert stored.status_code == 201, stored.text
         return self
@@ -71,12 +82,15 @@ class Team:
         return values
 
 
-@pytest.fixture
+@async_fixture(loop_scope="module")
 async def team(server):
-    def repeat(request):
-        return StubResponse({"sent": request.headers.get("X-Token"), "all": [ANNA, BEN, SHARED]})
+    def repeat(status):
+        def respond(request):
+            return StubResponse({"sent": request.headers.get("X-Token"), "all": [ANNA, BEN, SHARED]}, status)
 
-    with HttpStub({"/echo": repeat}) as stub:
+        return respond
+
+    with HttpStub({"/echo": repeat(200), "/fail": repeat(422)}) as stub:
         async with AsyncExitStack() as stack:
             yield await Team(server, stub).create(stack)
 
@@ -90,7 +104,10 @@ async def put(client, value, **fields):
 
 
 async def test_each_member_calls_with_their_own_secret(team):
-    assert "Secret 'TOKEN' is missing" in (await call(team.anna)).text
+    missing = (await call(team.anna)).json()["error"]["message"]
+    assert "Secret 'TOKEN' is missing" in missing
+    assert "Add it to the secrets of the workspace: PUT /secrets/TOKEN" in missing
+    assert "secrets.yaml" not in missing
     assert (await put(team.maker, SHARED, of="workspace")).status_code == 200
     assert (await put(team.anna, ANNA)).json() == {"name": "TOKEN", "of": "me", "hosts": ["127.0.0.1"]}
     for client, value in ((team.anna, ANNA), (team.ben, SHARED), (team.maker, SHARED)):
@@ -145,12 +162,6 @@ async def test_own_secret_is_not_sent_without_encryption(team):
         )
 
 
-async def test_messages_say_where_secrets_of_a_workspace_are(team):
-    message = (await call(team.anna)).json()["error"]["message"]
-    assert "Add it to the secrets of the workspace: PUT /secrets/TOKEN" in message
-    assert "secrets.yaml" not in message
-
-
 async def test_own_secrets_are_redacted_in_the_log_of_a_call(hosted_url, tmp_path):
     """Also in what a pack writes on a thread, and in what its nested calls write."""
     write_private(tmp_path / "config" / "tools" / "leaky.py", LEAKY)
@@ -189,17 +200,10 @@ async def test_secrets_are_listed_without_values(team):
     assert ANNA not in listed.text
 
 
-async def test_secrets_of_the_workspace_are_for_makers(team):
-    assert (await put(team.anna, SHARED, of="workspace")).status_code == 403
-    assert (await put(team.maker, SHARED, of="workspace")).status_code == 200
-    assert (await team.anna.delete("/secrets/TOKEN", params={"of": "workspace"})).status_code == 403
-    assert (await team.maker.delete("/secrets/TOKEN", params={"of": "workspace"})).status_code == 204
-
-
-@pytest.mark.parametrize("name", ["1A", "A-B", "A.B", "x" * 101, "Ä"])
-async def test_invalid_names_are_refused(team, name):
+async def test_invalid_names_are_refused(team):
     body = {"value": "v", "hosts": ["h"]}
-    assert (await team.anna.put(f"/secrets/{name}", json=body)).status_code == 400
+    for name in ("1A", "A-B", "A.B", "x" * 101, "Ä"):
+        assert (await team.anna.put(f"/secrets/{name}", json=body)).status_code == 400, name
 
 
 async def test_values_are_sealed_for_their_owner(team, hosted_url):
@@ -291,3 +295,44 @@ async def test_token_for_a_secret_is_sent_only_to_hosts_of_the_secret(team):
     refused = await call(team.anna, "up.stolen")
     assert "may not be sent to 'localhost'" in refused.text
     assert team.sent() == []
+
+
+async def test_no_one_sees_the_secret_of_another_member(team):
+    """Neither by an echo nor an error, in records, the audit log, lists, code, nor the place of a secret."""
+    assert (await put(team.anna, HIDDEN)).status_code == 200
+    seen = [(await call(team.anna, name)).text for name in ("up.echo", "up.fail")]
+    assert team.sent() == [HIDDEN] * 2
+    paths = ["/activity", "/audit", "/audit/export", "/secrets", "/jobs", "/tools/tools", "/usage", "/keys"]
+    for name in ROLES:
+        client = getattr(team, name)
+        records = (await client.get("/activity")).json().get("records", [])
+        places = paths + [f"/activity/{record['id']}" for record in records]
+        seen += [(await client.get(path)).text for path in places]
+        code = {"command": "[ot.config(), ot.health(), ot.stats(), ot.tasks()]"}
+        seen.append((await client.post("/run", json=code)).text)
+        if name != "anna":
+            seen += [(await call(client, tool)).text for tool in ("up.echo", "up.fail")]
+    assert len(seen) > 40
+    assert not [text for text in seen if HIDDEN in text]
+    assert team.sent() == [], "a call of someone else has used the secret"
+
+
+async def test_variables_of_the_server_are_not_expanded_in_settings(team, monkeypatch):
+    """Neither in the headers of a server nor in the key of a model."""
+    monkeypatch.setenv("ONETOOL_KEYS", HIDDEN)
+    url, server = team.stub.url, team.server
+    settings = {
+        "allowedHosts": ["127.0.0.1"],
+        "servers": {"far": {"url": f"{url}/echo", "headers": {"X-Token": "${ONETOOL_KEYS}"}}},
+        "providers": {"openai": {"base_url": url, "key_secret": "ONETOOL_KEYS"}},
+    }
+    async with server.contents(team.slug) as contents:
+        await contents.replace_settings(settings, "operator")
+    async with open_workspace(server.parts, team.slug) as opened:
+        assert "ONETOOL_KEYS" not in opened.runtime.state.configuration.secrets
+        assert HIDDEN not in str(opened.runtime.state.configuration.settings)
+    chat = await team.owner.post("/chat", json={"text": "Hello", "provider": "openai"})
+    listed = await team.owner.get("/servers")
+    called = await call(team.owner, "up.echo")
+    assert HIDDEN not in chat.text + listed.text + called.text
+    assert not [request for request in team.stub.requests if HIDDEN in str(request)]

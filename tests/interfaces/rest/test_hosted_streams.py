@@ -13,27 +13,18 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.interfaces.mcp.transports import IDLE_S
 from onetool.interfaces.rest import stream_watch
 from onetool.interfaces.rest.hosted import MIN_PRINCIPALS, HostedApp
+from support.raw_mcp import HTTP_HEADERS, INITIALIZE
 from support.waiting import HANG_S, until
 
-EVENTS = {"Accept": "application/json, text/event-stream"}
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 ECHO = {"name": "tools.echo", "args": {"message": "x"}}
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    },
-}
 
 
 class Stream:
     """A GET request whose response is read until it ends."""
 
     def __init__(self, app, slug, path, key, headers=None):
-        sent = {"host": "localhost", "authorization": f"Bearer {key}", **EVENTS, **(headers or {})}
+        sent = {"host": "localhost", "authorization": f"Bearer {key}", **HTTP_HEADERS, **(headers or {})}
         scope = {
             "type": "http",
             "asgi": {"version": "3.0"},
@@ -92,7 +83,7 @@ async def job_stream(server, slug, key):
 async def mcp_stream(server, slug, key):
     """Open what the MCP server sends on its own."""
     async with server.client(slug, key) as client:
-        session = (await client.post("/mcp", json=INITIALIZE, headers=EVENTS)).headers["mcp-session-id"]
+        session = (await client.post("/mcp", json=INITIALIZE, headers=HTTP_HEADERS)).headers["mcp-session-id"]
     return await Stream(server.app, slug, "/mcp", key, {"mcp-session-id": session}).open()
 
 
@@ -127,17 +118,18 @@ async def test_stream_ends_when_its_key_expires(server):
     await (await job_stream(server, slug, key.text)).end()
 
 
-async def test_one_principal_cannot_occupy_the_requests_of_its_workspace(server):
+async def test_one_principal_cannot_occupy_the_requests_of_its_workspace(server, monkeypatch):
     """All keys of a principal count together, and others are still served."""
     slug = await server.new_workspace()
     keys = [(await server.new_key(slug, owner)).text for owner in ("anna", "anna", "ben")]
-    server.app = HostedApp(
+    app = HostedApp(
         server.workspaces,
         authenticate=ApiKeyAuthenticator(server.parts).authenticate,
         status=server.parts.status,
         threads=server.parts.threads,
         max_requests=2 * MIN_PRINCIPALS,
     )
+    monkeypatch.setattr(server, "app", app)
     streams = [await job_stream(server, slug, key) for key in keys[:2]]
     async with server.client(slug, keys[0]) as anna, server.client(slug, keys[2]) as ben:
         refused = await anna.get("/me")
@@ -205,7 +197,12 @@ async def test_session_id_of_an_mcp_client_is_of_no_use_to_another_principal(ser
     """Also if both have their keys in cookies."""
     slug = await server.new_workspace()
     keys = [(await server.new_key(slug, owner)).text for owner in ("anna", "ben")]
-    own_page = {**EVENTS, "X-OneTool": "1", "Sec-Fetch-Site": "same-origin", "Origin": "http://localhost"}
+    own_page = {
+        **HTTP_HEADERS,
+        "X-OneTool": "1",
+        "Sec-Fetch-Site": "same-origin",
+        "Origin": "http://localhost",
+    }
     anna, ben = [{**own_page, "Cookie": f"onetool-key={key}"} for key in keys]
     body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     async with server.client(slug) as client:
@@ -224,14 +221,14 @@ async def test_apps_of_principals_that_are_not_used_are_closed_and_sessions_go_o
         apps._clock = lambda: now[0]
         async with AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(server.client(slug, key.text)) for key in keys]
-            started = await clients[0].post("/mcp", json=INITIALIZE, headers=EVENTS)
+            started = await clients[0].post("/mcp", json=INITIALIZE, headers=HTTP_HEADERS)
             stream = await mcp_stream(server, slug, keys[1].text)
             now[0] += IDLE_S + 1
-            await clients[2].post("/mcp", json=INITIALIZE, headers=EVENTS)
+            await clients[2].post("/mcp", json=INITIALIZE, headers=HTTP_HEADERS)
             assert {principal.id for _, principal in apps._apps} == {"ben", "cleo"}
             await until(lambda: len(apps._tasks) == 2)
             assert not stream.task.done()
-            session = EVENTS | {"mcp-session-id": started.headers["mcp-session-id"]}
+            session = HTTP_HEADERS | {"mcp-session-id": started.headers["mcp-session-id"]}
             body = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
             assert (await clients[0].post("/mcp", json=body, headers=session)).status_code == 200
             await stream.stop()

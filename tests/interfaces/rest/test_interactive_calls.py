@@ -3,9 +3,8 @@
 import pytest
 
 from interfaces.rest.asking_tools import PAGE, AskingTools
-from onetool.testing import memory_runtime
 from support.chat_client import read_events
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_memory
 
 EVENTS = {"Accept": "text/event-stream"}
 ACCEPT = {"action": "accept", "content": {"name": "Ada"}}
@@ -13,7 +12,7 @@ ACCEPT = {"action": "accept", "content": {"name": "Ada"}}
 
 @pytest.fixture
 async def client():
-    async with memory_runtime(AskingTools().packs) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(AskingTools().packs) as client:
         yield client
 
 
@@ -46,7 +45,9 @@ async def test_an_interactive_run_that_asks_becomes_a_job(client):
     assert response.status_code == 202
     (question,) = response.json()["questions"]
     ended = (await answer(client, response.headers["location"], question, ACCEPT)).json()
-    assert (ended["tool"], ended["result"]["data"]) == ("run", "Hello Ada")
+    result = ended["result"]
+    assert (ended["tool"], result["ok"], result["data"], result["text"]) == ("run", True, *["Hello Ada"] * 2)
+    assert [call["name"] for call in result["calls"]] == ["demo.ask_name"]
 
 
 @pytest.mark.spec("MCP-45")

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from interfaces.rest.asking_tools import IMAGE, AskingTools, start_job, start_run
+from interfaces.rest.asking_tools import IMAGE, AskingTools, start_job
 from onetool.domain.calls.caller import ask_user
 from onetool.domain.identity.principal import Principal
 from onetool.testing import memory_runtime
@@ -65,17 +65,6 @@ async def test_a_job_is_listed_asked_answered_and_returns_its_result(runtime, cl
     assert (ended["result"]["ok"], ended["result"]["value"]) == (True, "Ada")
     assert ended["result"]["meta"]["tool"] == "demo.ask_name"
     assert (await client.get(f"/jobs/{job}")).json() == ended
-
-
-@pytest.mark.spec("MCP-45")
-async def test_two_rounds_are_answered_one_after_the_other(runtime, client):
-    job = (await start_job(runtime, "demo.ask_two")).id
-    first = await open_question(client, job)
-    response = await answer(client, job, first["id"], ACCEPT, wait=55)
-    (second,) = response.json()["questions"]
-    assert (first["message"], second["message"]) == ("First name?", "Last name?")
-    response = await answer(client, job, second["id"], {"action": "decline"}, wait=55)
-    assert response.json()["result"]["value"] == "Ada decline"
 
 
 @pytest.mark.spec("MCP-45")
@@ -157,14 +146,6 @@ async def test_media_of_a_job_are_in_its_content_by_handle(runtime, client):
     assert (await client.get(f"/results/{image['handle']}")).content == IMAGE
     inline = (await client.get(f"/jobs/{job}?media=inline")).json()["result"]["content"][0]
     assert inline["data"]
-
-
-async def test_a_run_has_the_response_of_a_run(runtime, client):
-    job = await start_run(runtime, "demo.ask_name()")
-    question = (await open_question(client, job.id))["id"]
-    result = (await answer(client, job.id, question, ACCEPT, wait=55)).json()["result"]
-    assert (result["ok"], result["data"], result["text"]) == (True, "Ada", "Ada")
-    assert [call["name"] for call in result["calls"]] == ["demo.ask_name"]
 
 
 @pytest.mark.spec("MCP-56")

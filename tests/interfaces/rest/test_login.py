@@ -5,23 +5,25 @@ import logging
 
 import httpx2
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
 from onetool.interfaces.rest.auth.credentials import Credentials
-from onetool.testing import memory_runtime
 from support.chat_client import open_browser_session
-from support.rest_in_process import TOKEN, serve_rest
+from support.rest_in_process import TOKEN
 from support.waiting import HANG_S
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 RUN = {"command": "1 + 1"}
 
 
-@pytest.fixture
-async def client():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        yield client
+@async_fixture(loop_scope="module")
+async def client(client):
+    """Return the client of the module, without cookies of other tests."""
+    client.cookies.clear()
+    return client
 
 
-@pytest.fixture
+@async_fixture(loop_scope="module")
 async def page(client):
     page = await open_browser_session(client)
     yield page
@@ -47,7 +49,7 @@ async def test_the_cookie_is_protected_and_does_not_contain_the_token(client):
     assert "Secure" in over_tls.headers["set-cookie"]
 
 
-def test_servers_with_other_tokens_use_other_cookies():
+async def test_servers_with_other_tokens_use_other_cookies():
     """Browsers send cookies to every port of a host."""
     first, second = Credentials("first"), Credentials("second")
     assert first.cookie_name != second.cookie_name
@@ -86,7 +88,7 @@ async def test_pages_of_other_origins_cannot_use_the_cookie(client, page):
 
 async def test_other_cookies_are_rejected(client):
     """Also the cookie of another server, and the token as a cookie."""
-    async with httpx2.AsyncClient(base_url=client.base_url, trust_env=False) as other:
+    async with httpx2.AsyncClient(base_url=client.base_url, trust_env=False, verify=False) as other:
         for cookie in ("", "x", TOKEN, Credentials("another token").cookie, "é"):
             header = b"onetool=" + cookie.encode()
             assert (await other.get("/usage", headers={b"Cookie": header})).status_code == 401
@@ -94,7 +96,7 @@ async def test_other_cookies_are_rejected(client):
 
 async def test_a_token_in_the_url_is_rejected(client):
     """It would be stored in histories and in logs of proxies."""
-    async with httpx2.AsyncClient(base_url=client.base_url, trust_env=False) as other:
+    async with httpx2.AsyncClient(base_url=client.base_url, trust_env=False, verify=False) as other:
         assert (await other.get("/usage", params={"token": TOKEN})).status_code == 401
         assert (await other.post("/login", params={"token": TOKEN})).status_code == 400
 

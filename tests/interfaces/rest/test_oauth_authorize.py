@@ -1,6 +1,5 @@
 """`/oauth/authorize` under attack: no code leaves without the consent of the right person."""
 
-import asyncio
 import base64
 import re
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -10,10 +9,10 @@ import pytest
 from interfaces.rest.oauth_world import CHALLENGE, PUBLIC, REDIRECT_URI
 from onetool.domain.policy.member import MemberKind
 from onetool.interfaces.rest.oauth import consent
-from onetool.storage.postgres.client_grants import MAX_PERSON_GRANTS
 from onetool.testing.http_stub import StubResponse
 from support.oauth_browser import OWN_FORM, consent_of, parameters
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 WRONG_URIS = {
     "a longer path": f"{REDIRECT_URI}/evil",
     "a slash at the end": f"{REDIRECT_URI}/",
@@ -281,7 +280,7 @@ async def test_page_cannot_be_framed_and_runs_nothing(oauth):
         ("cursor://a.b/cb", "cursor:"),
     ],
 )
-def test_form_leads_to_the_client(uri, target):
+async def test_form_leads_to_the_client(uri, target):
     assert consent.form_target(uri) == target
 
 
@@ -295,18 +294,8 @@ async def test_error_page_of_a_client_that_cannot_be_used(oauth):
         assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, POST")
 
 
-async def test_client_that_is_allowed_too_often_replaces_older_grants(oauth):
-    async with oauth.logged_in() as browser:
-        first = await oauth.tokens(browser)
-        for _ in range(MAX_PERSON_GRANTS):
-            await oauth.code(browser)
-        assert len(await grants(oauth, browser)) == MAX_PERSON_GRANTS
-        async with asyncio.timeout(60):
-            while await oauth.use(first["access_token"]) != 401:
-                await asyncio.sleep(0.01)
-
-
-async def test_database_that_is_away_allows_nothing(oauth):
+async def test_database_that_is_away_allows_nothing(own_oauth):
+    oauth = own_oauth
     async with oauth.logged_in() as browser:
         question = consent_of(await oauth.ask(browser))
         await oauth.parts.threads.run(oauth.parts.notices.stop)

@@ -1,6 +1,7 @@
 """What clients find at the authorization server before they have a token: metadata, registration, delays."""
 
 import httpx2
+import pytest
 from starlette.requests import Request
 
 from interfaces.rest.oauth_world import PUBLIC, REDIRECT_URI, OAuthWorld
@@ -12,6 +13,8 @@ from onetool.interfaces.rest.auth.wrong_tokens import FREE_ATTEMPTS, WrongTokens
 from onetool.interfaces.rest.hosted import HostedApp
 from onetool.interfaces.rest.oauth.tokens import TokenEndpoints
 from support.oauth_browser import REDIRECT_URI as LOOPBACK_URI
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_metadata_describes_the_server(oauth):

@@ -16,7 +16,7 @@ from onetool.interfaces.rest.auth.wrong_tokens import WrongTokens
 from onetool.testing import memory_runtime
 from support.paths import MCP_SERVERS
 from support.registry_stub import NOTES, RegistryStub, filesystem_entry, notes_entry
-from support.rest_in_process import TOKEN, serve_rest
+from support.rest_in_process import TOKEN, serve_memory, serve_rest
 
 WEATHER = "0198c5a0-7e4d-7c3a-8a51-1f0e5b2d9c77"
 PHASES = {False: "examples,fuzzing,stateful", True: "examples,coverage,fuzzing,stateful"}
@@ -71,7 +71,7 @@ async def test_responses_to_generated_requests_match_the_document(size, tmp_path
 
 async def test_every_route_is_documented():
     """Every operation has a description and a success response. There are no routes for built-ins."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory() as client:
         document = (await client.get("/openapi.json")).json()
     operations = [
         (path, operation) for path, methods in document["paths"].items() for operation in methods.values()
@@ -142,10 +142,7 @@ async def test_responses_have_exactly_the_documented_fields(tmp_path):
     """The two ids have the names of the path parameters, beside `id`."""
     bundle_path = f"/tools/bundles/{WEATHER}"
     version = f"{bundle_path}/tools/{{}}/version/v1".format
-    async with (
-        memory_runtime(settings={"allowedHosts": ["127.0.0.1"]}, cwd=tmp_path) as ot,
-        serve_rest(ot.runtime) as rest,
-    ):
+    async with serve_memory(settings={"allowedHosts": ["127.0.0.1"]}, cwd=tmp_path) as rest:
         client = DocumentedClient(rest, (await rest.get("/openapi.json")).json())
         bundle = await client.send("PUT", bundle_path, json={"slug": "weather"})
         assert bundle["bundleID"] == bundle["id"] == WEATHER

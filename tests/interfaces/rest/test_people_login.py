@@ -11,7 +11,6 @@ import pytest
 
 from onetool.bootstrap.lookup_slots import LookupSlots
 from onetool.bootstrap.people import BrowserSessions
-from onetool.domain.errors import SignInFailed
 from onetool.identity.oidc import OidcProvider, OidcSettings
 from onetool.interfaces.rest.auth.login_cookies import ATTEMPT_S, SESSION_S, LoginCookies
 from onetool.interfaces.rest.people_login import PeopleLogin
@@ -312,14 +311,6 @@ async def test_disabled_person_cannot_log_in(site, oidc, people):
         assert "onetool-session" not in cookies_of(response)
 
 
-async def test_provider_that_is_away_is_reported(people):
-    site = Site(people, "http://127.0.0.1:1")
-    async with site.browser() as browser:
-        response = await browser.get("/auth/login", headers=PAGE)
-        assert response.status_code == 503
-        assert "OpenID configuration cannot be read" in response.text
-
-
 async def test_parameter_that_occurs_twice_is_refused(site, oidc):
     async with site.browser() as browser:
         back = urlsplit(await Login(oidc, browser).authorize(new_person()))
@@ -353,8 +344,3 @@ async def test_unknown_paths_and_methods_are_refused(site):
         assert (await browser.get("/auth/other")).status_code == 404
         response = await browser.post("/auth/login")
         assert (response.status_code, response.headers["allow"]) == (405, "GET")
-
-
-def test_cookie_without_a_login_is_refused():
-    with pytest.raises(SignInFailed, match="has begun no login"):
-        LoginCookies(RING, is_https=False).attempt({})

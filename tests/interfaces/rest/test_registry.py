@@ -3,13 +3,9 @@
 import json
 import stat
 
-import httpx2
 import pytest
-from fastapi import FastAPI
 
-from onetool.interfaces.rest.problems import ProblemError, add_handlers
-from onetool.interfaces.rest.routes.registry import registry_routes
-from onetool.testing import StubResponse, memory_runtime
+from onetool.testing import StubResponse
 from support.registry_server import RegistryServer, new_server_name
 from support.registry_stub import (
     FILESYSTEM,
@@ -23,6 +19,7 @@ from support.registry_stub import (
     npm_package,
     time_entry,
 )
+from support.rest_in_process import serve_memory
 
 KEY = "key-1234567890-of-the-user"
 
@@ -335,19 +332,6 @@ def test_update_is_applied_as_it_was_shown(server):
     assert not server.has_started_a_server
 
 
-def test_update_is_refused_if_other_settings_of_the_server_changed_since(server):
-    name, _ = server.install(NOTES, values={"NOTES_TOKEN": KEY})
-    server.stub.entries.append(notes_entry("1.1.0"))
-    digest = server.find_update(name)["plan"]["planDigest"]
-    text = server.read_settings()
-    (server.config / "onetool.yaml").write_text(
-        text.replace(f"  {name}:\n", f"  {name}:\n    sandbox: false\n")
-    )
-    refused = server.client.post(f"/servers/{name}/update", json={"planDigest": digest})
-    assert refused.status_code == 409
-    assert server.settings[name]["args"] == ["-y", "notes-server@1.0.0"]
-
-
 def test_update_is_refused_if_the_server_is_not_what_was_installed(server):
     name, _ = server.install(NOTES, values={"NOTES_TOKEN": KEY})
     assert "not found" in server.find_update("no_such_server", 404)["detail"]
@@ -373,18 +357,10 @@ def test_update_is_refused_if_the_server_is_not_what_was_installed(server):
 async def test_routes_that_change_servers_ask_for_permission():
     """Search and plans need none: they write nothing."""
 
-    def refuse():
-        raise ProblemError(403, "Edits are not allowed.")
-
-    async with memory_runtime() as ot:
-        app = FastAPI()
-        app.include_router(registry_routes(ot.runtime, refuse))
-        add_handlers(app, lambda text: text)
-        transport = httpx2.ASGITransport(app=app)
-        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
-            body = {"name": NOTES, "planDigest": "", "values": {}}
-            assert (await client.post("/registry/install", json=body)).status_code == 403
-            del body["name"]
-            assert (await client.post("/servers/x/update", json=body)).status_code == 403
-            assert (await client.get("/servers/x/update")).status_code == 404
-            assert (await client.get("/registry/servers", params={"search": " "})).status_code == 400
+    async with serve_memory() as client:
+        body = {"name": NOTES, "planDigest": "", "values": {}}
+        assert (await client.post("/registry/install", json=body)).status_code == 403
+        del body["name"]
+        assert (await client.post("/servers/x/update", json=body)).status_code == 403
+        assert (await client.get("/servers/x/update")).status_code == 404
+        assert (await client.get("/registry/servers", params={"search": " "})).status_code == 400

@@ -6,6 +6,7 @@ import sys
 from hashlib import sha256
 
 import pytest
+from pytest_asyncio import fixture as async_fixture
 
 from onetool.domain import Caller
 from onetool.domain.calls.effect import Effect
@@ -15,10 +16,11 @@ from onetool.testing import memory_runtime
 from support.mcp_servers import rich_server
 from support.paths import MCP_SERVERS
 from support.raw_http import RawHttpServer, raw_response
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_memory, serve_rest
 from support.rest_process import http_tool, new_id
 from support.waiting import HANG_S
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 RICH = {"command": sys.executable, "args": ["-I", str(MCP_SERVERS / "rich_server.py")], "sandbox": False}
 SETTINGS = {"servers": {"rich": RICH}}
 SOUND = {"type": "audio", "mimeType": "audio/wav", "size": len(rich_server.WAV)}
@@ -37,7 +39,7 @@ def report() -> dict[str, object]:
 '''
 
 
-@pytest.fixture
+@async_fixture(scope="module", loop_scope="module")
 async def rest():
     """A client of a runtime with the server `rich`."""
     async with memory_runtime(settings=SETTINGS) as ot, serve_rest(ot.runtime) as client:
@@ -111,7 +113,7 @@ async def test_a_streamed_call_ends_with_its_content(rest):
 @pytest.mark.spec("MCP-07", "MCP-13")
 async def test_media_of_packs_are_content_and_other_results_have_none(tmp_path):
     (tmp_path / "draw.py").write_text(PACK)
-    async with memory_runtime(files=[tmp_path / "draw.py"]) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(files=[tmp_path / "draw.py"]) as client:
         chart, report = await call(client, "draw.chart"), await call(client, "draw.report")
         assert report["value"]["title"] == "R"
         assert report["value"]["file"].startswith("Media(mime_type='application/pdf', size=3, handle=")
@@ -145,33 +147,31 @@ async def store(ot, data=b"0123456789", mime_type="image/png", ttl_s=60.0):
         ("bytes=" + "9" * 18 + "-", 416, None, "bytes */10"),
     ],
 )
-async def test_one_range_of_bytes(header, status, content, content_range):
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        path = await store(ot)
-        response = await client.get(path, headers={"Range": header})
-        assert (response.status_code, response.headers.get("content-range")) == (status, content_range)
-        assert content is None or response.content == content
+async def test_one_range_of_bytes(header, status, content, content_range, ot, client):
+    path = await store(ot)
+    response = await client.get(path, headers={"Range": header})
+    assert (response.status_code, response.headers.get("content-range")) == (status, content_range)
+    assert content is None or response.content == content
 
 
 @pytest.mark.spec("MCP-07")
-async def test_the_etag_is_the_digest():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        path = await store(ot)
-        etag = f'"{sha256(b"0123456789").hexdigest()}"'
-        assert (await client.get(path)).headers["etag"] == etag
-        for tags in (etag, f'"a", W/{etag}', "*"):
-            response = await client.get(path, headers={"If-None-Match": tags})
-            assert (response.status_code, response.content, response.headers["etag"]) == (304, b"", etag)
-        assert (await client.get(path, headers={"If-None-Match": '"a"'})).status_code == 200
-        for tag, status in ((etag, 206), ('"other"', 200)):
-            response = await client.get(path, headers={"Range": "bytes=0-1", "If-Range": tag})
-            assert response.status_code == status
-        response = await client.head(path)
-        assert (response.status_code, response.content, response.headers["content-length"]) == (
-            200,
-            b"",
-            "10",
-        )
+async def test_the_etag_is_the_digest(ot, client):
+    path = await store(ot)
+    etag = f'"{sha256(b"0123456789").hexdigest()}"'
+    assert (await client.get(path)).headers["etag"] == etag
+    for tags in (etag, f'"a", W/{etag}', "*"):
+        response = await client.get(path, headers={"If-None-Match": tags})
+        assert (response.status_code, response.content, response.headers["etag"]) == (304, b"", etag)
+    assert (await client.get(path, headers={"If-None-Match": '"a"'})).status_code == 200
+    for tag, status in ((etag, 206), ('"other"', 200)):
+        response = await client.get(path, headers={"Range": "bytes=0-1", "If-Range": tag})
+        assert response.status_code == status
+    response = await client.head(path)
+    assert (response.status_code, response.content, response.headers["content-length"]) == (
+        200,
+        b"",
+        "10",
+    )
 
 
 @pytest.mark.spec("MCP-07")
@@ -191,40 +191,36 @@ async def test_the_etag_is_the_digest():
         ("video/x+xml", "application/octet-stream", "bin"),
     ],
 )
-async def test_only_harmless_types_are_sent_as_such(declared, sent, name):
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        path = await store(ot, b"<script>", declared)
-        response = await client.get(path, headers={"Accept": "text/html"})
-        headers = response.headers
-        handle = path.removeprefix("/results/")
-        expected = name and f'attachment; filename="{handle}.{name}"'
-        assert (headers["content-type"], headers.get("content-disposition")) == (sent, expected)
-        assert headers["x-content-type-options"] == "nosniff"
-        assert headers["content-security-policy"] == "sandbox; default-src 'none'"
-        assert headers["cross-origin-resource-policy"] == "same-origin"
-        assert headers["cache-control"] == "no-store"
+async def test_only_harmless_types_are_sent_as_such(declared, sent, name, ot, client):
+    path = await store(ot, b"<script>", declared)
+    response = await client.get(path, headers={"Accept": "text/html"})
+    headers = response.headers
+    handle = path.removeprefix("/results/")
+    expected = name and f'attachment; filename="{handle}.{name}"'
+    assert (headers["content-type"], headers.get("content-disposition")) == (sent, expected)
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["content-security-policy"] == "sandbox; default-src 'none'"
+    assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cache-control"] == "no-store"
 
 
 @pytest.mark.spec("MCP-07")
-async def test_expired_unknown_and_unauthorized_results():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        assert (await client.get(await store(ot, ttl_s=0))).status_code == 410
-        for handle in ("0" * 32, "..%2Fsecrets", "x" * 3000):
-            response = await client.get(f"/results/{handle}")
-            assert response.status_code == 404
-            assert len(response.text) < 1000
-        path = await store(ot)
-        del client.headers["authorization"]
-        assert (await client.get(path)).status_code == 401
+async def test_expired_unknown_and_unauthorized_results(ot, client):
+    assert (await client.get(await store(ot, ttl_s=0))).status_code == 410
+    for handle in ("0" * 32, "..%2Fsecrets", "x" * 3000):
+        response = await client.get(f"/results/{handle}")
+        assert response.status_code == 404
+        assert len(response.text) < 1000
+    path = await store(ot)
+    assert (await client.get(path, headers={"Authorization": ""})).status_code == 401
 
 
-async def test_a_stored_text_can_be_read():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        stored = await ot.runtime.state.results.put("<b>é\ud800", "a.b")
-        response = await client.get(f"/results/{stored.handle}")
-        assert response.content == "<b>é?".encode()
-        assert response.headers["content-type"] == "text/plain; charset=utf-8"
-        assert response.headers["etag"] == f'"{sha256(response.content).hexdigest()}"'
+async def test_a_stored_text_can_be_read(ot, client):
+    stored = await ot.runtime.state.results.put("<b>é\ud800", "a.b")
+    response = await client.get(f"/results/{stored.handle}")
+    assert response.content == "<b>é?".encode()
+    assert response.headers["content-type"] == "text/plain; charset=utf-8"
+    assert response.headers["etag"] == f'"{sha256(response.content).hexdigest()}"'
 
 
 @pytest.mark.spec("MCP-07", "MCP-13", "MCP-14")

@@ -1,10 +1,14 @@
 """Code, usage, health and providers over REST."""
 
+import pytest
+
 from onetool.domain import Registry
 from onetool.domain.errors import WorkspaceUnavailable
 from onetool.sources.snapshot import SnapshotSource, StaticReader
 from onetool.testing import memory_runtime
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_memory, serve_rest
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 class AwaySource(SnapshotSource):
@@ -25,37 +29,35 @@ class UnlistedSource(SnapshotSource):
         return await super().page(cursor, limit)
 
 
-async def test_run_returns_the_result_and_the_calls():
+async def test_run_returns_the_result_and_the_calls(client):
     """With printed output, and the text that a model would read."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        code = "print('hi')\ntools.echo(message='a')\ntime.now()['iso'][:2]"
-        result = (await client.post("/run", json={"command": code})).json()
-        assert (result["ok"], result["data"], result["printed"]) == (True, "20", "hi\n")
-        assert result["text"] == "hi\n20"
-        assert [(call["name"], call["ok"]) for call in result["calls"]] == [
-            ("tools.echo", True),
-            ("time.now", True),
-        ]
-        assert all(call["durationMs"] >= 0 for call in result["calls"])
-        assert "error" not in result
-        assert "handle" not in result
+    code = "print('hi')\ntools.echo(message='a')\ntime.now()['iso'][:2]"
+    result = (await client.post("/run", json={"command": code})).json()
+    assert (result["ok"], result["data"], result["printed"]) == (True, "20", "hi\n")
+    assert result["text"] == "hi\n20"
+    assert [(call["name"], call["ok"]) for call in result["calls"]] == [
+        ("tools.echo", True),
+        ("time.now", True),
+    ]
+    assert all(call["durationMs"] >= 0 for call in result["calls"])
+    assert "error" not in result
+    assert "handle" not in result
 
 
-async def test_failed_code_returns_the_error_and_the_calls():
+async def test_failed_code_returns_the_error_and_the_calls(client):
     """The status is 200."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        result = (await client.post("/run", json={"command": "tools.echo(message='a')\n1 / 0"})).json()
-        assert (result["ok"], "line 2" in result["error"]["message"]) == (False, True)
-        assert result["error"].keys() == {"tool", "code", "reason", "message"}
-        assert [call["name"] for call in result["calls"]] == ["tools.echo"]
-        assert "Error: " in result["text"]
-        for body in ({}, {"command": 5}, {"command": "x" * 100_001}, {"command": "1", "more": 2}):
-            assert (await client.post("/run", json=body)).status_code == 400
+    result = (await client.post("/run", json={"command": "tools.echo(message='a')\n1 / 0"})).json()
+    assert (result["ok"], "line 2" in result["error"]["message"]) == (False, True)
+    assert result["error"].keys() == {"tool", "code", "reason", "message"}
+    assert [call["name"] for call in result["calls"]] == ["tools.echo"]
+    assert "Error: " in result["text"]
+    for body in ({}, {"command": 5}, {"command": "x" * 100_001}, {"command": "1", "more": 2}):
+        assert (await client.post("/run", json=body)).status_code == 400
 
 
 async def test_code_whose_packs_cannot_be_read_does_not_run():
     source = AwaySource(StaticReader("far", Registry()))
-    async with memory_runtime(sources=[source]) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(sources=[source]) as client:
         response = await client.post("/run", json={"command": "print('hi')"})
         assert (response.status_code, response.headers["Retry-After"]) == (503, "1")
         assert response.json()["error"]["message"] == (
@@ -67,7 +69,7 @@ async def test_code_whose_packs_cannot_be_read_does_not_run():
 async def test_code_that_has_run_keeps_its_result_if_its_saving_cannot_be_estimated():
     """The saving of the session is counted by a later run."""
     source = UnlistedSource(StaticReader("far", Registry()))
-    async with memory_runtime(sources=[source]) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(sources=[source]) as client:
         command = {"command": "tools.echo(message='a')"}
         assert (await client.post("/run", json=command)).json()["data"] == "a"
         assert (await client.get("/usage")).json()["contextSaved"] == 0
@@ -87,21 +89,20 @@ async def test_a_large_result_has_a_handle_and_the_calls_are_limited():
         assert await ot.runtime.state.results.text(result["handle"])
 
 
-async def test_signatures_are_listed_by_pack(monkeypatch):
+async def test_signatures_are_listed_by_pack(monkeypatch, client):
     """The number of signatures is limited."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        packs = (await client.get("/signatures")).json()["packs"]
-        now = next(entry for entry in packs["time"] if entry["name"] == "now")
-        assert now["signature"].startswith("time.now(")
-        assert now["description"]
-        monkeypatch.setattr("onetool.interfaces.rest.routes.run.MAX_SIGNATURES", 3)
-        few = (await client.get("/signatures")).json()["packs"]
-        assert sum(map(len, few.values())) == 3
+    packs = (await client.get("/signatures")).json()["packs"]
+    now = next(entry for entry in packs["time"] if entry["name"] == "now")
+    assert now["signature"].startswith("time.now(")
+    assert now["description"]
+    monkeypatch.setattr("onetool.interfaces.rest.routes.run.MAX_SIGNATURES", 3)
+    few = (await client.get("/signatures")).json()["packs"]
+    assert sum(map(len, few.values())) == 3
 
 
 async def test_usage_by_tool_and_hour():
     """Unknown periods are rejected."""
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory() as client:
         await client.post("/run", json={"command": "tools.echo(message='a'); time.now(); 1"})
         await client.post("/tools/call", json={"name": "tools.echo"})
         result = (await client.get("/usage?period=day")).json()
@@ -112,17 +113,14 @@ async def test_usage_by_tool_and_hour():
         assert result["contextSaved"] > 0
         assert [(hour["calls"], hour["failed"]) for hour in result["hours"]] == [(3, 1)]
         assert (await client.get("/usage?period=year")).status_code == 400
-    async with (
-        memory_runtime(settings={"stats": {"enabled": False}}) as ot,
-        serve_rest(ot.runtime) as client,
-    ):
+    async with serve_memory(settings={"stats": {"enabled": False}}) as client:
         response = await client.get("/usage")
         assert (response.status_code, "stats.enabled" in response.json()["detail"]) == (409, True)
 
 
 async def test_health_contains_problems_and_fixes():
     settings = {"servers": {"gone": {"command": "no-such-program"}}}
-    async with memory_runtime(settings=settings) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings=settings) as client:
         result = (await client.get("/health")).json()
         nothing = {"disabledTools": [], "warnings": []}
         assert result["servers"] == {"gone": {"state": "configured", "reason": "", **nothing}}
@@ -152,7 +150,7 @@ async def test_providers_and_the_locations_of_their_keys(monkeypatch):
     """The response contains no key."""
     for name in ("OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(name, raising=False)
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory() as client:
         result = (await client.get("/providers")).json()
         assert result["default"] is None
         assert {entry["name"]: entry["key"] for entry in result["providers"]}["ollama"] == "not needed"
@@ -161,7 +159,7 @@ async def test_providers_and_the_locations_of_their_keys(monkeypatch):
         "settings": {"providers": {"mine": {"key_secret": "MINE"}}},
         "secrets": {"OPENAI_API_KEY": "sk-hunter2"},
     }
-    async with memory_runtime(**options) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(**options) as client:
         response = await client.get("/providers")
         assert response.json()["default"] == "mine"
         assert {entry["name"]: entry["key"] for entry in response.json()["providers"]} == {
@@ -175,9 +173,8 @@ async def test_providers_and_the_locations_of_their_keys(monkeypatch):
         assert "hunter2" not in response.text
 
 
-async def test_a_body_that_is_not_json_is_rejected_with_400():
-    async with memory_runtime() as ot, serve_rest(ot.runtime) as client:
-        for path, depth in (("/run", 100_000), ("/chat", 100_000), ("/login", 4_000)):
-            for body in (b"", b"{", b"\xff", b"null", b"[" * depth):
-                response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
-                assert response.status_code == 400, response.text
+async def test_a_body_that_is_not_json_is_rejected_with_400(client):
+    for path, depth in (("/run", 100_000), ("/chat", 100_000), ("/login", 4_000)):
+        for body in (b"", b"{", b"\xff", b"null", b"[" * depth):
+            response = await client.post(path, content=body, headers={"Content-Type": "application/json"})
+            assert response.status_code == 400, response.text

@@ -3,19 +3,15 @@
 import json
 import stat
 import sys
-from contextlib import asynccontextmanager
 from urllib.request import urlopen
 
 import pytest
 import yaml
 
-from onetool.bootstrap import open_runtime
-from onetool.settings.configuration import load_configuration
-from onetool.settings.paths import find_paths
-from support.cli_process import onetool
 from support.oauth_server import OAuthMcpServer
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_home
 from support.rest_process import RestProcess, new_id
 
 KEY = "ghp_0123456789abcdef"
@@ -98,29 +94,6 @@ def test_servers_of_an_import_are_chosen_and_renamed(server):
     assert first not in stored(server)
 
 
-def test_unknown_names_of_an_import_are_rejected(server):
-    name = "never_added"
-    body = {"text": json.dumps({name: {"command": "a"}})}
-    digest = server.client.post("/servers/import/preview", json=body).json()["digest"]
-    refused = server.client.post("/servers/import", json=body | {"digest": digest, "only": ["never_add"]})
-    assert (refused.status_code, f"Did you mean {name}?" in refused.json()["detail"]) == (400, True)
-    assert name not in stored(server)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("{", "The JSON is invalid"),
-        ("{}", "has no servers"),
-        ("npx 'x", "neither JSON nor a command line"),
-        ("", "contains no command"),
-    ],
-)
-def test_text_without_servers_is_rejected_with_the_reason(server, text, problem):
-    response = server.client.post("/servers/import/preview", json={"text": text})
-    assert (response.status_code, problem in response.json()["detail"]) == (422, True)
-
-
 def test_a_command_line_grants_the_paths_that_it_names(server):
     text = "npx -y @modelcontextprotocol/server-filesystem ."
     (planned,) = server.client.post("/servers/import/preview", json={"text": text}).json()["servers"]
@@ -168,17 +141,6 @@ def test_settings_are_replaced_and_the_server_follows(server):
     assert name not in listed(server)
 
 
-def test_a_change_of_settings_that_were_not_read_is_refused(server):
-    """Two people, or a person and a program, do not overwrite each other's changes."""
-    name = new_name()
-    put(server, name, {"command": "first"})
-    digest = server.client.get(f"/servers/{name}/settings").json()["digest"]
-    assert put(server, name, {"command": "second"}, digest).status_code == 200
-    for stale in (digest, ""):
-        refused = put(server, name, {"command": "third"}, stale)
-        assert (refused.status_code, stored(server)[name]) == (409, {"command": "second"})
-
-
 def test_hidden_values_keep_their_present_value(server):
     """A secret in the settings is hidden when they are read, and survives a change of something else."""
     name = new_name()
@@ -197,44 +159,6 @@ def test_hidden_values_keep_their_present_value(server):
     moved = put(server, name, {"command": "x", "args": hidden["args"][1:]}, digest)
     assert (moved.status_code, "hidden value" in moved.json()["detail"]) == (422, True)
     assert stored(server)[name]["args"] == args
-
-
-def test_new_secrets_are_moved_out_of_the_settings(server):
-    name = new_name()
-    headers = {"Authorization": f"Bearer {KEY}"}
-    response = put(server, name, {"url": "https://x.example/mcp", "headers": headers})
-    (secret,) = response.json()["secrets"]
-    assert stored(server)[name]["headers"] == {"Authorization": f"${{{secret}}}"}
-    assert yaml.safe_load((server.config / "secrets.yaml").read_text())[secret] == f"Bearer {KEY}"
-
-
-def test_invalid_settings_are_refused_and_nothing_is_written(server):
-    before = (server.config / "onetool.yaml").read_bytes()
-    for name, settings, problem in (
-        (new_name(), {"comand": "x"}, "comand"),
-        (new_name(), {}, "set either command or url"),
-        ("a-b", {"command": "x"}, "not a Python identifier"),
-    ):
-        refused = put(server, name, settings)
-        assert (refused.status_code, problem in refused.json()["detail"]) == (422, True), refused.text
-    taken = put(server, "fs", {"command": "x"})
-    assert (taken.status_code, "already exists" in taken.json()["detail"]) == (409, True)
-    assert (server.config / "onetool.yaml").read_bytes() == before
-
-
-def test_a_server_is_disabled_and_enabled(server):
-    name = new_name()
-    put(server, name, PROGRAM)
-    for enabled, state in ((False, "disabled"), (True, "configured")):
-        assert server.client.patch(f"/servers/{name}", json={"enabled": enabled}).status_code == 204
-        assert listed(server)[name]["state"] == state
-    assert stored(server)[name] == PROGRAM
-
-
-def test_unknown_servers_are_not_found(server):
-    for method, path in (("GET", "/settings"), ("DELETE", ""), ("POST", "/login")):
-        response = server.client.request(method, f"/servers/nope{path}")
-        assert (response.status_code, "'nope' not found" in response.json()["detail"]) == (404, True)
 
 
 def test_servers_of_a_project_are_changed_only_there(tmp_path):
@@ -268,14 +192,6 @@ def test_a_login_continues_in_the_browser(server):
         assert server.client.post(f"/servers/{name}/probe").json()["ok"]
 
 
-def test_a_login_that_is_not_possible_says_why(server):
-    name = new_name()
-    put(server, name, PROGRAM)
-    response = server.client.post(f"/servers/{name}/login")
-    assert "event: error" in response.text
-    assert "has no login" in response.text
-
-
 def test_other_machines_cannot_change_servers_unless_the_operator_allows_it(tmp_path):
     routes = (
         ("GET", "/servers/clients"),
@@ -304,21 +220,10 @@ def test_other_machines_cannot_change_servers_unless_the_operator_allows_it(tmp_
         assert server.client.delete("/servers/s").status_code == 403
 
 
-@asynccontextmanager
-async def client_of(home):
-    """Serve the settings of a user in this process; yield a client."""
-    paths = find_paths(home.env, home.cwd)
-    async with (
-        open_runtime(lambda: load_configuration(paths, {})) as runtime,
-        serve_rest(runtime, edit_servers=True) as client,
-    ):
-        yield client
-
-
 async def test_a_server_is_added_changed_disabled_and_removed(home, monkeypatch):
     """Each change is in the settings file and in the next listing."""
     monkeypatch.setenv("HOME", str(home.root))
-    async with client_of(home) as client:
+    async with serve_home(home, edit_servers=True) as client:
         for number, text in enumerate(("npx -y mcp-server-notes", '"x": {"url": "http://127.0.0.1:9/mcp"}')):
             preview = (await client.post("/servers/import/preview", json={"text": text})).json()
             body = {"text": text, "digest": preview["digest"]}
@@ -330,20 +235,29 @@ async def test_a_server_is_added_changed_disabled_and_removed(home, monkeypatch)
         body = {"settings": new, "digest": stored["digest"]}
         changed = await client.put("/servers/notes/settings", json=body)
         assert changed.json() == {"secrets": ["NOTES_NOTES_TOKEN"]}
-        assert (await client.put("/servers/notes/settings", json=body)).status_code == 409
-        assert (await client.patch("/servers/notes", json={"enabled": False})).status_code == 204
-        servers = (await client.get("/servers")).json()["servers"]
-        assert {server["name"]: server["state"] for server in servers} == {
-            "notes": "disabled",
-            "x": "configured",
-        }
-        assert (await client.post("/servers/notes/login")).status_code == 409
+        kept = {**new, "env": {"NOTES_TOKEN": "${NOTES_NOTES_TOKEN}"}}
+        for stale in (stored["digest"], ""):  # changes of others are not overwritten
+            refused = await client.put("/servers/notes/settings", json=body | {"digest": stale})
+            assert (refused.status_code, stored_servers(home)["notes"]) == (409, kept)
+        for enabled, state in ((True, "configured"), (False, "disabled"), (True, "configured")):
+            patched = await client.patch("/servers/notes", json={"enabled": enabled})
+            assert patched.status_code == 204
+            servers = (await client.get("/servers")).json()["servers"]
+            assert {server["name"]: server["state"] for server in servers} == {
+                "notes": state,
+                "x": "configured",
+            }
+        assert stored_servers(home)["notes"] == kept
+        failed = (await client.post("/servers/notes/login")).text
+        assert ("event: error" in failed, "has no login" in failed) == (True, True)
         assert "event: error" in (await client.post("/servers/x/login")).text
         assert (await client.delete("/servers/notes")).status_code == 204
-        assert (await client.delete("/servers/notes")).status_code == 404
-    assert yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"] == {
-        "x": {"url": "http://127.0.0.1:9/mcp"}
-    }
+    assert stored_servers(home) == {"x": {"url": "http://127.0.0.1:9/mcp"}}
+    assert yaml.safe_load((home.config / "secrets.yaml").read_text()) == {"NOTES_NOTES_TOKEN": KEY}
+
+
+def stored_servers(home):
+    return yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"]
 
 
 async def test_nothing_is_written_that_was_refused(home, monkeypatch):
@@ -351,25 +265,32 @@ async def test_nothing_is_written_that_was_refused(home, monkeypatch):
     home.write("onetool.yaml", ONE_SERVER)
     cursor = home.root / ".cursor" / "mcp.json"
     cursor.parent.mkdir()
-    cursor.write_text(json.dumps({"mcpServers": {"c": {"command": "y"}}}))
-    async with client_of(home) as client:
+    cursor.write_text(json.dumps({"mcpServers": {"client": {"command": "y"}}}))
+    async with serve_home(home, edit_servers=True) as client:
         clients = (await client.get("/servers/clients")).json()["clients"]
         assert [entry["name"] for entry in clients] == ["cursor"]
         preview = (await client.post("/servers/import/preview", json={"client": "cursor"})).json()
         confirmed = {"client": "cursor", "digest": preview["digest"]}
-        for method, path, body, status in (
-            ("POST", "/servers/import/preview", {}, 400),
-            ("POST", "/servers/import/preview", {"text": "{"}, 422),
-            ("POST", "/servers/import", confirmed | {"digest": "other"}, 409),
-            ("POST", "/servers/import", confirmed | {"only": ["d"]}, 400),
-            ("PUT", "/servers/a-b/settings", {"settings": {"command": "x"}}, 422),
-            ("PUT", "/servers/fs/settings", {"settings": {"command": "x"}}, 409),
-            ("PUT", "/servers/new/settings", {"settings": {}}, 422),
-            ("GET", "/servers/new/settings", None, 404),
+        for method, path, body, status, message in (
+            ("POST", "/servers/import/preview", {}, 400, ""),
+            ("POST", "/servers/import/preview", {"text": "{"}, 422, "The JSON is invalid"),
+            ("POST", "/servers/import/preview", {"text": "{}"}, 422, "has no servers"),
+            ("POST", "/servers/import/preview", {"text": "npx 'x"}, 422, "neither JSON nor a command line"),
+            ("POST", "/servers/import/preview", {"text": ""}, 422, "contains no command"),
+            ("POST", "/servers/import", confirmed | {"digest": "other"}, 409, "changed since the preview"),
+            ("POST", "/servers/import", confirmed | {"only": ["clint"]}, 400, "Did you mean client?"),
+            ("PUT", "/servers/a-b/settings", {"settings": {"command": "x"}}, 422, "not a Python identifier"),
+            ("PUT", "/servers/fs/settings", {"settings": {"command": "x"}}, 409, "already exists"),
+            ("PUT", "/servers/new/settings", {"settings": {"comand": "x"}}, 422, "comand"),
+            ("PUT", "/servers/new/settings", {"settings": {}}, 422, "set either command or url"),
+            ("GET", "/servers/new/settings", None, 404, "'new' not found"),
+            ("POST", "/servers/new/login", None, 404, "'new' not found"),
+            ("DELETE", "/servers/new", None, 404, "'new' not found"),
         ):
             response = await client.request(method, path, json=body)
             assert response.status_code == status, (path, response.text)
+            assert message in response.json()["detail"], (path, response.text)
         assert (home.config / "onetool.yaml").read_text() == ONE_SERVER
         moved = await client.post("/servers/import", json=confirmed | {"move": True})
-        assert moved.json()["names"] == ["c"]
+        assert moved.json()["names"] == ["client"]
     assert list(json.loads(cursor.read_text())["mcpServers"]) == ["onetool"]

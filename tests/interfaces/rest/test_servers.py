@@ -18,24 +18,22 @@ KEY = "s3cret-of-the-upstream"
 
 
 def start(directory):
-    """Start OneTool with a working, a broken and a disabled server."""
-    listing = directory / "tools.json"
-    listing.write_text(json.dumps([ECHO]))
+    """Start OneTool with a broken and a disabled server, and two whose tools are listed in files."""
+    listings = {"good": [ECHO], "claiming": [ECHO | {"annotations": {"readOnlyHint": True}}]}
     servers = {
-        "good": {
-            "command": sys.executable,
-            "args": ["-I", str(SCRIPT), "from-file", str(listing)],
-            "sandbox": False,
-        },
         "dead": {"command": "no-such-program", "args": [KEY]},
         "off": {"command": "x", "enabled": False},
     }
-    return RestProcess(directory / "server", settings=json.dumps({"servers": servers}), probes=False), listing
+    for name, tools in listings.items():
+        (directory / name).write_text(json.dumps(tools))
+        args = ["-I", str(SCRIPT), "from-file", str(directory / name)]
+        servers[name] = {"command": sys.executable, "args": args, "sandbox": False}
+    return RestProcess(directory / "server", settings=json.dumps({"servers": servers}), probes=False)
 
 
 @pytest.fixture(scope="module", name="server")
 def shared_server(tmp_path_factory):
-    with start(tmp_path_factory.mktemp("servers"))[0] as server:
+    with start(tmp_path_factory.mktemp("servers")) as server:
         yield server
 
 
@@ -56,7 +54,8 @@ def test_servers_are_listed_and_probed(server):
     """No response contains a secret."""
     client = server.client
     states = server_states(server)
-    assert [entry["state"] for entry in states.values()] == ["configured", "configured", "disabled"]
+    found = [states[name]["state"] for name in ("good", "dead", "off")]
+    assert found == ["configured", "configured", "disabled"]
     assert (states["good"]["tools"], states["good"]["quarantined"], states["good"]["reason"]) == (None, 0, "")
     assert KEY not in json.dumps(states)
     probe = client.post("/servers/good/probe").json()
@@ -72,28 +71,25 @@ def test_servers_are_listed_and_probed(server):
     assert client.get("/servers/off/log").json() == {"lines": []}
 
 
-def test_a_read_only_claim_counts_once_it_is_approved(tmp_path):
-    server, listing = start(tmp_path)
-    listing.write_text(json.dumps([ECHO | {"annotations": {"readOnlyHint": True}}]))
-    with server:
-        client = server.client
-        assert client.post("/servers/good/probe").json()["ok"]
-        (tool,) = client.get("/servers/good/tools").json()["tools"]
-        assert (tool["name"], tool["readOnly"], tool["canApprove"]) == ("echo", False, True)
-        assert json.loads(tool["definition"])["annotations"] == {"readOnlyHint": True}
-        approved = client.post("/servers/good/approve", json={"seen": {"echo": tool["pin"]}})
-        assert approved.status_code == 204
-        (tool,) = client.get("/servers/good/tools").json()["tools"]
-        assert (tool["readOnly"], tool["canApprove"]) == (True, False)
-        assert tool["reason"] == "you approved this definition"
+def test_a_read_only_claim_counts_once_it_is_approved(server):
+    client = server.client
+    assert client.post("/servers/claiming/probe").json()["ok"]
+    (tool,) = client.get("/servers/claiming/tools").json()["tools"]
+    assert (tool["name"], tool["readOnly"], tool["canApprove"]) == ("echo", False, True)
+    assert json.loads(tool["definition"])["annotations"] == {"readOnlyHint": True}
+    approved = client.post("/servers/claiming/approve", json={"seen": {"echo": tool["pin"]}})
+    assert approved.status_code == 204
+    (tool,) = client.get("/servers/claiming/tools").json()["tools"]
+    assert (tool["readOnly"], tool["canApprove"]) == (True, False)
+    assert tool["reason"] == "you approved this definition"
 
 
 def test_a_changed_tool_is_quarantined_until_it_is_approved(tmp_path):
     """Only quarantined tools with the reviewed definition can be approved."""
-    server, listing = start(tmp_path)
+    server = start(tmp_path)
     with server:
         assert server.client.post("/servers/good/probe").json()["ok"]
-    listing.write_text(json.dumps([ECHO | {"description": "Says it <b>louder</b>."}]))
+    (tmp_path / "good").write_text(json.dumps([ECHO | {"description": "Says it <b>louder</b>."}]))
     with server:
         client = server.client
         probe = client.post("/servers/good/probe").json()
@@ -123,7 +119,7 @@ def test_startup_prints_the_location_of_the_token_but_not_the_token(server):
     assert line.startswith(f"Web UI: {server.url}/ ")
     assert "ONETOOL_TOKEN" in line
     assert TOKEN not in line + server.errors.read_text()
-    page = httpx2.get(server.url, headers={"Accept": "text/html"}, trust_env=False)
+    page = httpx2.get(server.url, headers={"Accept": "text/html"}, trust_env=False, verify=False)
     assert (page.status_code in (200, 503), "OneTool" in page.text) == (True, True)
 
 

@@ -7,7 +7,7 @@ import pytest
 from onetool.domain.bundles.page_tokens import write_token
 from onetool.testing import memory_runtime
 from support.chat_client import SETTINGS, collect_events, question, write_script
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_memory, serve_rest
 from support.scripted_model import scripted_calls
 
 MARKUP = "<img src=x onerror=alert(1)>\n{{7*7}} \u2028 \x00"
@@ -15,7 +15,7 @@ MARKUP = "<img src=x onerror=alert(1)>\n{{7*7}} \u2028 \x00"
 
 @pytest.fixture
 async def client(tmp_path):
-    async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings=SETTINGS, cwd=tmp_path) as client:
         yield client
 
 
@@ -67,7 +67,7 @@ async def test_invalid_arguments_of_a_model_are_returned_as_text(client, tmp_pat
 async def test_session_names_cannot_access_other_files(tmp_path):
     outside = tmp_path / "outside.jsonl"
     outside.write_text('{"type": "message", "role": "user", "text": "hunter2"}\n')
-    async with memory_runtime(settings=SETTINGS, cwd=tmp_path) as ot, serve_rest(ot.runtime) as client:
+    async with serve_memory(settings=SETTINGS, cwd=tmp_path) as client:
         names = ("..%2foutside", "%2e%2e%2foutside", "..", ".hidden", "a%00b", "%2fetc%2fpasswd", "a" * 101)
         for name in names:
             for method in ("GET", "DELETE"):

@@ -2,28 +2,38 @@
 
 import pytest
 import yaml
+from pytest_asyncio import fixture as async_fixture
 
 from onetool.bootstrap import open_runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import Paths
-from support.rest_in_process import serve_rest
+from support.rest_in_process import serve_home, serve_rest
 
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 KEY = "s3cret-0123456789abcdef"
 MINE = "# mine\nlog: {level: info}  # quiet\n"
 
 
-@pytest.fixture
-async def rest(tmp_path):
-    """Return a client of a server that may be changed, and its paths."""
-    paths = Paths(config=tmp_path / "config", data=tmp_path / "data", state=tmp_path / "state", cwd=tmp_path)
-    paths.config.mkdir(parents=True)
-    (paths.config / "onetool.yaml").write_text(MINE)
+@async_fixture(scope="module", loop_scope="module")
+async def served(tmp_path_factory):
+    root = tmp_path_factory.mktemp("settings")
+    paths = Paths(config=root / "config", data=root / "data", state=root / "state", cwd=root)
+    paths.config.mkdir()
     async with (
         open_runtime(lambda: load_configuration(paths, {})) as runtime,
         serve_rest(runtime, edit_servers=True) as client,
     ):
         client.paths, client.runtime = paths, runtime
         yield client
+
+
+@async_fixture(loop_scope="module")
+async def rest(served):
+    """Return a client of a server that may be changed, with its settings as they were, and its paths."""
+    (served.paths.config / "secrets.yaml").unlink(missing_ok=True)
+    (served.paths.config / "onetool.yaml").write_text(MINE)
+    await served.post("/run", json={"command": "ot.reload()"})
+    return served
 
 
 async def read(rest, key):
@@ -71,25 +81,25 @@ async def test_value_that_was_changed_elsewhere_is_not_overwritten(rest):
     assert file.read_text() == MINE.replace("info", "error")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "status", "message"),
-    [
-        ("log.level", "loud", 422, "should be debug, info"),
-        ("log.levl", "info", 404, "Did you mean log.level?"),
-        ("activity.retention_days", "7", 422, "should be an integer"),
-        ("profiles.__proto__", {}, 422, "lower-case letters"),
-        ("__proto__", {}, 404, "Unknown key"),
-        ("aliases.a", "x" * 1_000_000, 422, "cannot be edited"),
-        ("packs.mine", {"api_key": KEY}, 422, "looks like a secret"),
-        ("servers.x.sandbox", False, 404, "/servers/NAME/settings"),
-        ("secrets.command", ["op", KEY], 422, "{name}"),
-    ],
-)
-async def test_invalid_change_is_refused_and_nothing_is_written(rest, key, value, status, message):
-    response = await rest.put(f"/settings/{key}", json={"value": value})
-    assert (response.status_code, message in response.json()["detail"]) == (status, True), response.text
-    assert KEY not in response.text
-    assert (rest.paths.config / "onetool.yaml").read_text() == MINE
+WRONG_CHANGES = [
+    ("log.level", "loud", 422, "should be debug, info"),
+    ("log.levl", "info", 404, "Did you mean log.level?"),
+    ("activity.retention_days", "7", 422, "should be an integer"),
+    ("profiles.__proto__", {}, 422, "lower-case letters"),
+    ("__proto__", {}, 404, "Unknown key"),
+    ("aliases.a", "x" * 1_000_000, 422, "cannot be edited"),
+    ("packs.mine", {"api_key": KEY}, 422, "looks like a secret"),
+    ("servers.x.sandbox", False, 404, "/servers/NAME/settings"),
+    ("secrets.command", ["op", KEY], 422, "{name}"),
+]
+
+
+async def test_invalid_change_is_refused_and_nothing_is_written(rest):
+    for key, value, status, message in WRONG_CHANGES:
+        response = await rest.put(f"/settings/{key}", json={"value": value})
+        assert (response.status_code, message in response.json()["detail"]) == (status, True), response.text
+        assert KEY not in response.text
+        assert (rest.paths.config / "onetool.yaml").read_text() == MINE
 
 
 async def test_secret_in_the_file_is_hidden_and_stays(rest):
@@ -130,17 +140,15 @@ async def test_credential_in_any_text_is_hidden_and_refused(rest):
         assert (refused.status_code, KEY in refused.text) == (422, False), refused.text
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda items: items[1:],
-        lambda items: items[::-1],
-        lambda items: [items[0] | {"name": "c"}, items[1]],
-        lambda items: [*items, items[0]],
-    ],
-    ids=["removed", "reordered", "renamed", "added"],
-)
-async def test_hidden_secret_is_never_given_to_another_item_of_a_list(rest, change):
+MOVED_SECRETS = {
+    "removed": lambda items: items[1:],
+    "reordered": lambda items: items[::-1],
+    "renamed": lambda items: [items[0] | {"name": "c"}, items[1]],
+    "added": lambda items: [*items, items[0]],
+}
+
+
+async def test_hidden_secret_is_never_given_to_another_item_of_a_list(rest):
     items = [{"name": "a", "api_key": KEY + "a1"}, {"name": "b", "api_key": KEY + "b2"}]
     file = rest.paths.config / "onetool.yaml"
     file.write_text(yaml.safe_dump({"packs": {"mine": {"accounts": items}}}))
@@ -148,9 +156,10 @@ async def test_hidden_secret_is_never_given_to_another_item_of_a_list(rest, chan
     shown = (await read(rest, "packs.mine.accounts"))["stored"]
     same = await rest.put("/settings/packs.mine.accounts", json={"value": shown})
     assert same.status_code == 200, same.text
-    changed = await rest.put("/settings/packs.mine.accounts", json={"value": change(shown)})
-    assert (changed.status_code, "Enter the whole value again" in changed.text) == (422, True)
-    assert yaml.safe_load(file.read_text())["packs"]["mine"]["accounts"] == items
+    for what, change in MOVED_SECRETS.items():
+        changed = await rest.put("/settings/packs.mine.accounts", json={"value": change(shown)})
+        assert (changed.status_code, "Enter the whole value again" in changed.text) == (422, True), what
+        assert yaml.safe_load(file.read_text())["packs"]["mine"]["accounts"] == items
 
 
 async def test_secret_of_an_unset_variable_is_refused(rest):
@@ -210,13 +219,9 @@ async def test_key_of_a_provider_is_write_only(rest):
     assert (await rest.put("/providers/openai/key", json={"key": "a\nb"})).status_code == 400
 
 
-async def test_nothing_can_be_changed_where_servers_cannot(tmp_path):
+async def test_nothing_can_be_changed_where_servers_cannot(home):
     """OneTool may then be reachable from other machines."""
-    paths = Paths(config=tmp_path / "config", data=tmp_path / "data", state=tmp_path / "state", cwd=tmp_path)
-    async with (
-        open_runtime(lambda: load_configuration(paths, {})) as runtime,
-        serve_rest(runtime) as client,
-    ):
+    async with serve_home(home) as client:
         assert (await client.get("/settings")).json()["canEdit"] is False
         for method, path, body in (
             ("PUT", "/settings/log.level", {"value": "debug"}),
@@ -230,4 +235,4 @@ async def test_nothing_can_be_changed_where_servers_cannot(tmp_path):
         ):
             response = await client.request(method, path, json=body)
             assert (response.status_code, "cannot be changed here" in response.text) == (403, True), path
-    assert not (paths.config / "onetool.yaml").exists()
+    assert not (home.config / "onetool.yaml").exists()
