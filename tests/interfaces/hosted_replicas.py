@@ -51,6 +51,7 @@ class HostedReplicas(Replicas):
             base_url=url,
             headers={"Authorization": f"Bearer {key or self.token}"},
             trust_env=False,
+            verify=False,
             timeout=HANG_S,
             limits=httpx2.Limits(max_keepalive_connections=0),
         )

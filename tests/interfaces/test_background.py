@@ -1,6 +1,5 @@
 """OneTool in the background: clients share its servers, and nothing else."""
 
-import asyncio
 import json
 import os
 import signal
@@ -16,9 +15,9 @@ import pytest
 from onetool.interfaces.background import address, attach
 from onetool.interfaces.background.address import NotReachable, socket_path
 from onetool.interfaces.background.runtimes import MAX_IDLE, DirectoryRuntimes
-from support.cli_process import onetool
 from support.listed_server import ListedServer
-from support.mcp_client import child_env
+from support.mcp_client import child_env, create_home
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.raw_mcp import RawMcpClient
 from support.user_home import Home
@@ -37,15 +36,26 @@ def server(*args, **settings):
 @contextmanager
 def running(home):
     """Run OneTool in the background of a user."""
-    command = [sys.executable, "-m", "onetool", "up"]
-    started = subprocess.run(
-        command, env=child_env(**home.env), cwd=home.cwd, capture_output=True, text=True, check=False
-    )
+    started = onetool("up", env=child_env(**home.env), cwd=home.cwd)
     assert started.returncode == 0, started.stderr
     try:
         yield attach.ask(socket_path(home.state), attach="status")["pid"]
     finally:
         onetool("down", env=child_env(**home.env), cwd=home.cwd)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A user for whom OneTool runs in the background, and asks before a tool changes something."""
+    home = create_home(tmp_path_factory.mktemp("background"))
+    home.write("onetool.yaml", "approval: {mcp: ask}\n")
+    home.write(
+        "tools/demo.py",
+        'from onetool.sdk import tool\npack = "demo"\n\n@tool(read_only=False)\n'
+        'def change(name: str) -> str:\n    """Change something."""\n    return name\n',
+    )
+    with running(home):
+        yield home
 
 
 @contextmanager
@@ -66,21 +76,21 @@ def status(home):
 
 @pytest.mark.linux
 def test_clients_and_commands_share_one_process_for_each_server(home, tmp_path):
-    logs = {f"s{number}": tmp_path / f"{number}.log" for number in range(10)}
+    logs = {f"s{number}": tmp_path / f"{number}.log" for number in range(3)}
     home.write(
         "onetool.yaml", json.dumps({"servers": {name: server("good", log) for name, log in logs.items()}})
     )
     code = "[" + ", ".join(f"{name}.pid()" for name in logs) + "]"
-    with running(home) as pid, attached(home, 5) as clients:
+    with running(home) as pid, attached(home, 3) as clients:
         results = [client.run(code) for client in clients]
         command = onetool("run", code, env=child_env(**home.env), cwd=home.cwd)
         pids = {text for _, text in results}
         assert (command.returncode, len(pids)) == (0, 1), command.stderr
         assert json.loads(command.stdout) == json.loads(results[0][1])
         started = [log.read_text().count("started") for log in logs.values()]
-        assert started == [1] * 10
+        assert started == [1] * 3
         report = status(home)
-        assert (report["pid"], len(report["clients"])) == (pid, 5)
+        assert (report["pid"], len(report["clients"])) == (pid, 3)
 
 
 @pytest.mark.linux
@@ -106,89 +116,65 @@ def test_a_server_has_the_same_definitions_through_the_background_process(home):
     assert direct["instructions"]["received"] == "Use a."
 
 
-@pytest.mark.linux
-def test_nothing_remains_after_the_process_was_killed(home, tmp_path):
-    log = tmp_path / "log"
-    home.write("onetool.yaml", json.dumps({"servers": {"s": server("stubborn", log)}}))
+def test_clients_end_and_the_socket_is_replaced_after_the_process_was_killed(home):
     with running(home) as pid, attached(home) as (client,):
-        assert client.run("s.pid()")[0] is False
         os.kill(pid, signal.SIGKILL)
         client.process.wait(HANG_S)
-        server_pid = int(log.read_text().split()[1])
-        wait_for_end(server_pid)
         assert status(home)["running"] is False
     with running(home):  # the socket that was left behind is replaced
         assert status(home)["running"] is True
 
 
-def wait_for_end(pid):
-    async def wait():
-        async with asyncio.timeout(HANG_S):
-            while Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
-                await asyncio.sleep(0.05)
-
-    asyncio.run(wait())
-
-
-def test_each_client_has_the_settings_and_files_of_its_directory(home, tmp_path):
+def test_each_client_has_the_settings_and_files_of_its_directory(shared, tmp_path):
     directories = [tmp_path / "one", tmp_path / "two"]
     for directory in directories:
         directory.mkdir()
         (directory / "name.txt").write_text(directory.name)
-    with running(home):
-        texts = []
-        for directory in directories:
-            with attached(home, cwd=directory) as (client,):
-                texts.append(client.run("fs.read_file(path='name.txt')"))
-        assert [text for _, text in texts] == ["one", "two"]
+    texts = []
+    for directory in directories:
+        with attached(shared, cwd=directory) as (client,):
+            texts.append(client.run("fs.read_file(path='name.txt')"))
+    assert [text for _, text in texts] == ["one", "two"]
 
 
-def test_questions_go_to_the_client_whose_call_asks(home):
+def test_questions_go_to_the_client_whose_call_asks(shared):
     """Two clients call a tool that changes something. Each gets its own question."""
-    home.write("onetool.yaml", "approval: {mcp: ask}\n")
-    home.write(
-        "tools/demo.py",
-        'from onetool.sdk import tool\npack = "demo"\n\n@tool(read_only=False)\n'
-        'def change(name: str) -> str:\n    """Change something."""\n    return name\n',
-    )
-    with running(home):
-        clients = [RawMcpClient(VERSION, home.env, home.cwd) for _ in range(2)]
-        try:
-            for client in clients:
-                info = {"name": "raw", "version": "1"}
-                client.request(
-                    "initialize", protocolVersion=VERSION, capabilities={"elicitation": {}}, clientInfo=info
-                )
-                client.notify("notifications/initialized")
-            calls = [
-                client.send("tools/call", name="run", arguments={"command": f"demo.change(name='{name}')"})
-                for client, name in zip(clients, ("ann", "bob"), strict=True)
-            ]
-            for client, name, allow in zip(clients, ("ann", "bob"), (True, False), strict=True):
-                question = client.receive()
-                assert question.get("method") == "elicitation/create", question
-                assert f'"name": "{name}"' in question["params"]["message"]
-                answer = {"action": "accept", "content": {"allow": allow}}
-                reply = {"jsonrpc": "2.0", "id": question["id"], "result": answer}
-                client.write(json.dumps(reply).encode())
-            ann, bob = (
-                client.wait_for_response(call)["result"] for client, call in zip(clients, calls, strict=True)
+    clients = [RawMcpClient(VERSION, shared.env, shared.cwd) for _ in range(2)]
+    try:
+        for client in clients:
+            info = {"name": "raw", "version": "1"}
+            client.request(
+                "initialize", protocolVersion=VERSION, capabilities={"elicitation": {}}, clientInfo=info
             )
-            assert ann["content"][0]["text"] == "ann"
-            assert bob["isError"] is True
-        finally:
-            for client in clients:
-                client.kill()
+            client.notify("notifications/initialized")
+        calls = [
+            client.send("tools/call", name="run", arguments={"command": f"demo.change(name='{name}')"})
+            for client, name in zip(clients, ("ann", "bob"), strict=True)
+        ]
+        for client, name, allow in zip(clients, ("ann", "bob"), (True, False), strict=True):
+            question = client.receive()
+            assert question.get("method") == "elicitation/create", question
+            assert f'"name": "{name}"' in question["params"]["message"]
+            answer = {"action": "accept", "content": {"allow": allow}}
+            reply = {"jsonrpc": "2.0", "id": question["id"], "result": answer}
+            client.write(json.dumps(reply).encode())
+        ann, bob = (
+            client.wait_for_response(call)["result"] for client, call in zip(clients, calls, strict=True)
+        )
+        assert ann["content"][0]["text"] == "ann"
+        assert bob["isError"] is True
+    finally:
+        for client in clients:
+            client.kill()
 
 
-def test_other_version_is_reported_and_the_client_serves_itself(home, monkeypatch):
-    with running(home):
-        monkeypatch.setattr(attach, "__version__", "0.0.1")
-        with pytest.raises(
-            NotReachable, match=r"it is OneTool .*, and this is 0\.0\.1\. Restart it: onetool down"
-        ):
-            attach.request(socket_path(home.state), attach="mcp", cwd=str(home.cwd))
-        assert attach.ask(socket_path(home.state), attach="status")["version"] != "0.0.1"
+def test_other_version_is_reported_and_the_client_serves_itself(shared, monkeypatch):
+    monkeypatch.setattr(attach, "__version__", "0.0.1")
+    with pytest.raises(
+        NotReachable, match=r"it is OneTool .*, and this is 0\.0\.1\. Restart it: onetool down"
+    ):
+        attach.request(socket_path(shared.state), attach="mcp", cwd=str(shared.cwd))
+    assert attach.ask(socket_path(shared.state), attach="status")["version"] != "0.0.1"
 
 
 def test_client_works_without_the_background_process(home):
@@ -198,10 +184,9 @@ def test_client_works_without_the_background_process(home):
     assert onetool("down", env=child_env(**home.env)).returncode == 1
 
 
-def test_second_start_changes_nothing(home):
-    with running(home) as pid:
-        again = onetool("up", env=child_env(**home.env), cwd=home.cwd)
-        assert f"already running (process {pid})" in again.stdout
+def test_second_start_changes_nothing(shared):
+    again = onetool("up", env=child_env(**shared.env), cwd=shared.cwd)
+    assert f"already running (process {status(shared)['pid']})" in again.stdout
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o750])
@@ -270,19 +255,18 @@ def test_path_of_the_socket_fits_every_system(tmp_path):
 
 
 @pytest.mark.parametrize("line", [b"", b"[]\n", b"{}\n", b'{"attach": "run"}\n', b"x" * 2_000_000, b"\xff\n"])
-def test_malformed_request_ends_only_its_connection(home, line):
-    with running(home):
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(str(socket_path(home.state)))
-            connection.settimeout(HANG_S)
-            try:
-                connection.sendall(line)
-                connection.shutdown(socket.SHUT_WR)
-                while connection.recv(100_000):
-                    pass
-            except OSError:
-                pass  # the process closed it before it had read everything
-        assert status(home)["running"] is True
+def test_malformed_request_ends_only_its_connection(shared, line):
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(socket_path(shared.state)))
+        connection.settimeout(HANG_S)
+        try:
+            connection.sendall(line)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(100_000):
+                pass
+        except OSError:
+            pass  # the process closed it before it had read everything
+    assert status(shared)["running"] is True
 
 
 class FakeRuntime:

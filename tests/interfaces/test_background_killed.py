@@ -4,7 +4,6 @@ import json
 import os
 import select
 import signal
-import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -14,8 +13,8 @@ from onetool.interfaces.background import attach
 from onetool.interfaces.background.address import socket_path
 from onetool.sources.mcp_servers.sandbox.mechanisms import choose_mechanism
 from onetool.sources.mcp_servers.sandbox.policy import Mechanism, SandboxUnavailable
-from support.cli_process import onetool
 from support.mcp_client import child_env
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.waiting import HANG_S
 
@@ -51,8 +50,7 @@ class Fifo:
 
 @contextmanager
 def background(home, env):
-    command = [sys.executable, "-m", "onetool", "up"]
-    started = subprocess.run(command, env=env, cwd=home.cwd, capture_output=True, text=True, check=False)
+    started = onetool("up", env=env, cwd=home.cwd)
     assert started.returncode == 0, started.stderr
     try:
         yield attach.ask(socket_path(home.state), attach="status")["pid"]

@@ -8,8 +8,8 @@ import pytest
 
 from support.asking_client import FORM, accept, is_approval, message_of, text_of
 from support.asking_world import AskingWorld
-from support.cli_process import onetool
 from support.mcp_client import child_env
+from support.onetool_process import onetool
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.waiting import HANG_S

@@ -84,7 +84,7 @@ def callers(server, count=CALLERS):
 
 
 def status(server):
-    return httpx2.get(f"{server.origin}/readyz", trust_env=False).json()["status"]
+    return httpx2.get(f"{server.origin}/readyz", trust_env=False, verify=False).json()["status"]
 
 
 def recorded(cluster, server):
@@ -253,6 +253,7 @@ def test_replica_that_is_killed_loses_no_acknowledged_change(installation, tmp_p
             base_url=f"{proxy.url}{workspace.path}",
             headers=workspace.headers,
             trust_env=False,
+            verify=False,
             timeout=HANG_S,
         )
         stack.enter_context(client)

@@ -161,9 +161,9 @@ class Servers:
         return RestReply(body={"fine": True})
 
 
-@pytest.fixture
-def servers(tmp_path, upstream):
-    servers = Servers(tmp_path, upstream)
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory, upstream):
+    servers = Servers(tmp_path_factory.mktemp("rotated"), upstream)
     yield servers
     servers.close()
 

@@ -9,11 +9,10 @@ from statistics import quantiles
 import pytest
 import yaml
 
-from interfaces.hosted_replicas import HostedReplicas
 from interfaces.replica_chats import ALLOW, chat
 from interfaces.replicas import new_id
 from support.asking_client import FORM, accept, text_of
-from support.prompted_model import PromptedModel, call_prompt
+from support.prompted_model import call_prompt
 from support.raw_mcp import LEGACY, MODERN
 from support.rest_process import new_id as new_bundle_id
 from support.rest_process import python_tool
@@ -26,12 +25,9 @@ MAX_REVOKED = 4
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory, installation):
-    with PromptedModel() as model:
-        settings = {"providers": {"fake": {"base_url": model.base_url, "model": "m"}}}
-        with HostedReplicas(tmp_path_factory.mktemp("load"), installation, **settings) as world:
-            let_servers_ask(world)
-            yield world
+def world(hosted_replicas):
+    let_servers_ask(hosted_replicas)
+    return hosted_replicas
 
 
 def let_servers_ask(world):

@@ -57,7 +57,7 @@ def bundles(server):
 
 
 def status(server):
-    return httpx2.get(f"{server.origin}/readyz", trust_env=False).json()["status"]
+    return httpx2.get(f"{server.origin}/readyz", trust_env=False, verify=False).json()["status"]
 
 
 def create_bundles(server, acknowledged):

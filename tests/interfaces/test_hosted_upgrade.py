@@ -13,6 +13,7 @@ import onetool
 from interfaces.request_load import RequestLoad
 from onetool.storage.postgres.migrate import migrations
 from support.hosted_process import HostedProcess, Installation, WorkspaceView
+from support.onetool_process import onetool as run_onetool
 from support.postgres import ClusterUrls, new_database
 from support.rest_process import new_slug
 from support.waiting import HANG_S
@@ -112,12 +113,6 @@ def test_server_with_which_the_tables_do_not_fit_does_not_start(installation, tm
     ]
     new.migrate()
     variables = {"ONETOOL_DATABASE_URL": installation.url, "ONETOOL_KEYS": installation.keys}
-    ended = subprocess.run(
-        [sys.executable, "-m", "onetool", "serve", "--hosted", "--port", "0"],
-        env=os.environ | variables,
-        capture_output=True,
-        text=True,
-        timeout=HANG_S,
-    )
+    ended = run_onetool("serve", "--hosted", "--port", "0", env=os.environ | variables)
     assert ended.returncode != 0
     assert f"{LAST + 2:04}_later.sql, with which this version of OneTool cannot work" in ended.stderr

@@ -30,8 +30,9 @@ from onetool.settings.paths import find_paths
 from onetool.storage.files.activity import FileActivity
 from onetool.testing import ScriptedLLM, calls, text
 from onetool.threads import Threads
-from support.cli_process import onetool
 from support.mcp_client import child_env, create_home, http_mcp_client, open_session, stdio_mcp_client
+from support.onetool_process import onetool
+from support.pack_index import INDEX, remember_index, write_index
 from support.processes import wait_until
 from support.rest_in_process import serve_rest
 from support.rest_process import TOKEN, RestProcess
@@ -43,14 +44,22 @@ def template(tmp_path_factory):
     """The home directory of the table, created once."""
     home = create_home(tmp_path_factory.mktemp("table"))
     asyncio.run(set_up_home(home))
+    remember_index(home.state)
+    return home
+
+
+def furnish(home, template):
+    """Copy the home directory, with an index that has the packs at their new places."""
+    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    (home.state / INDEX).unlink()
+    write_index(home.state, (home.config / "tools").glob("*.py"))
     return home
 
 
 @pytest.fixture
 def furnished(home, template):
     """A copy of the home directory for each test."""
-    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
-    return home
+    return furnish(home, template)
 
 
 Results = list[dict[str, Any]]
@@ -74,8 +83,8 @@ async def through_python_without_a_loop(cases: Iterable[CallCase]) -> Results:
 
 
 async def through_cli(cases: Iterable[CallCase]) -> Results:
-    """Run each call in its own process, concurrently."""
-    return await asyncio.gather(*(asyncio.to_thread(invoke, case) for case in cases))
+    """Run each call in its own process."""
+    return [invoke(case) for case in cases]
 
 
 def invoke(case: CallCase) -> dict[str, Any]:
@@ -175,7 +184,11 @@ def interface(request):
 
     async def through_hosted_rest(cases: Iterable[CallCase]) -> Results:
         async with httpx2.AsyncClient(
-            base_url=table.url(workspace), headers=workspace.headers, trust_env=False, timeout=HANG_S
+            base_url=table.url(workspace),
+            headers=workspace.headers,
+            trust_env=False,
+            verify=False,
+            timeout=HANG_S,
         ) as client:
             return await post_all(client, cases)
 
@@ -315,8 +328,7 @@ def mcp(request, template, tmp_path_factory):
         with open_session(http_mcp_client(table.url(workspace), workspace.key)) as session:
             yield Mcp(session, expose, workspace.records, HOSTED)
         return
-    home = create_home(tmp_path_factory.mktemp("mcp"))
-    shutil.copytree(template.root, home.root, dirs_exist_ok=True)
+    home = furnish(create_home(tmp_path_factory.mktemp("mcp")), template)
     with serve_over(transport, home, expose) as client, open_session(client) as session:
         yield Mcp(session, expose, lambda filter: read_records(home, filter))
 

@@ -11,9 +11,8 @@ import pytest
 from onetool.domain.errors import Reason
 from onetool.storage.postgres.migrate import migrations
 from onetool.version import __version__
-from support import cli_process
-from support.cli_process import onetool
 from support.hosted_process import OWNER, HostedProcess
+from support.onetool_process import onetool
 from support.otlp_receiver import OtlpReceiver
 from support.processes import wait_until
 from support.rest_process import new_slug
@@ -45,8 +44,6 @@ def receiver():
 def server(installation, tmp_path_factory, receiver):
     root = tmp_path_factory.mktemp("measured")
     env = {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url, "OTEL_BSP_SCHEDULE_DELAY": "100"}
-    if cli_process.coverage_config:
-        env["COVERAGE_PROCESS_CONFIG"] = cli_process.coverage_config
     with HostedProcess(root, *LISTEN, installation=installation, **env) as process:
         process.metrics = ScrapedMetrics(process)
         yield process
@@ -95,7 +92,7 @@ def test_requests_and_logins_are_counted_by_their_status(server):
         assert stranger.post("/mcp", json={}).status_code == 401
         assert stranger.post("/login", json={"token": "ot_wrong"}).status_code == 401
         assert stranger.post("/login", json={"token": server.token}).status_code == 204
-    httpx2.get(f"{server.origin}/readyz", trust_env=False, timeout=HANG_S)
+    httpx2.get(f"{server.origin}/readyz", trust_env=False, verify=False, timeout=HANG_S)
     after = server.metrics.read()
     assert changes(before, after, "onetool_http_requests_total") == {
         ("rest", "401"): 2,
@@ -124,7 +121,10 @@ def test_no_label_has_a_value_that_a_tenant_chose(server):
     server.invoke(tool)
     call(server, HOSTILE)
     httpx2.get(
-        f"{server.origin}/w/{HOSTILE[:1]}-unknown-workspace/tools/tools", trust_env=False, timeout=HANG_S
+        f"{server.origin}/w/{HOSTILE[:1]}-unknown-workspace/tools/tools",
+        trust_env=False,
+        verify=False,
+        timeout=HANG_S,
     )
     text = server.metrics.text()
     for chosen in ("evil", "unknown-workspace", "secretive", "probes", server.workspace.slug, OWNER):
@@ -156,12 +156,15 @@ def test_state_of_the_process_is_reported(server):
 @pytest.mark.parametrize("path", ["", "/", "/metrics/", "/healthz", "/w/team/metrics", "/metrics/../w"])
 def test_listener_serves_nothing_but_metrics(server, path):
     origin = server.metrics.url.removesuffix("/metrics")
-    assert httpx2.get(f"{origin}{path}", trust_env=False, timeout=HANG_S).status_code == 404
+    assert httpx2.get(f"{origin}{path}", trust_env=False, verify=False, timeout=HANG_S).status_code == 404
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD", "OPTIONS"])
 def test_listener_accepts_only_get(server, method):
-    assert httpx2.request(method, server.metrics.url, trust_env=False, timeout=HANG_S).status_code == 405
+    assert (
+        httpx2.request(method, server.metrics.url, trust_env=False, verify=False, timeout=HANG_S).status_code
+        == 405
+    )
 
 
 def test_public_port_does_not_serve_the_metrics_of_the_process(server):

@@ -23,8 +23,9 @@ from onetool.interfaces.rest.auth.credentials import profile_token
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.testing import memory_runtime
-from support.cli_process import onetool
 from support.contents_world import SCRIPT
+from support.mcp_client import child_env, create_home
+from support.onetool_process import onetool
 from support.raw_mcp import LEGACY, MODERN, RawMcpClient
 from support.rest_in_process import TOKEN, serve_rest
 
@@ -70,16 +71,27 @@ PROBES = [
 """Code whose result must not name anything outside the profile, except for the words in the code."""
 
 
-@pytest.fixture
-def animals(home, tmp_path):
-    """A home with two packs and a server."""
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory):
+    """A home with two packs and a server, whose tools are known."""
+    root = tmp_path_factory.mktemp("zoo")
+    home = create_home(root)
     for name, text in PACKS.items():
         home.write(f"tools/{name}.py", text)
-    server = {"command": sys.executable, "args": ["-I", SCRIPT, str(tmp_path / "giraffe")], "sandbox": False}
+    server = {"command": sys.executable, "args": ["-I", SCRIPT, str(root / "giraffe")], "sandbox": False}
     home.write("onetool.yaml", yaml.safe_dump(SETTINGS | {"servers": {"giraffe": server}}))
-    done = onetool("servers", "test", "giraffe")
+    done = onetool("servers", "test", "giraffe", env=child_env(**home.env), cwd=home.cwd)
     assert done.returncode == 0, done.stderr
     return home
+
+
+@pytest.fixture
+def animals(zoo, monkeypatch):
+    """The shared home, as that of the user of this process."""
+    for name, value in zoo.env.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(zoo.cwd)
+    return zoo
 
 
 def open_animals(home):
@@ -105,18 +117,16 @@ async def test_nothing_outside_a_profile_is_shown(animals):
             assert not HIDDEN.search(repr(tools)), expose
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["zebra.stripes", "z", "horse.graze", "g", "giraffe.echo", "zebra_broken.x", "shell.pwd", "nothing.here"],
-)
-async def test_a_tool_outside_a_profile_is_unknown_like_one_that_does_not_exist(animals, name):
+async def test_a_tool_outside_a_profile_is_unknown_like_one_that_does_not_exist(animals):
+    outside = ("zebra.stripes", "z", "horse.graze", "g", "giraffe.echo", "zebra_broken.x", "shell.pwd")
     async with open_animals(animals) as runtime:
-        with pytest.raises(ToolNotFound) as raised:
-            await runtime.state.catalog.resolve(name, caller())
-        assert raised.value.reason is Reason.UNKNOWN
-        suggested = re.sub(r" Did you mean .*", "", str(raised.value))
-        assert suggested == f"Tool not found: {name!r}."
-        assert not HIDDEN.search(str(raised.value).removeprefix(suggested))
+        for name in (*outside, "nothing.here"):
+            with pytest.raises(ToolNotFound) as raised:
+                await runtime.state.catalog.resolve(name, caller())
+            assert raised.value.reason is Reason.UNKNOWN
+            suggested = re.sub(r" Did you mean .*", "", str(raised.value))
+            assert suggested == f"Tool not found: {name!r}."
+            assert not HIDDEN.search(str(raised.value).removeprefix(suggested))
         assert (await runtime.call_tool("zebra.stripes", {}, Caller(interface="mcp"), "mcp")).data == 7
 
 
@@ -160,7 +170,7 @@ async def test_a_profile_that_does_not_exist_hides_everything(animals):
 
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 def test_mcp_client_over_stdio_has_the_profile_of_its_command(animals, version):
-    command = [sys.executable, "-m", "onetool", "mcp", "--profile", "riders", "--expose", "all"]
+    command = ["onetool", "mcp", "--profile", "riders", "--expose", "all"]
     client = RawMcpClient(version, animals.env, animals.cwd, command)
     try:
         handshake = client.initialize()
@@ -203,16 +213,14 @@ async def test_token_of_a_profile_is_only_for_calls_of_the_profile(animals):
             assert (await client.post("/tools/call", json={"name": "horse.ride"})).status_code == 401, token
 
 
-async def test_profile_that_asks_refuses_rest_calls_that_cannot_be_asked(animals):
-    text = (animals.config / "onetool.yaml").read_text()
-    changed = yaml.safe_load(text)
-    changed["profiles"]["riders"]["approval"] = {"mode": "ask"}
+async def test_profile_that_asks_refuses_rest_calls_that_cannot_be_asked(home):
+    profile = SETTINGS["profiles"]["riders"] | {"approval": {"mode": "ask"}}
     pack = PACKS["horse"].replace(
         "def ride", "from onetool.sdk import tool\n\n\n@tool(read_only=False)\ndef ride"
     )
-    animals.write("onetool.yaml", yaml.safe_dump(changed))
-    animals.write("tools/horse.py", pack)
-    async with open_animals(animals) as runtime, serve_rest(runtime) as client:
+    home.write("onetool.yaml", yaml.safe_dump({"profiles": {"riders": profile}}))
+    home.write("tools/horse.py", pack)
+    async with open_animals(home) as runtime, serve_rest(runtime) as client:
         body = {"name": "horse.ride", "args": {}}
         assert (await client.post("/tools/call", json=body)).json()["ok"]
         client.headers["authorization"] = f"Bearer {profile_token(TOKEN, 'riders')}"

@@ -14,12 +14,13 @@ from support.asking_client import (
     FORM_AND_URL,
     AskingClient,
     accept,
+    changed_at,
     is_failed,
     text_of,
 )
 from support.asking_world import AskingWorld
-from support.cli_process import onetool
 from support.jumping_clock import JumpingClock
+from support.onetool_process import onetool
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.waiting import HANG_S
@@ -109,12 +110,6 @@ def is_refused(response):
     return is_failed(response) or response["result"].get("resultType") == "input_required"
 
 
-def changed_at(state, position):
-    """Return a state in which one character is another one of its alphabet."""
-    index = position if position >= 0 else len(state) + position
-    return state[:index] + ("A" if state[index] != "A" else "B") + state[index + 1 :]
-
-
 def in_parallel(*actions):
     """Run functions at the same time and return their results."""
     results, start = [None] * len(actions), threading.Barrier(len(actions))
@@ -135,10 +130,12 @@ def in_parallel(*actions):
 @pytest.mark.parametrize("process", ["a", "b"])
 @pytest.mark.parametrize("tool", ["old__write", "new__write"])
 def test_an_honest_answer_at_any_process_runs_the_call_once(world, client, tool, process, request):
-    """Without this, the attacks would prove nothing."""
+    """Without this, the attacks would prove nothing. Sent again, it runs nothing at either process."""
     asked = ask(client, request.node.name, tool)
-    other = world.client(MODERN, "http", FORM_AND_URL, process)
-    assert text_of(asked._replace(client=other).answer()) == "wrote what was approved"
+    elsewhere = asked._replace(client=world.client(MODERN, "http", FORM_AND_URL, process))
+    assert text_of(elsewhere.answer()) == "wrote what was approved"
+    for again in (asked, elsewhere, asked.with_answer(DECLINE)):
+        assert is_refused(again.answer())
     assert world.runs(request.node.name) == [tool.replace("__", ".")]
 
 
@@ -269,18 +266,6 @@ def test_a_refused_call_cannot_be_approved_afterwards(world, client, first, proc
     other = world.client(MODERN, "http", FORM_AND_URL, process)
     assert is_refused(asked._replace(client=other).answer())
     assert world.runs(request.node.name) == []
-
-
-@pytest.mark.spec("MCP-49")
-@pytest.mark.parametrize("process", ["a", "b"])
-@pytest.mark.parametrize("tool", ["old__write", "new__write"])
-def test_an_approval_is_used_once(world, client, tool, process, request):
-    asked = ask(client, request.node.name, tool)
-    assert text_of(asked.answer()) == "wrote what was approved"
-    other = world.client(MODERN, "http", FORM_AND_URL, process)
-    for again in (asked, asked._replace(client=other), asked.with_answer(DECLINE)):
-        assert is_refused(again.answer())
-    assert len(world.runs(request.node.name)) == 1
 
 
 @pytest.mark.spec("MCP-49")

@@ -7,31 +7,21 @@ import sys
 
 import pytest
 
-from support.mcp_client import create_home
+from support.contents_world import World
 from support.mcp_servers import rich_server
 from support.mcp_servers.rich_server import namespaced
 from support.paths import MCP_SERVERS
-from support.raw_mcp import META_PREFIX, MODERN, RawMcpClient
+from support.raw_mcp import LEGACY, META_PREFIX, MODERN, RawMcpClient
 
-LEGACY = "2025-11-25"
 SCRIPT = str(MCP_SERVERS / "rich_server.py")
 STAMP = f"{META_PREFIX}/serverInfo"
 
 
-def start(root, version, *, expose="all", server_args=(), settings=None):
-    """Start OneTool with the server `rich`."""
-    home = create_home(root)
-    server = {"command": sys.executable, "args": ["-I", SCRIPT, *server_args], "sandbox": False}
-    config = {"servers": {"rich": server}, "expose": expose, "approval": {"mcp": "allow"}}
-    home.write("onetool.yaml", json.dumps(config | (settings or {})))
-    client = RawMcpClient(version, home.env, home.cwd)
-    client.home = home
-    try:
-        client.initialize()
-    except BaseException:
-        client.kill()
-        raise
-    return client
+def rich_world(root, version, expose="all", **settings):
+    """Return OneTool with the server `rich`."""
+    arguments = ["-I", SCRIPT, *(["modern"] if version == MODERN else [])]
+    server = {"command": sys.executable, "args": arguments, "sandbox": False}
+    return World(root, version, names=(), servers={"rich": server}, expose=expose, **settings)
 
 
 @pytest.fixture(scope="module", params=[LEGACY, MODERN])
@@ -49,12 +39,8 @@ def direct(request):
 def fixture(expose):
     @pytest.fixture(scope="module")
     def through(direct, tmp_path_factory):
-        args = ["modern"] if direct.version == MODERN else []
-        client = start(tmp_path_factory.mktemp(expose), direct.version, expose=expose, server_args=args)
-        try:
-            yield client
-        finally:
-            client.kill()
+        with rich_world(tmp_path_factory.mktemp(expose), direct.version, expose) as world:
+            yield world.client
 
     return through
 
@@ -180,14 +166,13 @@ def has_base64(text):
 @pytest.mark.parametrize("limits", [{}, {"max_inline_size": 1_000_000, "max_media_size": 1_000}])
 @pytest.mark.parametrize("expose", ["all", "search", "run"])
 def test_media_are_no_base64_in_texts_logs_and_records(tmp_path, expose, limits):
-    settings = {"output": limits, "log": {"level": "debug"}}
-    client = start(tmp_path, LEGACY, expose=expose, settings=settings)
     name, args = {
         "all": ("rich__large", {"size": LARGE}),
         "search": ("call_tool", {"name": "rich.large", "args": {"size": LARGE}}),
         "run": ("run", {"command": f"m = rich.large(size={LARGE})\nprint(m, [m])\n{{'m': m}}"}),
     }[expose]
-    try:
+    with rich_world(tmp_path, LEGACY, expose, output=limits, log={"level": "debug"}) as world:
+        client = world.client
         result = call(client, name, **args)
         if expose == "run":
             failed = call(client, "run", command=f"m = rich.large(size={LARGE})\nm + 1")
@@ -196,18 +181,15 @@ def test_media_are_no_base64_in_texts_logs_and_records(tmp_path, expose, limits)
             stored = call(client, "run", command=f"ot.result(handle='{handle}', width=5000)")
             assert "Media(mime_type='image/png', size=150000" in stored["content"][0]["text"]
             result["content"] += [*failed["content"], *stored["content"]]
-    finally:
-        client.close()
-        client.kill()
     *_, block = [block for block in result["content"] if block["type"] in {"image", "resource_link"}]
     if "max_media_size" in limits:
         assert (block["type"], block["size"]) == ("resource_link", LARGE)
     else:
         assert block == rich_server.image(rich_server.large(LARGE))
     texts = [block["text"] for block in result["content"] if block["type"] == "text"]
-    files = [file for file in client.home.root.rglob("*") if file.is_file() and file.suffix != ".bin"]
+    files = [file for file in world.home.root.rglob("*") if file.is_file() and file.suffix != ".bin"]
     texts += [client.errors.decode(), *(file.read_bytes().decode("latin-1") for file in files)]
-    assert client.home.log()
+    assert world.home.log()
     assert not [text[:500] for text in texts if has_base64(text)]
 
 
@@ -220,13 +202,10 @@ def test_the_handle_of_media_gives_them_back(through_run):
 
 
 def test_media_that_cannot_be_stored_are_one_line(tmp_path):
-    client = start(tmp_path, LEGACY, settings={"output": {"max_media_size": 100}})
-    try:
-        call(client, "rich__plain")
-        (client.home.root / "data" / "results").write_text("no directory")
-        (block,) = call(client, "rich__picture")["content"]
-    finally:
-        client.kill()
+    with rich_world(tmp_path, LEGACY, output={"max_media_size": 100}) as world:
+        call(world.client, "rich__plain")
+        (world.home.root / "data" / "results").write_text("no directory")
+        (block,) = call(world.client, "rich__picture")["content"]
     assert block["type"] == "text"
     assert "Media(mime_type='image/png', size=608, handle='" in block["text"]
     assert "could not be stored" in block["text"]

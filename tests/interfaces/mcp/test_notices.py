@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from support.cli_process import onetool
 from support.contents_world import World
+from support.onetool_process import onetool
+from support.processes import wait_until
 from support.raw_mcp import LEGACY, META_PREFIX, MODERN
 
 NOTICE = "notifications/{}/list_changed"
@@ -113,13 +114,17 @@ def test_many_notices_lead_to_few_listings(tmp_path):
     assert after - before <= 2
 
 
+ALL, ONLY = ((), "ot.one+memo:x", "one__"), (("--only", "one"), "memo:x", "")
+"""The arguments of an endpoint, the URI of a resource there, and how names of tools begin."""
+
+
 @pytest.mark.spec("MCP-29")
-@pytest.mark.parametrize("modern", [False, True])
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
 @pytest.mark.parametrize(
-    ("arguments", "uri", "prefix"), [((), "ot.one+memo:x", "one__"), (("--only", "one"), "memo:x", "")]
+    ("version", "modern", "arguments", "uri", "prefix"),
+    [(LEGACY, False, *ALL), (LEGACY, True, *ONLY), (MODERN, False, *ONLY), (MODERN, True, *ALL)],
 )
-def test_updates_of_a_resource_reach_its_subscribers(tmp_path, version, arguments, uri, prefix, modern):
+def test_updates_of_a_resource_reach_its_subscribers(tmp_path, version, modern, arguments, uri, prefix):
+    """For each pair of the protocols of client and server, and of the endpoint."""
     world = World(tmp_path, version, names=("one",), arguments=arguments, modern=modern)
     update = {"methods": ["notifications/resources/updated"], "params": {"uri": "memo:x"}}
     with world:
@@ -151,14 +156,12 @@ def wait_for_subscription(world, modern):
         ]
         return wanted[-1:] in (["memo:x"], [["memo:x"]])
 
-    world.wait(is_known)
+    assert wait_until(is_known)
 
 
 @pytest.mark.spec("MCP-29")
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
-@pytest.mark.parametrize(
-    ("arguments", "uri", "prefix"), [((), "ot.one+memo:x", "one__"), (("--only", "one"), "memo:x", "")]
-)
+@pytest.mark.parametrize(("arguments", "uri", "prefix"), [ALL, ONLY])
 def test_subscriptions_continue_when_a_reload_replaces_the_server(tmp_path, version, arguments, uri, prefix):
     """Also if the client calls nothing, and so nothing else starts the server again."""
     world = World(tmp_path, version, names=("one",), arguments=arguments)
@@ -172,12 +175,12 @@ def test_subscriptions_continue_when_a_reload_replaces_the_server(tmp_path, vers
             listen(world, resourceSubscriptions=[uri])
         else:
             world.request("resources/subscribe", uri=uri)
-        world.wait(lambda: subscription_count() == 1)
+        assert wait_until(lambda: subscription_count() == 1)
         settings = world.settings()
         settings["servers"]["one"]["timeout_s"] = 50
         world.home.write("onetool.yaml", json.dumps(settings))
         onetool_in(world, "tools", "invoke", "ot.reload")
-        world.wait(lambda: subscription_count() == 2)
+        assert wait_until(lambda: subscription_count() == 2)
         world.request("tools/call", name=f"{prefix}notify", arguments=update)
         assert wait_for_notice(world, "notifications/resources/updated")["params"]["uri"] == uri
         world.request("tools/call", name=f"{prefix}echo", arguments={})
@@ -298,13 +301,11 @@ def test_parallel_calls_have_their_own_progress(tmp_path):
 
 
 @pytest.mark.spec("MCP-19")
-@pytest.mark.parametrize(
-    "method", ["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
-)
-def test_lists_are_stable_and_say_how_long_they_may_be_cached(tmp_path, method):
+def test_lists_are_stable_and_say_how_long_they_may_be_cached(tmp_path):
     with World(tmp_path, MODERN, names=("one", "two")) as world:
-        world.request(method)
-        first, second = (json.dumps(world.request(method)) for _ in range(2))
-    assert first == second
-    result = json.loads(first)
-    assert (result["ttlMs"], result["cacheScope"]) == (0, "private")
+        for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+            world.request(method)
+            first, second = (json.dumps(world.request(method)) for _ in range(2))
+            assert first == second
+            result = json.loads(first)
+            assert (result["ttlMs"], result["cacheScope"]) == (0, "private")

@@ -7,9 +7,9 @@ import httpx2
 import pytest
 
 from onetool.testing.http_stub import HttpStub, StubResponse
-from support.cli_process import onetool
 from support.contents_world import SCRIPT, World
 from support.mcp_servers import contents_server, rich_server
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.raw_mcp import LEGACY, META_PREFIX, MODERN, RawMcpClient
 from support.waiting import HANG_S
@@ -130,22 +130,28 @@ def test_nothing_else_can_be_reached(clients, method, params):
     assert "resources/read" not in [request["method"] for request in through.requests("two")]
 
 
-@pytest.mark.spec("MCP-06", "MCP-22")
-@pytest.mark.parametrize("tool", [*rich_server.RESULTS, "large"])
-def test_content_is_that_of_the_server_however_large(tmp_path, tool):
-    script, args = str(MCP_SERVERS / "rich_server.py"), {"size": 9_000_000} if tool == "large" else {}
-    world = World(tmp_path, names=(), arguments=("--only", "rich"))
-    server = {"command": sys.executable, "args": ["-I", script], "sandbox": False}
-    config = {"servers": {"rich": server}, "approval": {"mcp": "allow"}, "output": {"max_inline_size": 100}}
-    world.home.write("onetool.yaml", json.dumps(config))
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory):
+    """A server with every kind of content, directly and through OneTool."""
+    script = str(MCP_SERVERS / "rich_server.py")
+    root, arguments, output = tmp_path_factory.mktemp("rich"), ("--only", "rich"), {"max_inline_size": 100}
+    servers = {"rich": {"command": sys.executable, "args": ["-I", script], "sandbox": False}}
     direct = ask_direct(script)
     try:
         direct.initialize()
-        expected = direct.request("tools/call", name=tool, arguments=args)["result"]
+        with World(root, names=(), arguments=arguments, servers=servers, output=output) as through:
+            yield direct, through
     finally:
         direct.kill()
-    with world:
-        assert without_stamp(world.request("tools/call", name=tool, arguments=args)) == expected
+
+
+@pytest.mark.spec("MCP-06", "MCP-22")
+@pytest.mark.parametrize("tool", [*rich_server.RESULTS, "large"])
+def test_content_is_that_of_the_server_however_large(rich, tool):
+    direct, through = rich
+    call = {"name": tool, "arguments": {"size": 9_000_000} if tool == "large" else {}}
+    expected = direct.request("tools/call", **call)["result"]
+    assert without_stamp(through.request("tools/call", **call)) == expected
 
 
 @pytest.mark.spec("MCP-22")
@@ -192,11 +198,10 @@ def test_a_refusal_of_the_server_arrives_as_it_is(clients):
 
 @pytest.mark.spec("MCP-22")
 def test_a_server_that_cannot_start_is_an_error_of_the_handshake(tmp_path):
-    world = World(tmp_path, names=(), arguments=ONLY)
     server = {"command": sys.executable, "args": ["-c", "raise SystemExit('no key')"], "sandbox": False}
-    world.home.write("onetool.yaml", json.dumps({"servers": {"one": server}}))
+    world = World(tmp_path, names=(), servers={"one": server})
     params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
-    command = [sys.executable, "-m", "onetool", "mcp", *ONLY]
+    command = ["onetool", "mcp", *ONLY]
     client = RawMcpClient(LEGACY, world.home.env, world.home.cwd, command)
     try:
         message = client.request("initialize", **params)["error"]["message"]
@@ -241,7 +246,9 @@ def test_over_http_with_the_token_and_404_for_an_unknown_server(new_server, one_
         headers = {"Accept": "application/json, text/event-stream"}
         params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
         message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
-        with httpx2.Client(base_url=rest.url, trust_env=False, headers=headers, timeout=HANG_S) as client:
+        with httpx2.Client(
+            base_url=rest.url, trust_env=False, verify=False, headers=headers, timeout=HANG_S
+        ) as client:
             assert client.post("/mcp/only/one", json=message).status_code == 401
             client.headers["Authorization"] = f"Bearer {rest.token}"
             assert "Read memo:x first." in client.post("/mcp/only/one", json=message).text

@@ -25,11 +25,28 @@ from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.waiting import HANG_S
 
-CLIENTS = [(version, transport) for version in (LEGACY, MODERN) for transport in ("stdio", "http", "hosted")]
-CLIENT_NAMES = [
-    f"{'modern' if version == MODERN else 'legacy'} {transport}" for version, transport in CLIENTS
-]
+VERSIONS = {LEGACY: "legacy", MODERN: "modern"}
+CALLERS = [(version, transport) for transport in ("stdio", "http", "hosted") for version in VERSIONS]
+CELLS = [(caller, server) for caller in CALLERS for server in ("old", "new")]
+"""A version and a transport of a client, and a server of the legacy or of the modern protocol."""
+HALF = [cell for index, cell in enumerate(CELLS) if (index // 4 + index // 2 + index) % 2 == 0]
+"""Cells that have each pair of version, transport and server."""
 ALLOW, REFUSE = accept(allow=True), accept(allow=False)
+
+
+def pytest_generate_tests(metafunc):
+    """Run a test in half of the cells; with `--stress`, or with the fixture `every_cell`, in all of them."""
+    wanted = [name for name in ("caller", "upstream") if name in metafunc.fixturenames]
+    is_whole = "every_cell" in metafunc.fixturenames or metafunc.config.getoption("--stress")
+    if len(wanted) == 2:
+        metafunc.parametrize(wanted, CELLS if is_whole else HALF, ids=name_of)
+    elif wanted:
+        metafunc.parametrize(wanted[0], CALLERS if wanted == ["caller"] else ["old", "new"], ids=name_of)
+
+
+def name_of(value):
+    """Return the name of a caller or of a server in the name of a test."""
+    return value if isinstance(value, str) else f"{VERSIONS[value[0]]} {value[1]}"
 
 
 @pytest.fixture(scope="module")
@@ -68,54 +85,44 @@ class Cell(NamedTuple):
         return [message_of(question) for question in self.client.questions]
 
 
-@pytest.fixture(params=CLIENTS, ids=CLIENT_NAMES)
-def caller(request):
-    """The protocol version and the transport of a client."""
-    return request.param
-
-
-@pytest.fixture(params=["old", "new"])
-def server(request):
-    """A server of the legacy or of the modern protocol."""
-    return request.param
+@pytest.fixture
+def cell(world, caller, upstream, request):
+    return Cell(world, world.client(*caller, FORM_AND_URL), upstream, request.node.name)
 
 
 @pytest.fixture
-def cell(world, caller, server, request):
-    return Cell(world, world.client(*caller, FORM_AND_URL), server, request.node.name)
+def every_cell(cell):
+    return cell
 
 
 @pytest.fixture
-def run(run_world, caller, server, request):
+def run(run_world, caller, upstream, request):
     """Return a function that runs code; `{id}` and `{server}` in it are replaced."""
     client, id = run_world.client(*caller, FORM_AND_URL), request.node.name.replace(" ", "-")
 
     def run(code, *answers):
-        return client.answers(*answers).call("run", {"command": code.format(id=id, server=server)})
+        return client.answers(*answers).call("run", {"command": code.format(id=id, server=upstream)})
 
-    run.cell = Cell(run_world, client, server, id)
+    run.cell = Cell(run_world, client, upstream, id)
     return run
 
 
 @pytest.mark.spec("MCP-38")
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [(accept(name="Ada"), "hello Ada"), (DECLINE, "declined"), (CANCEL, "cancelled")],
-    ids=["accept", "decline", "cancel"],
-)
-def test_a_form_is_asked_once_and_its_tool_runs_once(cell, answer, expected):
-    assert text_of(cell.call("ask_name", answer)) == expected
+@pytest.mark.parametrize("suffix", ["", "_http"])
+def test_a_form_is_asked_once_and_its_tool_runs_once(every_cell, suffix):
+    """Of a server over stdio and of one over HTTP."""
+    cell = every_cell._replace(server=every_cell.server + suffix)
+    assert text_of(cell.call("ask_name", accept(name="Ada"))) == "hello Ada"
     (message,) = cell.messages()
     assert "What is your name?" in message
     assert (cell.runs("ask_name"), cell.runs("ask_name", "end")) == (1, 1)
 
 
 @pytest.mark.spec("MCP-38")
-@pytest.mark.parametrize("name", ["old_http", "new_http"])
-def test_a_form_of_a_server_over_http_is_asked_once(world, caller, name, request):
-    cell = Cell(world, world.client(*caller, FORM_AND_URL), name, request.node.name)
-    assert text_of(cell.call("ask_name", accept(name="Ada"))) == "hello Ada"
-    assert (len(cell.messages()), cell.runs("ask_name")) == (1, 1)
+@pytest.mark.parametrize(("answer", "expected"), [(DECLINE, "declined"), (CANCEL, "cancelled")])
+def test_a_form_that_is_not_filled_in_is_not_asked_again(cell, answer, expected):
+    assert text_of(cell.call("ask_name", answer)) == expected
+    assert (len(cell.messages()), cell.runs("ask_name"), cell.runs("ask_name", "end")) == (1, 1, 1)
 
 
 @pytest.mark.spec("MCP-38")
@@ -165,7 +172,7 @@ def test_the_error_that_requires_a_page_becomes_a_question(cell):
 
 
 @pytest.mark.spec("MCP-39")
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_client_that_cannot_show_pages_is_refused_with_the_host(world, version, request):
     client = world.client(version, "http", FORM)
     cell = Cell(world, client, "old", request.node.name)
@@ -176,7 +183,7 @@ def test_a_client_that_cannot_show_pages_is_refused_with_the_host(world, version
 
 
 @pytest.mark.spec("MCP-39", "MCP-41")
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_modern_server_uses_its_fallback_for_a_client_that_cannot_show_pages(world, version):
     client = world.client(version, "http", FORM)
     assert text_of(client.call("new__open_page", {})) == "cannot show pages"
@@ -184,24 +191,33 @@ def test_a_modern_server_uses_its_fallback_for_a_client_that_cannot_show_pages(w
 
 
 @pytest.mark.spec("MCP-40")
-def test_sampling_is_refused_by_default(world, caller, server):
+def test_sampling_is_refused_by_default(world, caller, upstream):
     client = world.client(*caller, FORM_AND_URL | {"sampling": {}})
-    response = client.call(f"{server}__sample", {})
+    response = client.call(f"{upstream}__sample", {})
     assert text_of(response) == "cannot sample" or is_failed(response)
     assert client.questions == []
 
 
+@pytest.fixture(scope="module")
+def allowed_world(tmp_path_factory):
+    """A world whose settings allow sampling and name a root."""
+    root = tmp_path_factory.mktemp("allowed")
+    with AskingWorld(
+        root, "old", "new", server_settings={"sampling": "ask"}, fs={"roots": [str(root)]}
+    ) as world:
+        yield world
+
+
 @pytest.mark.spec("MCP-40")
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
-def test_sampling_that_the_settings_allow_reaches_the_client(tmp_path, version):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_sampling_that_the_settings_allow_reaches_the_client(allowed_world, version):
     """The client shows its user the whole request, as the protocol demands."""
     reply = {"role": "assistant", "content": {"type": "text", "text": "blue"}, "model": "m"}
-    with AskingWorld(tmp_path, "new", server_settings={"sampling": "ask"}) as world:
-        client = world.client(version, "stdio", FORM | {"sampling": {}})
-        assert text_of(client.answers(reply).call("new__sample", {})) == "blue"
-        [request] = client.questions
-        assert request["method"] == "sampling/createMessage"
-        assert "Name a color." in json.dumps(request["params"]["messages"])
+    client = allowed_world.client(version, "stdio", FORM | {"sampling": {}})
+    assert text_of(client.answers(reply).call("new__sample", {})) == "blue"
+    [request] = client.questions
+    assert request["method"] == "sampling/createMessage"
+    assert "Name a color." in json.dumps(request["params"]["messages"])
 
 
 @pytest.mark.spec("MCP-40")
@@ -214,18 +230,16 @@ def test_roots_are_those_of_the_client(world, caller, tmp_path):
 
 
 @pytest.mark.spec("MCP-40")
-@pytest.mark.parametrize("server", ["old", "new"])
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
-def test_roots_of_the_settings_are_those_of_a_client_without_its_own(tmp_path, version, server):
+@pytest.mark.parametrize("version", VERSIONS)
+def test_roots_of_the_settings_are_those_of_a_client_without_its_own(allowed_world, version, upstream):
     """But never in addition to those of a client, and not for one that cannot be asked anything."""
-    (tmp_path / "a").mkdir()
-    with AskingWorld(tmp_path, server, fs={"roots": [str(tmp_path / "a")]}) as world:
-        client = world.client(version, "stdio", FORM)
-        assert json.loads(text_of(client.call(f"{server}__roots", {}))) == [(tmp_path / "a").as_uri()]
-        assert client.questions == client.undeclared == []
-        own = world.client(version, "stdio", FORM | {"roots": {}}).answers({"roots": []})
-        assert json.loads(text_of(own.call(f"{server}__roots", {}))) == []
-        assert text_of(world.client(version, "stdio", {}).call(f"{server}__roots", {})) == "no roots"
+    world, tool = allowed_world, f"{upstream}__roots"
+    client = world.client(version, "stdio", FORM)
+    assert json.loads(text_of(client.call(tool, {}))) == [world.root.as_uri()]
+    assert client.questions == client.undeclared == []
+    own = world.client(version, "stdio", FORM | {"roots": {}}).answers({"roots": []})
+    assert json.loads(text_of(own.call(tool, {}))) == []
+    assert text_of(world.client(version, "stdio", {}).call(tool, {})) == "no roots"
 
 
 @pytest.mark.spec("MCP-40")
@@ -236,7 +250,7 @@ def test_the_default_root_is_not_told(world):
 
 @pytest.mark.spec("MCP-41")
 @pytest.mark.parametrize("declared", [{}, FORM, FORM_AND_URL], ids=["nothing", "form", "form and url"])
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_modern_server_sees_what_this_client_can_answer(world, version, declared):
     """Also while other clients of the same process can answer more."""
     world.client(LEGACY, "http", FORM_AND_URL).answers(accept(name="Ada")).call("new__ask_name", {})
@@ -251,7 +265,7 @@ def test_sampling_that_the_settings_refuse_is_not_declared(world):
 
 
 @pytest.mark.spec("MCP-41")
-@pytest.mark.parametrize("version", [LEGACY, MODERN])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_a_legacy_server_that_asks_uses_its_fallback_for_clients_that_cannot_be_asked(world, version):
     able, unable = world.client(LEGACY, "http", FORM), world.client(version, "http", {})
     assert text_of(able.answers(accept(name="Ada")).call("old__ask_name", {})) == "hello Ada"
@@ -261,19 +275,19 @@ def test_a_legacy_server_that_asks_uses_its_fallback_for_clients_that_cannot_be_
 
 
 @pytest.mark.spec("MCP-41")
-def test_a_rest_caller_without_questions_declares_nothing(world, server):
+def test_a_rest_caller_without_questions_declares_nothing(world, upstream):
     """Also to a legacy server, once it has asked."""
     able = world.client(LEGACY, "http", FORM).answers(accept(name="Ada"))
-    assert text_of(able.call(f"{server}__ask_name", {})) == "hello Ada"
-    response = world.serve().client.post("/tools/call", json={"name": f"{server}.capabilities", "args": {}})
+    assert text_of(able.call(f"{upstream}__ask_name", {})) == "hello Ada"
+    response = world.serve().client.post("/tools/call", json={"name": f"{upstream}.capabilities", "args": {}})
     assert json.loads(response.json()["value"]) == {}
 
 
 @pytest.mark.spec("MCP-42")
-def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, server, size):
+def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, upstream, size):
     rounds, names = size(50, 500), {LEGACY: "Ada", MODERN: "Grace"}
     clients = {version: world.open(version, "http", FORM) for version in names}
-    clients[LEGACY].answers(accept(name="first")).call(f"{server}__ask_name", {})  # now it is known to ask
+    clients[LEGACY].answers(accept(name="first")).call(f"{upstream}__ask_name", {})  # now it is known to ask
     texts = {version: [] for version in names}
     start = threading.Barrier(len(names))
 
@@ -281,7 +295,7 @@ def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, s
         client = clients[version].answers(*[accept(name=names[version])] * rounds)
         start.wait(HANG_S)
         for _ in range(rounds):
-            texts[version].append(text_of(client.call(f"{server}__ask_name", {"id": version})))
+            texts[version].append(text_of(client.call(f"{upstream}__ask_name", {"id": version})))
 
     threads = [threading.Thread(target=call, args=(version,)) for version in names]
     for thread in threads:
@@ -291,7 +305,7 @@ def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, s
     for version, name in names.items():
         assert texts[version] == [f"hello {name}"] * rounds
         assert len(clients[version].questions) == rounds
-        assert world.count(server, "ask_name", version) == rounds
+        assert world.count(upstream, "ask_name", version) == rounds
 
 
 @pytest.mark.spec("MCP-42")
@@ -392,8 +406,8 @@ def test_a_call_that_is_not_approved_does_not_run(cell, answer):
 
 
 @pytest.mark.spec("MCP-48")
-def test_a_client_that_cannot_be_asked_is_refused_with_the_setting(world, caller, server, request):
-    cell = Cell(world, world.client(*caller, {}), server, request.node.name)
+def test_a_client_that_cannot_be_asked_is_refused_with_the_setting(world, caller, upstream, request):
+    cell = Cell(world, world.client(*caller, {}), upstream, request.node.name)
     response = cell.call("write")
     assert is_failed(response)
     assert "approval" in text_of(response)

@@ -1,12 +1,21 @@
 """Clients of both protocol versions work at every process of a user, also when one of them is killed."""
 
-import json
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from interfaces.replicas import Replicas, new_id
-from support.asking_client import DECLINE, FORM, FORM_AND_URL, accept, is_approval, is_failed, text_of
+from support.asking_client import (
+    DECLINE,
+    FORM,
+    FORM_AND_URL,
+    accept,
+    changed_at,
+    is_approval,
+    is_failed,
+    text_of,
+)
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.waiting import HANG_S
@@ -43,17 +52,6 @@ class Held:
     def __call__(self, _question):
         assert self.gate.wait(HANG_S)
         return self.answers.pop(0)
-
-
-@pytest.mark.spec("MCP-53", "MCP-54")
-@VERSIONS
-def test_lists_and_calls_work_at_every_process(world, version):
-    client = world.connect(version, FORM)
-    for _ in range(4):
-        tools = client.request("tools/list")["result"]["tools"]
-        assert "old__ask_name" in [tool["name"] for tool in tools]
-        response = client.call("new__capabilities", {"id": new_id("c")})
-        assert json.loads(text_of(response))["elicitation"] == {"form": {}}
 
 
 @pytest.mark.spec("MCP-53", "MCP-54", "MCP-55")
@@ -226,11 +224,6 @@ def test_a_forged_session_is_unknown(world, at):
     assert client.transport.post(PING)[0] == 200
 
 
-def changed_at(text, index):
-    """Return a text with another character at a position."""
-    return text[:index] + ("A" if text[index] != "A" else "B") + text[index + 1 :]
-
-
 @pytest.mark.spec("MCP-54")
 def test_a_session_belongs_to_its_token_and_its_endpoint(world):
     client = world.connect(LEGACY, {}, "a")
@@ -277,31 +270,33 @@ def test_a_killed_process_breaks_off_the_calls_of_an_earlier_client_that_it_owns
 
 
 @pytest.mark.spec("MCP-54")
-@VERSIONS
-def test_a_killed_process_that_owns_nothing_of_a_client_costs_it_nothing(own_world, version):
-    world = own_world
-    client, id, held = world.connect(version, FORM, "b"), new_id("kept"), Held(ANN)
-    world.route(client)
-    client.request("tools/list")
-    client.request("tools/list")
-    world.route(client, "b")
-    client.answers().answer = held
-    results = []
-    calls = threading.Thread(target=lambda: results.append(client.call("old__ask_name", {"id": id})))
-    calls.start()
-    assert wait_until(lambda: client.questions)
-    world.kill("a")
-    world.route(client)
-    held.gate.set()
-    calls.join(HANG_S)
-    assert [text_of(response) for response in results] == ["hello Ann"]
-    assert world.runs(id) == ["old.ask_name"]
-    for _ in range(3):
-        assert client.request("tools/list")["result"]["tools"]
-    if version == LEGACY:
-        client.transport.listen()
-        add_pack(world)
-        assert wait_until(lambda: LIST_CHANGED in [notice["method"] for notice in client.notifications])
+def test_a_killed_process_that_owns_nothing_of_a_client_costs_it_nothing(own_world):
+    """For a client of each version, both with an open question."""
+    world, held, calls = own_world, Held(ANN, ANN), []
+    with ThreadPoolExecutor() as pool:
+        for version, server in ((LEGACY, "new"), (MODERN, "old")):
+            client, id = world.connect(version, FORM, "b"), new_id("kept")
+            world.route(client)
+            client.request("tools/list")
+            client.request("tools/list")
+            world.route(client, "b")
+            client.answers().answer = held
+            call = pool.submit(client.call, f"{server}__ask_name", {"id": id})
+            calls.append((client, call, id, f"{server}.ask_name"))
+            assert wait_until(lambda client=client: client.questions)
+        world.kill("a")
+        for client, *_ in calls:
+            world.route(client)
+        held.gate.set()
+        for client, call, id, tool in calls:
+            assert text_of(call.result(HANG_S)) == "hello Ann"
+            assert world.runs(id) == [tool]
+            for _ in range(3):
+                assert client.request("tools/list")["result"]["tools"]
+    listener = calls[0][0]
+    listener.transport.listen()
+    add_pack(world)
+    assert wait_until(lambda: LIST_CHANGED in [notice["method"] for notice in listener.notifications])
 
 
 @pytest.mark.spec("MCP-53", "MCP-54", "MCP-55", "MCP-57")

@@ -1,6 +1,5 @@
 """The MCP interface with the official client, over stdio and HTTP."""
 
-import asyncio
 import json
 import os
 import signal
@@ -22,23 +21,7 @@ from onetool.interfaces.mcp.transports import http_app
 from onetool.sdk import report_progress, tool
 from onetool.testing import memory_runtime
 from support import rest_in_process as rest_app
-from support.waiting import HANG_S
-
-NOISY = """
-import os, subprocess, sys
-
-def shout() -> str:
-    print("to stdout")
-    os.write(1, b"past Python\\n")
-    subprocess.run(["echo", "from a child"])
-    return "quiet"
-"""
-
-
-def slow(ctx: Any) -> str:
-    """Report progress and return."""
-    ctx.progress(1, 2, "half")
-    return "done"
+from support.onetool_process import start_onetool
 
 
 @asynccontextmanager
@@ -69,32 +52,18 @@ async def call(client: Client, tool: str, **args: Any) -> tuple[bool, str]:
 
 
 @pytest.mark.linux
-async def test_one_tool_over_stdio(home):
-    """The model sees `run`. Output of tools does not reach the protocol."""
-    home.write("tools/noisy.py", NOISY)
+@pytest.mark.parametrize("mode", ["legacy", "auto"])
+async def test_one_tool_over_stdio(home, mode):
+    """With and without a handshake. The instructions are those of the user."""
     home.write("prompts.yaml", "instructions: Be brief.\n")
-    async with over_stdio() as client:
+    async with over_stdio(mode=mode) as client:
         (tool,) = (await client.list_tools()).tools
         assert tool.name == "run"
         assert "Be brief." in client.instructions
-        assert await call(client, "run", command="noisy.shout()") == (False, "quiet")
-        assert await call(client, "run", command="print(1)\ntools.echo(message=[1, {'a': 2}])") == (
-            False,
-            "1\n[1, {a: 2}]",
-        )
-        assert await call(client, "run", command="1 / 0") == (
-            True,
-            "Error: line 1: ZeroDivisionError: division by zero\n    1 / 0",
-        )
+        code = "print(1)\ntools.echo(message=[1, {'a': 2}])"
+        assert await call(client, "run", command=code) == (False, "1\n[1, {a: 2}]")
         assert (await call(client, "run"))[0]
         assert (await call(client, "rnu"))[1] == "Error: Tool not found: 'rnu'. Did you mean run?"
-
-
-@pytest.mark.linux
-@pytest.mark.parametrize("mode", ["legacy", "auto"])
-async def test_clients_with_and_without_handshake(home, mode):
-    async with over_stdio(mode=mode) as client:
-        assert await call(client, "run", command="40 + 2") == (False, "42")
 
 
 @pytest.mark.linux
@@ -102,7 +71,7 @@ async def test_clients_with_and_without_handshake(home, mode):
 def test_the_server_exits_when_its_client_disconnects(home, how):
     """Stdout contains only the protocol, and stderr no traceback."""
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    process = subprocess.Popen([sys.executable, "-m", "onetool", "mcp"], text=True, **pipes)
+    process = start_onetool("mcp", text=True, **pipes)
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -188,31 +157,6 @@ async def test_annotations_say_what_a_call_may_do():
             assert annotations.items() <= listed.items()
 
 
-async def test_a_large_result_is_returned_as_a_handle():
-
-    def flood() -> str:
-        """Return a long text."""
-        return "line\n" * 50_000
-
-    async with memory_runtime({"demo": [flood]}) as ot, over_http(ot.runtime, "all") as client:
-        is_error, text = await call(client, "demo__flood")
-        assert not is_error
-        assert len(text) < 5_000
-        assert "ot.result(handle=" in text
-
-
-async def test_progress_reaches_the_client():
-    received = []
-
-    async def on_progress(done: float, total: float | None, message: str | None) -> None:
-        received.append((done, total, message))
-
-    async with memory_runtime({"demo": [slow]}) as ot, over_http(ot.runtime, "all") as client:
-        result = await client.call_tool("demo__slow", {}, progress_callback=on_progress)
-        assert result.content[0].text == "done"
-    assert received == [(1, 2, "half")]
-
-
 async def test_progress_message_that_is_no_text_reaches_the_client():
     """Through `ctx` and through the SDK function."""
     received = []
@@ -232,48 +176,6 @@ async def test_progress_message_that_is_no_text_reaches_the_client():
         result = await client.call_tool("demo__report", {}, progress_callback=on_progress)
         assert result.content[0].text == "done"
     assert received == [(1, "5"), (2, None), (3, "x"), (4, "file ?")]
-
-
-async def test_cancelling_in_the_client_cancels_the_call():
-    started, finished = asyncio.Event(), asyncio.Event()
-
-    async def wait() -> str:
-        """Wait."""
-        started.set()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            finished.set()
-        return ""
-
-    settings = {"execution": {"timeout_s": 3600}}
-    async with (
-        memory_runtime({"demo": [wait]}, settings=settings) as ot,
-        over_http(ot.runtime, "all") as client,
-        asyncio.timeout(HANG_S),
-    ):
-        calling = asyncio.ensure_future(client.call_tool("demo__wait", {}))
-        await started.wait()
-        calling.cancel()
-        await finished.wait()
-
-
-@pytest.mark.parametrize(("policy", "is_denied"), [("allow", False), ("deny", True), ("ask", True)])
-async def test_approval_policy_of_tools_that_are_not_read_only(policy, is_denied):
-    """With `ask`, a client that cannot ask its user is denied."""
-    from onetool.sdk import tool
-
-    @tool(read_only=False)
-    def wipe() -> str:
-        """Change something."""
-        return "wiped"
-
-    settings = {"approval": {"mcp": policy}}
-    async with (
-        memory_runtime({"demo": [wipe]}, settings=settings) as ot,
-        over_http(ot.runtime, "all") as client,
-    ):
-        assert (await call(client, "demo__wipe"))[0] is is_denied
 
 
 async def test_instructions_and_the_run_tool_are_small():

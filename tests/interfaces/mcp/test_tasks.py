@@ -2,43 +2,37 @@
 
 import json
 import re
-import sys
 
 import pytest
 
-from support.asking_client import FORM, NAME_PARAMS, AskingClient, HttpTransport, accept, text_of
+from support.asking_client import (
+    FORM,
+    NAME_PARAMS,
+    AskingClient,
+    HttpTransport,
+    accept,
+    read_log,
+    text_of,
+)
 from support.asking_world import AskingWorld
-from support.paths import MCP_SERVERS
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN
 from support.rest_process import TOKEN
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 TASKS = {"extensions": {EXTENSION: {}}}
-EXECUTION = {"handover_s": 0.3}
 WAIT = re.compile(r'ot\.wait\(id="[0-9a-f]{32}"\)')
 
 
-class TaskWorld(AskingWorld):
-    """OneTool with a server that answers at once or slowly, and one that has tasks."""
-
-    def __init__(self, root, expose="all", **execution):
-        settings = {"execution": EXECUTION | execution, "approval": {"mcp": "allow"}}
-        super().__init__(root, "old", "tasks", expose=expose, **settings)
-
-    def _server(self, name):
-        if name != "tasks":
-            return super()._server(name)
-        script = str(MCP_SERVERS / "task_server.py")
-        return {"command": sys.executable, "args": ["-I", script, str(self.log(name))], "sandbox": False}
-
-    def events(self):
-        return [json.loads(line) for line in self.log("tasks").read_text().splitlines()]
+def open_world(root, expose="all", **execution):
+    """Return OneTool with a server that answers at once or slowly, and one that has tasks."""
+    settings = {"execution": {"handover_s": 0.3} | execution, "approval": {"mcp": "allow"}}
+    return AskingWorld(root, "old", "tasks", expose=expose, **settings)
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    with TaskWorld(tmp_path_factory.mktemp("tasks")) as world:
+    with open_world(tmp_path_factory.mktemp("tasks")) as world:
         yield world
 
 
@@ -101,19 +95,28 @@ def test_a_short_call_is_answered_at_once(client):
 @pytest.mark.spec("MCP-57")
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 def test_a_client_that_does_not_declare_tasks_waits(world, version, tmp_path):
-    client = world.client(version, "stdio", FORM)
-    _, slow = client.start(
-        "tools/call", name="old__slow", arguments={"gate": str(tmp_path / "gate"), "id": version}
-    )
-    assert wait_until(lambda: world.count("old", "slow", version, "waiting") == 1)
-    (tmp_path / "gate").touch()
+    check_that_a_call_waits(world, world.client(version, "stdio", FORM), tmp_path / "gate")
+
+
+@pytest.mark.spec("MCP-57")
+def test_handover_can_be_turned_off(tmp_path):
+    with open_world(tmp_path, handover="never") as world:
+        check_that_a_call_waits(world, world.client(MODERN, "stdio", FORM | TASKS), tmp_path / "gate")
+
+
+def check_that_a_call_waits(world, client, gate):
+    """Check that the response to a long call is its result."""
+    id = f"waits-{client.version}"
+    _, slow = client.start("tools/call", name="old__slow", arguments={"gate": str(gate), "id": id})
+    assert wait_until(lambda: world.count("old", "slow", id, "waiting") == 1)
+    gate.touch()
     assert text_of(slow.result()) == "done"
 
 
 @pytest.mark.spec("MCP-56", "MCP-57")
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 def test_run_answers_with_the_id_of_a_job(tmp_path, version):
-    with TaskWorld(tmp_path, expose="run") as world:
+    with open_world(tmp_path, expose="run") as world:
         client = world.client(version, "stdio", {})
         gate = tmp_path / "gate"
         reply = text_of({"result": call(client, "run", command=f"old.slow(gate={str(gate)!r})")})
@@ -122,18 +125,6 @@ def test_run_answers_with_the_id_of_a_job(tmp_path, version):
         assert "status: running" in run(client, wait.replace(")", ", seconds=0)"))
         gate.touch()
         assert wait_until(lambda: "result: done" in run(client, wait))
-
-
-@pytest.mark.spec("MCP-57")
-def test_handover_can_be_turned_off(tmp_path):
-    with TaskWorld(tmp_path, handover="never") as world:
-        client = world.client(MODERN, "stdio", FORM | TASKS)
-        _, slow = client.start(
-            "tools/call", name="old__slow", arguments={"gate": str(tmp_path / "gate"), "id": "x"}
-        )
-        assert wait_until(lambda: world.count("old", "slow", "x", "waiting") == 1)
-        (tmp_path / "gate").touch()
-        assert text_of(slow.result()) == "done"
 
 
 @pytest.mark.spec("MCP-56")
@@ -205,7 +196,7 @@ def test_a_task_of_a_server_is_waited_for_if_the_client_has_no_tasks(world, vers
     client = world.client(version, "stdio", FORM).answers(accept(name="Ada"))
     (tmp_path / "gate").touch()
     assert text_of(client.call("tasks__job", {"gate": str(tmp_path / "gate"), "ask": True})) == "done for Ada"
-    assert world.events()[-1] == {"event": "run", "extensions": [EXTENSION]}
+    assert read_log(world.log("tasks"))[-1] == {"event": "run", "extensions": [EXTENSION]}
 
 
 @pytest.mark.spec("MCP-58")
@@ -221,7 +212,7 @@ def test_a_task_that_fails_at_the_server_fails(world, tmp_path):
 def test_cancelling_reaches_the_task_of_the_server(world, client, tmp_path):
     created = call(client, "tasks__job", gate=str(tmp_path / "gate"))
     client.request("tasks/cancel", taskId=created["taskId"])
-    assert wait_until(lambda: {"event": "cancelled"} in world.events())
+    assert wait_until(lambda: {"event": "cancelled"} in read_log(world.log("tasks")))
     assert ended(client, created["taskId"])["status"] == "cancelled"
 
 
@@ -286,7 +277,7 @@ def test_a_task_that_the_server_refuses_fails_with_its_error_if_the_server_is_pa
 def test_a_call_that_has_asked_becomes_a_task_when_the_server_continues_it_as_one(tmp_path):
     """As soon as the server does, not only after `execution.handover_s`. Answers to nothing are ignored."""
     call = {"name": "tasks__ask_first", "arguments": {"gate": str(tmp_path / "gate")}}
-    with TaskWorld(tmp_path, handover_s=600) as world:
+    with open_world(tmp_path, handover_s=600) as world:
         client = world.client(MODERN, "stdio", FORM | TASKS)
         asked = client.request("tools/call", **call)["result"]
         assert asked["resultType"] == "input_required"
