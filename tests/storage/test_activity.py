@@ -2,7 +2,6 @@
 
 import sqlite3
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -414,11 +413,3 @@ async def test_file_that_stayed_empty_has_no_records(tmp_path):
     store = FileActivity(tmp_path / "activity.sqlite3", Threads())
     assert await ids(store) == []
     assert (await store.summarize(None)).tools == {}
-
-
-def test_only_the_user_can_read_the_file(tmp_path):
-    import asyncio
-
-    file = Path(tmp_path / "activity.sqlite3")
-    asyncio.run(add(FileActivity(file, Threads()), call(arguments="mine")))
-    assert {path.stat().st_mode & 0o077 for path in tmp_path.iterdir()} == {0}

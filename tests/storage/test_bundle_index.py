@@ -12,12 +12,12 @@ from dataclasses import replace
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
+from onetool.domain.bundles.bundle import AlreadyExists, Bundle
 from onetool.storage.files.bundles import indexer, sync
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.threads import Threads
+from storage.stored_bundles import add, make_bundle, new_bundle, new_tool, slugs
 
-EVERYTHING = BundleFilter(include_disabled=True)
 INTERRUPTED = """
 import asyncio, os, signal, sys
 from pathlib import Path
@@ -42,13 +42,6 @@ def store(folder):
     return FileBundles(folder, Threads())
 
 
-def new_tool(bundle, slug, **fields) -> ToolVersion:
-    defaults = {"type": "python", "arg_schema": {"type": "object"}, "created_at": rfc3339(2)}
-    return ToolVersion(
-        **{"id": str(uuid7()), "bundle_id": bundle.id, "slug": slug, "version": "v1"} | defaults | fields
-    )
-
-
 def write(folder, record) -> None:
     """Write a record as a user does who copies files."""
     bundle_id, name = (record.id, "bundle") if isinstance(record, Bundle) else (record.bundle_id, record.id)
@@ -59,23 +52,10 @@ def write(folder, record) -> None:
 def fill(folder, bundles=3, tools=5) -> None:
     """Write bundles that have never been indexed."""
     for number in range(bundles):
-        bundle = Bundle(id=str(uuid7()), slug=f"b{number}", created_at=rfc3339(1), modified_at=rfc3339(1))
-        write(folder, bundle)
+        new = make_bundle(f"b{number}")
+        write(folder, new)
         for tool in range(tools):
-            write(folder, new_tool(bundle, f"t{tool}"))
-
-
-async def add(store, bundle, slug, **fields):
-    return await store.add_tool(new_tool(bundle, slug, **fields), lambda _: None)
-
-
-async def new_bundle(store, slug="weather") -> Bundle:
-    bundle = Bundle(id=str(uuid7()), slug=slug, created_at=rfc3339(1), modified_at=rfc3339(1))
-    return await store.change_bundle(bundle.id, lambda _: bundle)
-
-
-async def slugs(store) -> list[str]:
-    return sorted(stored.tool.slug for stored in (await store.tools(EVERYTHING, None, 1000)).items)
+            write(folder, new_tool(new, f"t{tool}"))
 
 
 @pytest.mark.parametrize("tools_per_transaction", [2, 3, 7, 100])
@@ -188,15 +168,17 @@ async def test_system_without_a_boot_id(folder, store, monkeypatch):
 
 
 async def test_store_of_an_older_version_is_opened(folder, store):
-    """It has files that claim slugs and versions, and an index without some of today's tables."""
+    """It has files that claim slugs and versions, and an index with other tables: nothing of it remains."""
     bundle = await new_bundle(store)
-    tool = (await add(store, bundle, "first")).tool
+    tool, deleted = [(await add(store, bundle, slug)).tool for slug in ("first", "deleted")]
     await store.aclose()
+    (folder / bundle.id / f"{deleted.id}.json").unlink()
     claims = folder / bundle.id / ".claims"
     claims.mkdir()
     (claims / "0123").write_text(tool.id)
     with closing(sqlite3.connect(folder / "index.sqlite3")) as connection, connection:
         connection.execute("drop table boots")
+        connection.execute("alter table tools add column old text")
         connection.execute("pragma user_version = 2")
     fresh = FileBundles(folder, Threads())
     assert await slugs(fresh) == ["first"]
@@ -205,11 +187,14 @@ async def test_store_of_an_older_version_is_opened(folder, store):
         await add(fresh, bundle, "first")
 
 
-@pytest.mark.parametrize("field", ["slug", "version", "argSchema", "isEnabled"])
-async def test_missing_value_affects_only_its_tool(folder, field):
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("slug", None), ("version", None), ("argSchema", None), ("isEnabled", None), ("tags", [1])],
+)
+async def test_missing_or_wrong_value_affects_only_its_tool(folder, field, value):
     fill(folder, bundles=1, tools=3)
     file = sorted(file for file in folder.glob("*/*.json") if file.name != "bundle.json")[0]
-    file.write_text(json.dumps({**json.loads(file.read_text()), field: None}))
+    file.write_text(json.dumps({**json.loads(file.read_text()), field: value}))
     store = FileBundles(folder, Threads())
     assert await slugs(store) == ["t1", "t2"]
     assert len(store.problems) == 1

@@ -4,15 +4,15 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import Bundle, BundleFilter, ToolVersion, rfc3339
+from onetool.domain.bundles.bundle import BundleFilter, rfc3339
 from onetool.domain.search.terms import NO_TOOLS
 from onetool.storage.files.bundles import index, term_queries
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.memory.bundles import MemoryBundles
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
+from storage.stored_bundles import add, make_bundle, new_bundle, new_tool
 
 WORDS = (
     "rain",
@@ -37,17 +37,6 @@ def store(request, tmp_path):
     if request.param == "memory":
         return MemoryBundles()
     return FileBundles(tmp_path / "bundles", Threads(), full_text=request.param == "files")
-
-
-async def new_bundle(store, slug="weather", **fields) -> Bundle:
-    bundle = Bundle(id=str(uuid7()), slug=slug, created_at=rfc3339(1), modified_at=rfc3339(1), **fields)
-    return await store.change_bundle(bundle.id, lambda _: bundle)
-
-
-async def add(store, bundle, slug, version="v1", **fields):
-    defaults = {"type": "python", "arg_schema": {"type": "object"}, "created_at": rfc3339(2)}
-    tool = ToolVersion(id=str(uuid7()), bundle_id=bundle.id, slug=slug, version=version, **defaults | fields)
-    return await store.add_tool(tool, lambda _: None)
 
 
 async def found(store, *terms, packs=None, limit=100) -> set[str]:
@@ -144,22 +133,11 @@ async def test_every_store_finds_the_same_tools_by_terms(tmp_path):
     """For random tools and terms."""
     rng = Random(5)
     stores = [MemoryBundles(), FileBundles(tmp_path / "b", Threads())]
-    bundle = Bundle(id=str(uuid7()), slug="all", created_at=rfc3339(1), modified_at=rfc3339(1))
-    tools = [
-        ToolVersion(
-            id=str(uuid7()),
-            bundle_id=bundle.id,
-            slug=f"t{n}",
-            version="v1",
-            type="python",
-            arg_schema={"type": "object"},
-            description=" ".join(rng.sample(WORDS, rng.randint(1, 4))),
-            created_at=rfc3339(2),
-        )
-        for n in range(60)
-    ]
+    whole = make_bundle("all")
+    texts = [" ".join(rng.sample(WORDS, rng.randint(1, 4))) for _ in range(60)]
+    tools = [new_tool(whole, f"t{n}", description=text) for n, text in enumerate(texts)]
     for store in stores:
-        await store.import_bundle(bundle, tools)
+        await store.import_bundle(whole, tools)
     for _ in range(20):
         terms = rng.sample(WORDS, 2)
         memory, files = [await found(store, *terms) for store in stores]

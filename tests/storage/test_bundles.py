@@ -3,19 +3,15 @@
 import json
 import os
 import shutil
-import sqlite3
 import time
-from contextlib import closing
 from dataclasses import replace
 from random import Random
 
-import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, ToolVersion, rfc3339
+from onetool.domain.bundles.bundle import AlreadyExists, Bundle, BundleFilter, rfc3339
 from onetool.domain.bundles.ranking import MAX_SIMILAR_SLUGS, SearchQuery, find_hits
-from onetool.storage.files.bundles.indexer import MIN_FILE_BYTES
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.storage.files.bundles.sync import CHECK_INTERVAL_S
 from onetool.storage.memory.bundles import MemoryBundles
@@ -24,8 +20,8 @@ from onetool.storage.postgres.bundles import store as postgres_store
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.threads import Threads
 from storage.file_access import counted_access
-
-EVERYTHING = BundleFilter(include_disabled=True)
+from storage.stored_bundles import EVERYTHING, add, make_bundle, new_bundle, new_tool, slugs
+from support.postgres import execute
 
 
 @pytest.fixture(params=["memory", "files", "files without FTS5", "postgres"])
@@ -35,27 +31,6 @@ def store(request, tmp_path):
     if request.param == "memory":
         return MemoryBundles()
     return FileBundles(tmp_path / "bundles", Threads(), full_text=request.param == "files")
-
-
-async def new_bundle(store, slug="weather", **fields) -> Bundle:
-    bundle = Bundle(
-        id=str(uuid7()), slug=slug, **{"created_at": rfc3339(1), "modified_at": rfc3339(1)} | fields
-    )
-    return await store.change_bundle(bundle.id, lambda _: bundle)
-
-
-def new_tool(bundle, slug="get-rain", version="v1", **fields) -> ToolVersion:
-    defaults = {
-        "id": str(uuid7()),
-        "type": "python",
-        "arg_schema": {"type": "object"},
-        "created_at": rfc3339(2),
-    }
-    return ToolVersion(bundle_id=bundle.id, slug=slug, version=version, **defaults | fields)
-
-
-async def add(store, bundle, *args, **fields):
-    return await store.add_tool(new_tool(bundle, *args, **fields), lambda _: None)
 
 
 async def test_program_and_steps_are_stored_as_they_are(store):
@@ -142,6 +117,9 @@ async def test_changes_are_visible_and_change_the_generation(store):
     assert await store.delete_tool(stored.tool.key) is True
     assert await store.find("weather.get_rain") == []
     assert (await add(store, bundle)).tool.id != stored.tool.id
+    before = store.generation()
+    await store.import_bundle(make_bundle("imported"), [])
+    assert store.generation() != before
 
 
 async def test_names_in_code_are_unique(store):
@@ -175,22 +153,6 @@ async def search(store, query, filter=EVERYTHING, page_size=100) -> list[str]:
         slugs += [hit.stored.tool.slug for hit in hits]
         after = hits[-1].position
     return slugs
-
-
-async def test_search_matches_words_prefixes_and_similar_slugs(store):
-    """Words of slug, display name, description and tags, in the order of the tiers."""
-    bundle = await new_bundle(store)
-    await add(store, bundle, "raed", is_enabled=False)
-    await add(store, bundle, "file-read", tags=("disk",), display_name="A Reader")
-    await add(store, bundle, "readfile", description="Open something")
-    assert await search(store, "read") == await search(store, "+READ") == ["readfile", "file-read", "raed"]
-    assert await search(store, "read", BundleFilter()) == ["readfile", "file-read"]
-    assert await search(store, "DISK") == ["file-read"]
-    assert await search(store, "some open") == ["readfile"]
-    assert await search(store, "fiel raed", BundleFilter()) == ["file-read"]
-    assert (
-        await search(store, '"') == await search(store, "nothing has this") == await search(store, "%") == []
-    )
 
 
 async def test_search_is_filtered(store):
@@ -269,6 +231,10 @@ async def test_search_of_every_store_has_the_same_results(store):
         "x",
         "取",
         "un de",
+        "+READ",
+        '"',
+        "%",
+        "READER nothing",
     ):
         query = SearchQuery.parse(text)
         expected = find_hits(query, everything, query.similar_slugs(tool.tool.slug for tool in everything))
@@ -307,8 +273,7 @@ async def test_tool_that_is_deleted_while_tools_are_read_is_left_out(workspace, 
 
     def delete_last(self, found):
         """Let another process delete a tool whose id was just read."""
-        with psycopg.connect(postgres_url) as connection:
-            connection.execute("delete from onetool.tools where id = any(%s)", (others[-1:],))
+        execute(postgres_url, "delete from onetool.tools where id = any(%s)", others[-1:])
         return by_id(self, found)
 
     monkeypatch.setattr(queries.BundleQueries, "_by_id", delete_last)
@@ -345,14 +310,6 @@ async def test_only_empty_bundles_deleted_long_ago_are_reaped(store, tmp_path):
     assert await store.reap(rfc3339(20)) == []
     assert await store.bundle(used.id)
     assert await store.bundle(recent.id)
-
-
-async def test_import_changes_the_generation(store):
-    """Also the import of a bundle without tools."""
-    before = store.generation()
-    imported = Bundle(id=str(uuid7()), slug="imported", created_at=rfc3339(0), imported_at=rfc3339(9))
-    await store.import_bundle(imported, [])
-    assert store.generation() != before
 
 
 async def test_id_belongs_to_one_tool(store):
@@ -416,42 +373,44 @@ class TestFiles:
     def folder(self, tmp_path):
         return tmp_path / "bundles"
 
-    async def test_files_are_readable_json(self, folder):
+    @pytest.fixture
+    def store(self, folder):
+        return FileBundles(folder, Threads())
+
+    @pytest.fixture
+    async def bundle(self, store):
+        return await new_bundle(store)
+
+    async def test_files_are_readable_json(self, folder, store, bundle):
         """Indented, with a schema version, named by id."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         tool = (await add(store, bundle, tags=("a",))).tool
         text = (folder / bundle.id / f"{tool.id}.json").read_text()
         assert text.count("\n") > 10
         assert json.loads(text) == {"schemaVersion": 1, **tool.to_json()}
         assert json.loads((folder / bundle.id / "bundle.json").read_text())["slug"] == "weather"
 
-    async def test_index_is_rebuilt_from_the_files(self, folder):
-        """After it was deleted, and after it was corrupted."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
+    async def test_index_is_rebuilt_from_the_files(self, folder, store, bundle):
+        """By the next query of a running process and of a new one, and after the index was corrupted."""
         await add(store, bundle)
-        for suffix in ("", "-wal", "-shm"):
-            (folder / f"index.sqlite3{suffix}").unlink(missing_ok=True)
-        assert len(await FileBundles(folder, Threads()).find("weather.get_rain")) == 1
+        for reader in (store, FileBundles(folder, Threads())):
+            for suffix in ("", "-wal", "-shm"):
+                (folder / f"index.sqlite3{suffix}").unlink(missing_ok=True)
+            assert len(await reader.find("weather.get_rain")) == 1
         (folder / "index.sqlite3").write_bytes(
             b"this is not a database at all, but long enough to be one" * 99
         )
-        fresh = FileBundles(folder, Threads())
-        assert (await fresh.tools(EVERYTHING, None, 10)).items[0].name == "weather.get_rain"
+        assert await slugs(FileBundles(folder, Threads())) == ["get-rain"]
         assert list(folder.glob("index.sqlite3.corrupt-*"))
 
-    async def test_manual_changes_are_indexed(self, folder):
+    async def test_manual_changes_are_indexed(self, folder, store, bundle):
         """The next process sees files that were added or deleted while nothing was running."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         tool = (await add(store, bundle)).tool
         mine = replace(tool, id=str(uuid7()), slug="mine")
         data = {"schemaVersion": 1, **mine.to_json()}
         (folder / bundle.id / f"{mine.id}.json").write_text(json.dumps(data))
         (folder / bundle.id / f"{tool.id}.json").unlink()
         fresh = FileBundles(folder, Threads())
-        assert [stored.tool.slug for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == ["mine"]
+        assert await slugs(fresh) == ["mine"]
         with pytest.raises(AlreadyExists):
             await add(fresh, bundle, "mine")
         await add(fresh, bundle)
@@ -461,10 +420,9 @@ class TestFiles:
     @pytest.mark.parametrize(
         "text", ["", "nonsense", "[]", '{"schemaVersion": 1}', '{"schemaVersion": "x"}', '{"slug": 1}', "\0"]
     )
-    async def test_corrupt_file_is_moved_and_reported(self, folder, text):
+    async def test_corrupt_file_is_moved_and_reported(self, folder, store, bundle, text):
         """Other tools are not affected."""
-        store = FileBundles(folder, Threads())
-        bundle, other = await new_bundle(store), await new_bundle(store, "other")
+        other = await new_bundle(store, "other")
         tool = (await add(store, bundle)).tool
         await add(store, bundle, "healthy")
         (folder / bundle.id / f"{tool.id}.json").write_text(text)
@@ -472,26 +430,24 @@ class TestFiles:
         (folder / bundle.id / "by-hand").touch()
         (folder / other.id / "by-hand").touch()
         fresh = FileBundles(folder, Threads())
-        assert [stored.tool.slug for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == ["healthy"]
+        assert await slugs(fresh) == ["healthy"]
         assert await fresh.tool(tool.key) is None
         assert len(fresh.problems) == 2
         assert len(list(folder.glob("*/*.corrupt-*"))) == 2
+        with pytest.raises(AlreadyExists):
+            await add(fresh, bundle, "healthy")
         await add(fresh, bundle)
 
-    async def test_file_of_a_newer_version_is_unchanged(self, folder):
+    async def test_file_of_a_newer_version_is_unchanged(self, folder, store, bundle):
         """It is not corrupt, so it is not moved."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         tool = (await add(store, bundle)).tool
         file = folder / bundle.id / f"{tool.id}.json"
         file.write_text('{"schemaVersion": 2}')
         assert await store.tool(tool.key) is None
         assert (file.read_text(), store.problems) == ('{"schemaVersion": 2}', [])
 
-    async def test_copied_tool_file_is_moved(self, folder):
+    async def test_copied_tool_file_is_moved(self, folder, store, bundle):
         """If two files have the same slug and version, the first one stays."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         tool = (await add(store, bundle)).tool
         copy = {"schemaVersion": 1, **replace(tool, id=str(uuid7())).to_json()}
         (folder / bundle.id / f"{copy['id']}.json").write_text(json.dumps(copy))
@@ -499,10 +455,8 @@ class TestFiles:
         assert [stored.tool.id for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == [tool.id]
         assert len(fresh.problems) == 1
 
-    async def test_crash_before_a_tool_is_published(self, folder):
+    async def test_crash_before_a_tool_is_published(self, folder, store, bundle):
         """The tool does not exist, and another one can have its slug and version."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         tool = new_tool(bundle)
         store._files.stage(tool)
         fresh = FileBundles(folder, Threads())
@@ -510,10 +464,8 @@ class TestFiles:
         assert (await add(fresh, bundle)).tool.id != tool.id
         assert fresh.problems == []
 
-    async def test_crash_between_tool_and_index(self, folder):
+    async def test_crash_between_tool_and_index(self, folder, store, bundle):
         """The next writer or the next process indexes what a dead writer left."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         for number, open_store in enumerate((lambda: store, lambda: FileBundles(folder, Threads()))):
             tool = new_tool(bundle, f"t{number}")
             store._files.publish(store._files.stage(tool), tool)
@@ -521,10 +473,8 @@ class TestFiles:
             await add(open_store(), bundle, f"next{number}")
             assert await store.find(f"weather.t{number}")
 
-    async def test_write_error_propagates_and_the_index_recovers(self, folder, monkeypatch):
+    async def test_write_error_propagates_and_the_index_recovers(self, store, bundle, monkeypatch):
         """A full disk, for example."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
         with monkeypatch.context() as broken:
             broken.setattr("os.fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left")))
             with pytest.raises(OSError, match="No space left"):
@@ -532,10 +482,8 @@ class TestFiles:
         assert await store.find("weather.get_rain") == []
         assert (await add(store, bundle)).name == "weather.get_rain"
 
-    async def test_name_derived_from_an_id_is_not_shared(self, folder):
+    async def test_name_derived_from_an_id_is_not_shared(self, store, bundle):
         """A slug that equals the long name of another bundle gets a longer name."""
-        store = FileBundles(folder, Threads())
-        await new_bundle(store, "weather")
         second = await new_bundle(store, "weather", created_at=rfc3339(5))
         await add(store, second, "rain")
         imitation = await new_bundle(store, f"weather--{second.id[-8:]}", created_at=rfc3339(6))
@@ -543,43 +491,9 @@ class TestFiles:
         (tool,) = await store.find(f"weather__{second.id[-8:]}.rain")
         assert tool.bundle.id == second.id
 
-    async def test_invalid_file_does_not_affect_others(self, folder):
-        """A file with wrong types is moved."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
-        invalid, valid = (await add(store, bundle, "invalid")).tool, (await add(store, bundle, "valid")).tool
-        file = folder / bundle.id / f"{invalid.id}.json"
-        file.write_text(json.dumps({**json.loads(file.read_text()), "tags": [1]}))
-        (folder / bundle.id / "by-hand").touch()
-        fresh = FileBundles(folder, Threads())
-        assert [stored.tool.slug for stored in (await fresh.tools(EVERYTHING, None, 10)).items] == ["valid"]
-        assert await fresh.tool(valid.key)
-        with pytest.raises(AlreadyExists):
-            await add(fresh, bundle, "valid")
-        await add(fresh, bundle, "invalid")
-
-    async def test_index_deleted_at_run_time_is_rebuilt(self, folder):
-        """By the next query."""
-        store = FileBundles(folder, Threads())
-        await add(store, await new_bundle(store))
-        for suffix in ("", "-wal", "-shm"):
-            (folder / f"index.sqlite3{suffix}").unlink(missing_ok=True)
-        assert await store.find("weather.get_rain")
-
-    async def test_tools_are_indexed_in_batches(self, folder, monkeypatch):
-        """Other processes can write in between."""
-        store = FileBundles(folder, Threads())
-        bundle = await new_bundle(store)
-        for number in range(5):
-            await add(store, bundle, f"t{number}")
-        (folder / "index.sqlite3").unlink()
-        monkeypatch.setattr("onetool.storage.files.bundles.indexer.MAX_BATCH_BYTES", 2 * MIN_FILE_BYTES)
-        assert await FileBundles(folder, Threads()).count() == 5
-
-    async def test_generation_file_is_truncated(self, folder, monkeypatch):
+    async def test_generation_file_is_truncated(self, folder, store, monkeypatch):
         """The generation changes all the same."""
         monkeypatch.setattr("onetool.storage.files.bundles.sync.MAX_GENERATION_BYTES", 3)
-        store = FileBundles(folder, Threads())
         generations = set()
         for number in range(8):
             await new_bundle(store, f"b{number}")
@@ -710,24 +624,3 @@ class TestCopiedFiles:
         clock[0] += CHECK_INTERVAL_S
         await store.packs()
         assert store.generation() == generation
-
-
-async def test_index_of_another_version_is_rebuilt_from_the_files(tmp_path):
-    """Nothing of the old index remains, whatever tables it had."""
-    folder = tmp_path / "bundles"
-    store = FileBundles(folder, Threads())
-    bundle = await new_bundle(store)
-    kept, deleted = await add(store, bundle, "kept"), await add(store, bundle, "deleted")
-    del store
-    (index,) = [file for file in tmp_path.rglob("*") if file.is_file() and is_sqlite(file)]
-    with closing(sqlite3.connect(index)) as connection:
-        connection.execute("pragma user_version = 0")
-        connection.execute("alter table tools add column old text")
-        connection.commit()
-    (folder / bundle.id / f"{deleted.tool.id}.json").unlink()
-    reopened = FileBundles(folder, Threads())
-    assert [tool.tool.slug for tool in (await reopened.tools(EVERYTHING, None, 10)).items] == [kept.tool.slug]
-
-
-def is_sqlite(file) -> bool:
-    return file.read_bytes()[:15] == b"SQLite format 3"

@@ -38,10 +38,10 @@ from onetool.storage.postgres.results import PostgresResults
 from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
-from storage.interrupted_moves import STEPS, kill_after, mover
-from support.postgres import RING
+from storage.interrupted_moves import STEPS, kill_after
+from support.postgres import RING, execute, set_fenced
 from support.processes import wait_until
-from support.two_clusters import WEST, TwoClusters
+from support.two_clusters import WEST
 from support.waiting import HANG_S, until
 
 ISSUER = "https://id.example"
@@ -103,8 +103,7 @@ async def test_change_of_people_is_noted_for_workspaces_of_every_cluster(two, cl
         while not rows.keys_changes:
             await asyncio.sleep(0.02)
     known = rows.keys_changes
-    with psycopg.connect(two.urls[HOME]) as connection:
-        connection.execute("update home.people_revision set revision = revision + 1")
+    execute(two.urls[HOME], "update home.people_revision set revision = revision + 1")
     await until(lambda: rows.keys_changes > known)
 
 
@@ -175,15 +174,6 @@ def test_cluster_without_url_and_home_of_an_installation_are_refused(urls):
         ClusterAdmin({**urls, "east": urls[HOME]}).add("east")
     with pytest.raises(SettingsError, match="not part of the installation"):
         ClusterAdmin(urls).accept_new("east", accepts_new=True)
-
-
-def test_directory_that_names_an_unknown_cluster_is_refused(two, urls):
-    alone = TwoClusters(urls[HOME], urls[WEST])
-    alone.directory.check_clusters()
-    directory = type(alone.directory)(alone.clusters.home)
-    with pytest.raises(SettingsError, match="Set ONETOOL_CLUSTER_WEST_URL"):
-        directory.check_clusters()
-    alone.close()
 
 
 def test_urls_come_from_the_environment():
@@ -302,7 +292,7 @@ def test_write_to_a_workspace_that_stays_read_only_is_refused(two, monkeypatch):
     monkeypatch.setattr(workspace_database, "MOVE_WAIT_S", 0.3)
     workspace = two.new_workspace()
     rows = two.rows(workspace)
-    set_fence(two, workspace.id, HOME)
+    set_fenced(two.urls[HOME], workspace.id)
     began = time.monotonic()
     with pytest.raises(WorkspaceReadOnly), store_errors(), rows.writing():
         pass
@@ -310,11 +300,6 @@ def test_write_to_a_workspace_that_stays_read_only_is_refused(two, monkeypatch):
     two.move(workspace, HOME)
     with rows.writing():
         pass
-
-
-def set_fence(two, id, cluster):
-    with psycopg.connect(two.urls[cluster]) as connection:
-        connection.execute("update onetool.workspace_state set fenced = true where workspace_id = %s", (id,))
 
 
 @pytest.mark.parametrize("steps", range(1, STEPS + 1))
@@ -351,14 +336,6 @@ def repeat(two, workspace, target):
             return two.move(workspace, target)
 
     assert wait_until(move)
-
-
-def test_two_processes_do_not_move_a_workspace_at_a_time(two):
-    workspace = two.new_workspace()
-    with mover(two, workspace, WEST) as process:
-        assert process.stdout.readline()
-        with pytest.raises(StoreUnavailable, match="Another process is moving"):
-            two.move(workspace, WEST)
 
 
 async def test_copy_that_fails_leaves_the_workspace_writable_where_it_was(two):

@@ -9,11 +9,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import Bundle, BundleFilter, rfc3339
 from onetool.storage.files.bundles.store import FileBundles
 from onetool.threads import Threads
+from storage.stored_bundles import EVERYTHING, new_bundle
 from support.processes import wait_until
 
 HANG_S = 600.0
@@ -58,7 +57,7 @@ asyncio.run(main())
 async def test_each_version_has_one_winner(tmp_path, size):
     """Each key has exactly one tool, and every reported win is stored."""
     folder, finish, keys = tmp_path / "bundles", tmp_path / "finish", size(300, 2000)
-    bundles = [await _bundle(FileBundles(folder, Threads())) for _ in range(5)]
+    bundles = [(await new_bundle(FileBundles(folder, Threads()), "contended")).id for _ in range(5)]
     outputs = [tmp_path / f"writer-{index}" for index in range(size(4, 8))]
     arguments = [str(folder), str(finish), str(keys), *bundles]
     writers = [_start(output, arguments) for output in outputs]
@@ -74,11 +73,6 @@ async def test_each_version_has_one_winner(tmp_path, size):
     won = [(line[1], line[2], line[3]) for line in lines if line[0] == "won" and len(line) == 4]
     assert max(Counter(win[:2] for win in won).values()) == 1
     await _check_files(folder, won, keys)
-
-
-async def _bundle(store: FileBundles) -> str:
-    bundle = Bundle(id=str(uuid7()), slug="contended", created_at=rfc3339(1), modified_at=rfc3339(1))
-    return (await store.change_bundle(bundle.id, lambda _: bundle)).id
 
 
 def _start(output: Path, arguments: list[str]) -> "subprocess.Popen[bytes]":
@@ -112,7 +106,7 @@ async def _check_files(folder: Path, won: list[tuple[str, str, str]], keys: int)
     fresh = FileBundles(folder, Threads())
     listed, cursor = [], None
     while True:
-        page = await fresh.tools(BundleFilter(include_disabled=True), cursor, 200)
+        page = await fresh.tools(EVERYTHING, cursor, 200)
         listed += [item.tool.to_json() | {"schemaVersion": 1} for item in page.items]
         cursor = page.next
         if cursor is None:

@@ -24,7 +24,7 @@ from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.moves import WorkspaceMoves
 from onetool.storage.postgres.people import PostgresPeople
 from storage.interrupted_moves import STEPS, kill_after, mover
-from support.postgres import waits_for_lock
+from support.postgres import execute, set_fenced, waits_for_lock
 from support.processes import wait_until
 from support.two_clusters import WEST
 from support.waiting import HANG_S
@@ -60,9 +60,8 @@ def write(rows):
 
 
 def stored(two, workspace, cluster):
-    with psycopg.connect(two.urls[cluster]) as connection:
-        query = "select id from onetool.toggles where workspace_id = %s"
-        return {id for (id,) in connection.execute(query, (workspace.id,)).fetchall()}
+    query = "select id from onetool.toggles where workspace_id = %s"
+    return {id for (id,) in execute(two.urls[cluster], query, workspace.id)}
 
 
 def is_read_only(two, workspace, cluster):
@@ -96,8 +95,7 @@ class StoppedCopy:
 
     def fail(self):
         """End the connection to the target."""
-        with psycopg.connect(self._two.urls[self._target], autocommit=True) as connection:
-            connection.execute(END_WAITING)
+        execute(self._two.urls[self._target], END_WAITING)
         self._thread.join(HANG_S)
 
     def __exit__(self, *_):
@@ -112,9 +110,8 @@ class StoppedCopy:
 
 
 def restore_entry(two, entry):
-    with psycopg.connect(two.urls[HOME]) as connection:
-        change = "update home.workspaces set cluster = %s, epoch = %s, moved_at = null where id = %s"
-        connection.execute(change, (entry.cluster, entry.epoch, entry.id))
+    change = "update home.workspaces set cluster = %s, epoch = %s, moved_at = null where id = %s"
+    execute(two.urls[HOME], change, entry.cluster, entry.epoch, entry.id)
 
 
 def test_rows_that_are_in_use_are_not_deleted_whatever_the_directory_says(two, urls):
@@ -188,8 +185,7 @@ def test_move_of_a_workspace_that_becomes_writable_during_the_copy_loses_nothing
     workspace = two.new_workspace()
     rows = two.rows(workspace)
     with StoppedCopy(two, workspace, WEST) as move:
-        with psycopg.connect(urls[HOME], autocommit=True) as connection:
-            connection.execute("select onetool.end_move(%s, 1, 1, 1, 1)", (workspace.id,))
+        execute(urls[HOME], "select onetool.end_move(%s, 1, 1, 1, 1)", workspace.id)
         acknowledged = write(rows)
     assert "Another process has made" in str(move.error)
     assert two.directory.find(workspace.slug).cluster == HOME
@@ -202,8 +198,7 @@ def test_failed_move_whose_lock_was_lost_leaves_the_workspace_to_the_next_one(tw
     rows = two.rows(workspace)  # a process that has not heard of the move
     write(rows)
     with StoppedCopy(two, workspace, WEST) as first:
-        with psycopg.connect(urls[HOME], autocommit=True) as connection:
-            assert connection.execute(END_LOCKS).rowcount == 1
+        assert len(execute(urls[HOME], END_LOCKS)) == 1
         first.fail()
     assert "is read-only until a worker ends the move, or it is repeated." in str(first.error)
     assert is_read_only(two, workspace, HOME)
@@ -220,8 +215,7 @@ async def test_jobs_of_living_processes_are_not_lost_by_a_move_that_fails(two):
     job = Job(token_hex(16), "ann", "demo.tool", "d", jobs.owner, 5.0)
     await jobs.put(job)
     with StoppedCopy(two, workspace, WEST) as move:
-        with psycopg.connect(two.urls[HOME], autocommit=True) as connection:
-            connection.execute("update onetool.job_owners set lease_until = now() - interval '1 s'")
+        execute(two.urls[HOME], "update onetool.job_owners set lease_until = now() - interval '1 s'")
         assert await jobs.is_alive(jobs.owner)
         await asyncio.to_thread(move.fail)
     assert move.lines[-1] == "The workspace is writable. Queued jobs: 0."
@@ -243,7 +237,7 @@ def test_move_whose_output_is_closed_is_completed(two, urls):
 
 def test_changes_of_a_workspace_that_is_being_moved_say_so(two):
     workspace = two.new_workspace()
-    interrupt(two, workspace)
+    set_fenced(two.urls[HOME], workspace.id)
     for change in (
         lambda: two.admin.delete(workspace.slug),
         lambda: two.admin.change_limits(workspace.slug, {"secrets": 1}),
@@ -273,8 +267,7 @@ def test_move_away_from_a_cluster_that_fails_after_the_copy_is_completed(two, ur
 
     def report(line):
         if line.startswith("The directory names"):
-            with psycopg.connect(urls[WEST], autocommit=True) as connection:
-                assert connection.execute(END_LOCKS).rowcount == 1
+            assert len(execute(urls[WEST], END_LOCKS)) == 1
 
     WorkspaceMoves(urls, report).move(workspace.slug, HOME)
     assert {id, write(rows)} <= stored(two, workspace, HOME)
@@ -324,27 +317,26 @@ def test_workspace_whose_move_was_interrupted_becomes_writable_by_itself(two, ur
 
 
 def audited(two, workspace, cluster):
-    with psycopg.connect(two.urls[cluster]) as connection:
-        query = """
-            select actor, detail::jsonb from onetool.audit
-            where workspace_id = %s and action = 'workspace.move'
-        """
-        return connection.execute(query, (workspace.id,)).fetchall()
+    query = "select actor, detail::jsonb from onetool.audit where workspace_id = %s and action = %s"
+    return execute(two.urls[cluster], query, workspace.id, "workspace.move")
 
 
 def test_workspace_that_a_process_moves_stays_read_only(two, urls):
+    """No other process makes it writable or moves it."""
     workspace = two.new_workspace()
     with mover(two, workspace, WEST) as process:
         assert process.stdout.readline()
         for cluster in urls:
             assert workspace.slug not in end_moves(two, cluster)
+        with pytest.raises(StoreUnavailable, match="Another process is moving"):
+            two.move(workspace, WEST)
         assert is_read_only(two, workspace, HOME)
 
 
 def test_workspace_is_not_made_writable_by_a_worker_that_has_lost_its_lock(two, urls):
     """Another process may move it meanwhile."""
     workspace = two.new_workspace()
-    interrupt(two, workspace)
+    set_fenced(two.urls[HOME], workspace.id)
     errors = []
 
     def end():
@@ -368,17 +360,15 @@ def test_workspace_is_not_made_writable_by_a_worker_that_has_lost_its_lock(two, 
 def east(two):
     """Add a cluster that is away. Return the URLs of all."""
     url = "postgresql://postgres@127.0.0.1:1/onetool"
-    with psycopg.connect(two.urls[HOME]) as connection:
-        connection.execute("insert into home.clusters (name) values ('east')")
+    execute(two.urls[HOME], "insert into home.clusters (name) values ('east')")
     yield {**two.urls, "east": url}
-    with psycopg.connect(two.urls[HOME]) as connection:
-        connection.execute("delete from home.clusters where name = 'east'")
+    execute(two.urls[HOME], "delete from home.clusters where name = 'east'")
 
 
 def test_workspace_stays_read_only_while_a_cluster_is_away_that_may_have_newer_rows(two, east, caplog):
     """Unless the operator knows that it has none."""
     workspace = two.new_workspace()
-    interrupt(two, workspace)
+    set_fenced(two.urls[HOME], workspace.id)
     with closing(Database(east["east"])) as away:
         clusters = Clusters(two.clusters.home, {WEST: two.clusters[WEST], "east": away})
         assert workspace.slug not in InterruptedMoves(east, clusters).end(HOME)
@@ -394,16 +384,10 @@ def test_workspace_stays_read_only_while_a_cluster_is_away_that_may_have_newer_r
 def test_interrupted_move_is_not_completed_without_the_url_of_another_cluster(two, east):
     """That cluster may have newer rows."""
     workspace = two.new_workspace()
-    interrupt(two, workspace)
+    set_fenced(two.urls[HOME], workspace.id)
     with pytest.raises(SettingsError, match="ONETOOL_CLUSTER_EAST"):
         WorkspaceMoves(two.urls, ignore_away=True).move(workspace.slug, HOME)
     assert is_read_only(two, workspace, HOME)
-
-
-def interrupt(two, workspace):
-    with psycopg.connect(two.urls[HOME]) as connection:
-        fence = "update onetool.workspace_state set fenced = true where workspace_id = %s"
-        connection.execute(fence, (workspace.id,))
 
 
 def test_only_workers_may_end_moves(two, urls):

@@ -15,7 +15,7 @@ from onetool.storage.files import format as format_module
 from onetool.threads import Threads
 from onetool.version import __version__
 from storage.interruption import Interruption
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 OLD = Path(__file__).parent / "format_0"
 """Written by the version before format 1, which died while it changed the bundle."""

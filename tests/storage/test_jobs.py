@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import secrets
-import stat
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -22,6 +21,7 @@ from onetool.storage.files import owners
 from onetool.storage.files.jobs import FileJobs
 from onetool.storage.memory.jobs import MemoryJobs
 from onetool.storage.postgres.jobs import PostgresJobs
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 from storage.file_access import counted_access
 from support.waiting import HANG_S
@@ -30,33 +30,50 @@ ACCEPTED = Answer("accept", {"name": "Zoë \ud800", "count": 2**70, "nested": [{
 NOTHING = Messages({}, False)
 HOSTILE = ["", "../x", "a/b", "..", "\0", "a\0b", "x" * 10_000, "F" * 32, "0" * 31, "0" * 32 + "\n", "٠" * 32]
 FAR_FUTURE = 1e12
+PROCESSES = 4
 OTHER_PROCESS = """
 import asyncio, secrets, sys
 from pathlib import Path
+from uuid import UUID
 from onetool.domain.calls.question import Answer
 from onetool.domain.jobs.job import Job
 from onetool.storage.files.jobs import FileJobs
+from onetool.storage.postgres.database import Database
+from onetool.storage.postgres.jobs import PostgresJobs
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
+from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
 
-jobs = FileJobs(Path(sys.argv[1]), Threads())
+async def main():
+    threads, (kind, place, workspace, *args) = Threads(), sys.argv[1:]
+    if kind == "files":
+        jobs = FileJobs(Path(place), threads)
+    else:
+        jobs = PostgresJobs(WorkspaceDatabase(Database(place), UUID(workspace)), threads, lease_s=3.0)
+
+    async def go_on(*words):
+        print(*words, flush=True)
+        await threads.run(sys.stdin.readline)
 """
 OWNER = """
-job = Job(secrets.token_hex(16), "ann", "demo.tool", "d", jobs.owner, 5.0)
-asyncio.run(jobs.put(job))
-print(job.id, job.owner, flush=True)
-sys.stdin.readline()
+    job = Job(secrets.token_hex(16), "ann", "demo.tool", "d", jobs.owner, 5.0)
+    await jobs.put(job)
+    await go_on(job.id, job.owner)
+
+asyncio.run(main())
 """
 ANSWER = """
-print("ready", flush=True)
-sys.stdin.readline()
-print(asyncio.run(jobs.answer(sys.argv[2], "q1", Answer("accept", {"by": sys.argv[3]}))), flush=True)
+    await go_on("ready")
+    print(await jobs.answer(args[0], "q1", Answer("accept", {"by": args[1]})), flush=True)
+
+asyncio.run(main())
 """
 TAKE_OVER = """
-print("ready", flush=True)
-sys.stdin.readline()
-job = asyncio.run(jobs.take_over(sys.argv[2], sys.argv[3]))
-print(job and job.owner == jobs.owner, flush=True)
-sys.stdin.readline()
+    await go_on("ready")
+    job = await jobs.take_over(*args)
+    await go_on(job and job.owner == jobs.owner)
+
+asyncio.run(main())
 """
 
 
@@ -84,6 +101,49 @@ def store(request):
     if request.param == "memory":
         return MemoryJobs()
     return request.getfixturevalue("files" if request.param == "files" else "database")
+
+
+class Place:
+    """Where several processes keep their jobs: a folder or a workspace."""
+
+    def __init__(self, folder: Path, workspace: WorkspaceDatabase | None, url: str, clock) -> None:
+        self._folder, self._workspace, self._clock = folder, workspace, clock
+        self._words = ("postgres", url, workspace.workspace) if workspace else ("files", folder, "")
+        self.opened: list[FileJobs | PostgresJobs] = []
+
+    def open(self) -> FileJobs | PostgresJobs:
+        """Return a store as another process has it."""
+        if self._workspace is None:
+            store = FileJobs(self._folder, Threads(), self._clock)
+        else:
+            store = PostgresJobs(self._workspace, Threads(), now=self._clock)
+        self.opened.append(store)
+        return store
+
+    def owners(self) -> set[str]:
+        """Return the ids of the processes that are noted."""
+        if self._workspace is None:
+            folder = self._folder / "owners"
+            return {file.stem for file in folder.iterdir()} if folder.exists() else set()
+        with self._workspace.reading() as cursor:
+            return {owner for (owner,) in cursor.execute("select owner from job_owners").fetchall()}
+
+    def start(self, code: str, *args: object) -> "subprocess.Popen[str]":
+        """Start another process."""
+        command = [sys.executable, "-c", OTHER_PROCESS + code, *map(str, (*self._words, *args))]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture(params=["files", "postgres"])
+async def place(request, folder, clock):
+    if request.param == "files":
+        found = Place(folder, None, "", clock)
+    else:
+        workspace, url = (request.getfixturevalue(name) for name in ("workspace", "postgres_url"))
+        found = Place(folder, workspace, url, clock)
+    yield found
+    for store in found.opened:
+        await store.aclose()
 
 
 def new_job(store, **fields) -> Job:
@@ -278,14 +338,9 @@ async def test_jobs_that_ended_before_a_time_are_deleted(store):
     assert await store.messages(recent.id) == Messages({"q1": ACCEPTED}, True)
     await store.put(old)
     assert await store.messages(old.id) == NOTHING
-
-
-async def test_running_job_of_a_living_owner_is_never_deleted(store):
-    job = await put(store, created_at=0.0)
-    await store.answer(job.id, "q1", ACCEPTED)
     await store.reap(FAR_FUTURE)
-    assert await store.find(job.id) == job
-    assert (await store.messages(job.id)).answers == {"q1": ACCEPTED}
+    assert list(await store.list("ann")) == [running], "its owner is alive"
+    assert await store.messages(running.id) == Messages({"q1": ACCEPTED}, True)
     assert await store.is_alive(store.owner)
 
 
@@ -294,89 +349,101 @@ async def test_an_empty_store_can_be_read(store):
     assert list(await store.list("ann")) == []
 
 
-def start(code: str, *args: object) -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", OTHER_PROCESS + code, *map(str, args)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
 def finish(process: "subprocess.Popen[str]") -> str:
     return process.communicate("\n", timeout=HANG_S)[0].strip()
 
 
-async def test_of_many_processes_one_answers(files, folder):
-    job = await put(files)
+async def until_ended(store, owner: str) -> None:
+    """Wait until the lease of a process has ended, if it has one."""
+    async with asyncio.timeout(HANG_S):
+        while await store.is_alive(owner):
+            await asyncio.sleep(0.02)
+
+
+async def test_of_many_processes_one_answers(place):
+    store = place.open()
+    job = await put(store)
     with ExitStack() as stack:
-        children = [stack.enter_context(start(ANSWER, folder, job.id, number)) for number in range(8)]
+        children = [stack.enter_context(place.start(ANSWER, job.id, number)) for number in range(PROCESSES)]
         for child in children:
             assert child.stdout.readline() == "ready\n"
         for child in children:
             child.stdin.write("\n")
             child.stdin.flush()
         results = [finish(child) for child in children]
-    assert sorted(results) == ["False"] * 7 + ["True"]
+    assert sorted(results) == ["False"] * (PROCESSES - 1) + ["True"]
     winner = str(results.index("True"))
-    assert (await files.messages(job.id)).answers == {"q1": Answer("accept", {"by": winner})}
+    assert (await store.messages(job.id)).answers == {"q1": Answer("accept", {"by": winner})}
 
 
-async def test_another_process_sees_the_job_until_its_owner_is_killed(files, folder, clock):
-    """The end of a killed process is the time at which the next one notices it."""
-    with start(OWNER, folder) as child:
+@pytest.mark.parametrize("ending", ["killed", "not closed"])
+async def test_job_of_a_process_that_ends_is_seen_until_it_is_reaped(place, clock, ending):
+    """The end of a process that did not close is the time at which the next one notices it."""
+    store = place.open()
+    with place.start(OWNER) as child:
         id, owner = child.stdout.readline().split()
         job = Job(id, "ann", "demo.tool", "d", owner, 5.0)
-        assert (await files.find(id), list(await files.list("ann"))) == (job, [job])
-        assert await files.is_alive(owner)
-        assert await files.answer(id, "q1", ACCEPTED)
-        await files.reap(FAR_FUTURE)
-        assert await files.find(id) == job
-        child.kill()
-        child.wait(HANG_S)
-    assert not await files.is_alive(owner)
-    await files.reap(clock.time)
-    assert await files.find(id) == job
+        assert (await store.find(id), list(await store.list("ann"))) == (job, [job])
+        assert await store.is_alive(owner)
+        assert await store.answer(id, "q1", ACCEPTED)
+        await store.reap(FAR_FUTURE)
+        assert await store.find(id) == job
+        if ending == "killed":
+            child.kill()
+            child.wait(HANG_S)
+        else:
+            finish(child)
+            assert child.returncode == 0
+    await until_ended(store, owner)
+    await store.reap(clock.time)
+    assert await store.find(id) == job
     clock.time += 10
-    await files.reap(clock.time - 10)
-    assert await files.find(id) == job
-    await files.reap(clock.time)
-    assert await files.find(id) is None
-    assert names(folder) == {"owners"}
-    assert names(folder / "owners") == set()
+    await store.reap(clock.time - 10)
+    assert await store.find(id) == job
+    await store.reap(clock.time)
+    assert await store.find(id) is None
+    assert place.owners() == set()
 
 
 @pytest.mark.spec("MCP-58")
-async def test_of_many_processes_one_takes_over_the_job_of_a_killed_owner(files, folder):
+async def test_of_many_processes_one_takes_over_the_job_of_a_killed_owner(place):
+    store = place.open()
     with ExitStack() as stack:
-        owner = stack.enter_context(start(OWNER, folder))
+        owner = stack.enter_context(place.start(OWNER))
         id, owner_id = owner.stdout.readline().split()
-        children = [stack.enter_context(start(TAKE_OVER, folder, id, owner_id)) for _ in range(8)]
+        children = [stack.enter_context(place.start(TAKE_OVER, id, owner_id)) for _ in range(PROCESSES)]
         for child in children:
             assert child.stdout.readline() == "ready\n"
-        assert await files.take_over(id, owner_id) is None, "its owner is alive"
+        assert await store.take_over(id, owner_id) is None, "its owner is alive"
+        assert place.owners() == {owner_id}
         owner.kill()
         owner.wait(HANG_S)
+        await until_ended(store, owner_id)
         for child in children:
             child.stdin.write("\n")
             child.stdin.flush()
         results = [child.stdout.readline() for child in children]
-        assert sorted(results) == ["None\n"] * 7 + ["True\n"]
-        job = await files.find(id)
-        assert job.owner != owner_id
-        assert await files.is_alive(job.owner)
-        assert await files.take_over(id, job.owner) is None
+        assert sorted(results) == ["None\n"] * (PROCESSES - 1) + ["True\n"]
+        job = await store.find(id)
+        assert place.owners() == {owner_id, job.owner}
+        assert await store.is_alive(job.owner)
+        assert await store.take_over(id, job.owner) is None
         for child in children:
             finish(child)
-    assert await files.take_over(id, owner_id) is None, "it has another owner now"
-    taken = await files.take_over(id, job.owner)
-    assert taken == job._replace(owner=files.owner) == await files.find(id)
-    await files.put(taken._replace(status="succeeded"))
+    assert await store.take_over(id, owner_id) is None, "it has another owner now"
+    await until_ended(store, job.owner)
+    taken = await store.take_over(id, job.owner)
+    assert taken == job._replace(owner=store.owner) == await store.find(id)
+    await store.put(taken._replace(status="succeeded"))
 
 
 @pytest.mark.spec("MCP-58")
 @pytest.mark.parametrize("status", sorted(ENDED))
-async def test_an_ended_job_is_not_taken_over(files, folder, status):
-    with start(OWNER.replace("5.0)", f"5.0, {status!r})"), folder) as child:
-        id, owner = child.stdout.readline().split()
-        finish(child)
-    assert await files.take_over(id, owner) is None
+async def test_an_ended_job_is_not_taken_over(place, status):
+    first, second = place.open(), place.open()
+    job = await put(first, status=status, ended_at=6.0)
+    await first.aclose()
+    assert await second.take_over(job.id, first.owner) is None
 
 
 async def test_unknown_jobs_and_own_jobs_are_not_taken_over(store):
@@ -385,13 +452,6 @@ async def test_unknown_jobs_and_own_jobs_are_not_taken_over(store):
     for id in (job.id, "0" * 32, *HOSTILE):
         for owner in (store.owner, "0" * 32, *HOSTILE):
             assert await store.take_over(id, owner) is None
-
-
-async def test_a_process_that_ends_without_closing_is_not_alive(files, folder):
-    with start(OWNER, folder) as child:
-        _, owner = child.stdout.readline().split()
-        finish(child)
-    assert not await files.is_alive(owner)
 
 
 async def test_checks_at_the_same_time_do_not_report_a_dead_owner_as_alive(files, folder):
@@ -410,43 +470,38 @@ def names(folder: Path) -> set[str]:
     return {file.name for file in folder.iterdir()}
 
 
-async def test_jobs_of_a_closed_owner_are_deleted_after_its_end(folder, clock, files):
+async def test_jobs_of_a_closed_owner_are_deleted_after_its_end(place, clock):
     """Not after the last change of the job."""
-    other = FileJobs(folder, Threads(), clock)
+    store, other = place.open(), place.open()
     job = await put(other, created_at=1.0)
     clock.time += 100
     await other.aclose()
     clock.time += 100
-    await files.reap(1_100.0)
-    assert await files.find(job.id) == job
-    await files.reap(1_100.5)
-    assert await files.find(job.id) is None
-    assert names(folder / "owners") == set()
+    await store.reap(1_100.0)
+    assert await store.find(job.id) == job
+    await store.reap(1_100.5)
+    assert await store.find(job.id) is None
+    assert place.owners() == set()
 
 
-async def test_lock_files_of_owners_with_jobs_or_alive_stay(folder, clock, files):
-    closed, living = FileJobs(folder, Threads(), clock), FileJobs(folder, Threads(), clock)
+async def test_owners_with_jobs_or_alive_stay(place):
+    store, closed, living = place.open(), place.open(), place.open()
     await put(closed, status="succeeded", ended_at=5_000.0)
     await put(living, status="succeeded", ended_at=1.0)
     await closed.aclose()
-    await files.reap(2_000.0)
-    assert names(folder / "owners") == {f"{closed.owner}.lock", f"{living.owner}.lock"}
-    assert await files.is_alive(living.owner)
+    await store.reap(2_000.0)
+    assert place.owners() == {closed.owner, living.owner}
+    assert await store.is_alive(living.owner)
     await living.aclose()
-    await files.reap(6_000.0)
-    assert names(folder / "owners") == set()
+    await store.reap(6_000.0)
+    assert place.owners() == set()
 
 
-async def test_job_whose_lock_file_was_deleted_is_lost(folder, clock, files):
-    other = FileJobs(folder, Threads(), clock)
-    job = await put(other)
-    await other.aclose()
-    (folder / "owners" / f"{other.owner}.lock").unlink()
-    assert not await files.is_alive(other.owner)
-    await files.reap(clock.time)
-    assert await files.find(job.id) == job
-    await files.reap(clock.time + 1)
-    assert await files.find(job.id) is None
+async def test_owners_have_different_ids(place):
+    ids = {place.open().owner for _ in range(3)}
+    assert len(ids) == 3
+    assert all(len(bytes.fromhex(id)) == 16 for id in ids)
+    assert place.owners() == set()
 
 
 async def test_lock_file_that_is_deleted_before_it_is_locked_is_created_again(folder, files, monkeypatch):
@@ -466,12 +521,14 @@ async def test_lock_file_that_is_deleted_before_it_is_locked_is_created_again(fo
     assert await files.is_alive(files.owner)
 
 
-@pytest.mark.parametrize("content", ["x", "nan", "inf", "-1", "1" * 5_000])
-async def test_corrupt_lock_file_is_of_an_owner_that_ended_now(folder, clock, files, content):
+@pytest.mark.parametrize("content", ["x", "nan", "inf", "-1", "1" * 5_000, None])
+async def test_owner_whose_lock_file_is_corrupt_or_deleted_ended_now(folder, clock, files, content):
     other = FileJobs(folder, Threads(), clock)
     job = await put(other)
     await other.aclose()
-    (folder / "owners" / f"{other.owner}.lock").write_text(content)
+    file = folder / "owners" / f"{other.owner}.lock"
+    file.unlink() if content is None else file.write_text(content)
+    assert not await files.is_alive(other.owner)
     await files.reap(clock.time)
     assert await files.find(job.id) == job
     await files.reap(clock.time + 1)
@@ -629,39 +686,6 @@ async def test_list_reads_ended_jobs_once(folder, files):
     assert (len(jobs), access["open"], running in jobs) == (51, 1, True)
     await files.reap(7.0)
     assert list(await files.list("ann")) == [running]
-
-
-@pytest.mark.linux
-async def test_files_and_directories_are_private_whatever_the_umask(folder, clock):
-    """Also a directory that existed with other permissions."""
-    folder.mkdir(parents=True)
-    folder.chmod(0o755)
-    before = os.umask(0)
-    try:
-        store = FileJobs(folder, Threads(), clock)
-        job = await put(store)
-        await store.answer(job.id, "q1", ACCEPTED)
-        await store.cancel(job.id)
-        await store.aclose()
-    finally:
-        os.umask(before)
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in [folder, *folder.rglob("*")]}
-    assert modes == {
-        "jobs": 0o700,
-        "owners": 0o700,
-        f"{store.owner}.lock": 0o600,
-        f"{job.id}.json": 0o600,
-        f"{job.id}.q1": 0o600,
-        f"{job.id}.cancel": 0o600,
-    }
-
-
-async def test_owners_have_different_ids(folder):
-    stores = [FileJobs(folder, Threads()) for _ in range(3)]
-    ids = {store.owner for store in stores}
-    assert len(ids) == 3
-    assert all(len(bytes.fromhex(id)) == 16 for id in ids)
-    assert not folder.exists()
 
 
 async def test_of_many_simultaneous_answers_one_is_accepted(store):

@@ -1,7 +1,5 @@
 """Keys that all processes of a user share."""
 
-import os
-import stat
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -74,14 +72,3 @@ def test_key_that_others_may_access_is_refused(tmp_path, mode):
     )
     assert key.hex() not in str(error.value)
     assert file.read_bytes() == key
-
-
-@pytest.mark.linux
-def test_file_and_directory_are_private_whatever_the_umask(tmp_path):
-    before = os.umask(0)
-    try:
-        read_or_create_key(tmp_path / "a" / "key")
-    finally:
-        os.umask(before)
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a", tmp_path / "a" / "key")]
-    assert modes == [0o700, 0o600]

@@ -15,7 +15,7 @@ from onetool.storage.postgres.directory import Workspace
 from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from support.pgbouncer import SERVER_CONNECTIONS, PgBouncer
-from support.postgres import new_workspace
+from support.postgres import execute, new_workspace
 from support.processes import wait_until
 from support.waiting import HANG_S
 
@@ -129,14 +129,12 @@ def test_what_another_client_has_left_on_a_connection_does_not_matter(pgbouncer,
 
 def test_login_that_could_see_all_rows_sees_those_of_its_transaction(postgres_url, login):
     """Without a workspace it sees none."""
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(f"grant onetool_app to {login}")
+    execute(postgres_url, f"grant onetool_app to {login}")
     with PgBouncer(postgres_url, login) as pooler:
         url = psycopg.conninfo.make_conninfo(pooler.url, user=login)
         with opened(url) as database:
             workspace = new_workspace(database, postgres_url)
-            with psycopg.connect(url) as connection:
-                assert connection.execute("select count(*) from onetool.workspace_state").fetchone()[0] > 0
+            assert execute(url, "select count(*) from onetool.workspace_state")[0][0] > 0
             with workspace.reading() as cursor:
                 cursor.execute("select workspace_id from workspace_state")
                 assert cursor.fetchall() == [(workspace.workspace,)]

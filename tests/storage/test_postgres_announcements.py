@@ -3,7 +3,6 @@
 import asyncio
 from functools import wraps
 
-import psycopg
 import pytest
 
 from onetool.domain.calls.call import CallMeta, ToolResult
@@ -19,6 +18,7 @@ from onetool.storage.postgres.jobs import PostgresJobs
 from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.results import PostgresResults
 from onetool.threads import Threads
+from support.postgres import execute
 from support.waiting import HANG_S, until
 
 NEVER_S = 3600.0
@@ -150,10 +150,10 @@ async def test_after_a_lost_connection_everything_counts_as_announced(processes,
     waiting = asyncio.ensure_future(
         here.store.wait_for_change("0" * 32, here.store.generation("0" * 32), NEVER_S)
     )
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where application_name = 'onetool-replica' and datname = current_database()"
-        )
+    execute(
+        postgres_url,
+        "select pg_terminate_backend(pid) from pg_stat_activity"
+        " where application_name = 'onetool-replica' and datname = current_database()",
+    )
     await waiting
     await until(lambda: here.sessions.generation(SESSION) != before)

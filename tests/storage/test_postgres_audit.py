@@ -13,7 +13,6 @@ import pytest
 from uuid_utils.compat import uuid7
 
 from onetool.domain.audit.entry import AuditAction, AuditEntry, AuditFilter
-from onetool.domain.bundles.bundle import Bundle, ToolVersion
 from onetool.domain.calls.effect import Effect
 from onetool.domain.identity.client_grant import AllowedClient, CodeProof
 from onetool.domain.identity.interface import PROCESS, acting_through
@@ -34,12 +33,14 @@ from onetool.storage.postgres.rewrap import rewrap_keys
 from onetool.storage.postgres.settings import SettingsVersion
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
+from storage.stored_bundles import make_bundle, new_tool
 from storage.workspace_calls import AnyIds, WorkspaceCalls
-from support.postgres import add_services, new_database, new_workspace
+from support.postgres import add_services, execute, new_database, set_fenced
 
-SEED, ROUNDS = 20_261_117, 60
+SEED = 20_261_117
 ANNA = Principal("anna")
 PERSON = uuid7()
+PROOF = CodeProof("https://client.example/c", "https://client.example/", "c")
 OLD_KEY, NEW_KEY = {"test": b"k" * KEY_BYTES}, {"next": b"n" * KEY_BYTES}
 CANARY = "canary-4b1d"
 """A value that must stay secret."""
@@ -128,26 +129,12 @@ class World:
         self.admin = WorkspaceAdmin(url, KeyRing(OLD_KEY | NEW_KEY))
         self.workspace = WorkspaceDatabase(self.database, self.admin.create(self.slug).id)
         add_services(self.workspace, "ben")
-        calls = WorkspaceCalls(self.workspace, self.threads, AnyIds.create(1), SEED)
-        self.stores, self.keys, self.secrets, self.settings = (
-            calls.stores,
-            calls.keys,
-            calls.secrets,
-            calls.settings,
-        )
-        self.members, self.own_secrets = calls.members, calls.own_secrets
-        self.invitations, self.client_grants = calls.invitations, calls.client_grants
-        self.add_person()
-        self.bundle = Bundle(id=str(uuid7()), slug="weather", created_at="1", modified_at="1")
-        self.tool = ToolVersion(
-            id=str(uuid7()),
-            bundle_id=self.bundle.id,
-            slug="today",
-            version="v1",
-            type="http",
-            arg_schema={},
-            http_impl={"request": {"headers": {"X-Key": CANARY}}},
-        )
+        self.calls = WorkspaceCalls(self.workspace, self.threads, AnyIds.create(1), SEED)
+        self.stores = self.calls.stores
+        execute(url, "insert into home.people (id) values (%s) on conflict do nothing", PERSON)
+        self.bundle = make_bundle()
+        impl = {"request": {"headers": {"X-Key": CANARY}}}
+        self.tool = new_tool(self.bundle, "today", type="http", http_impl=impl)
         self.target = f"{self.bundle.id}/today/v1"
 
     async def put_bundle(self, **changes):
@@ -214,108 +201,103 @@ class World:
         )
         return "remote"
 
-    async def log_in(self):
+    async def log_in(self, text=CANARY, **options):
         async with self.stores.tokens.exclusive("remote") as tokens:
-            await tokens.replace(CANARY)
+            await tokens.replace(text, **options)
         return "remote"
 
     async def log_in_again(self):
         await self.log_in()
-        async with self.stores.tokens.exclusive("remote") as tokens:
-            await tokens.replace(f"{CANARY} 2")
-        return "remote"
+        return await self.log_in(f"{CANARY} 2")
 
     async def log_out(self):
         await self.log_in()
-        async with self.stores.tokens.exclusive("remote") as tokens:
-            await tokens.replace(None)
-        return "remote"
+        return await self.log_in(None)
 
     async def replace_settings(self):
         document = {"aliases": {"a": CANARY}, "expose": "run"}
-        assert await self.settings.put(SettingsVersion(0, {"expose": "run"}, {}), "anna")
-        assert await self.settings.put(SettingsVersion(1, document, {}), "anna")
+        assert await self.calls.settings.put(SettingsVersion(0, {"expose": "run"}, {}), "anna")
+        assert await self.calls.settings.put(SettingsVersion(1, document, {}), "anna")
         return "settings"
 
     async def put_secret(self):
-        await self.secrets.put("TOKEN", CANARY, ["api.example.com"])
+        await self.calls.secrets.put("TOKEN", CANARY, ["api.example.com"])
         return "TOKEN"
 
     async def delete_secret(self):
         await self.put_secret()
-        assert await self.secrets.delete("TOKEN")
+        assert await self.calls.secrets.delete("TOKEN")
         return "TOKEN"
 
     async def create_key(self):
-        created = await self.keys.create("ben", "ci", timedelta(days=1), ["weather.*"])
+        created = await self.calls.keys.create("ben", "ci", timedelta(days=1), ["weather.*"])
         return created.key.id
 
     async def revoke_key(self):
         id = await self.create_key()
-        assert await self.keys.revoke(id)
+        assert await self.calls.keys.revoke(id)
         return id
 
     async def put_member(self):
-        await self.members.put(Member(MemberKind.SERVICE, "ci", Role.CALLER, ("weather.*",)))
+        await self.calls.members.put(Member(MemberKind.SERVICE, "ci", Role.CALLER, ("weather.*",)))
         return "service/ci"
 
     async def remove_member(self):
         await self.put_member()
-        await self.keys.create("ci", "ci", timedelta(days=1))
-        assert await self.members.remove(MemberKind.SERVICE, "ci")
+        await self.calls.keys.create("ci", "ci", timedelta(days=1))
+        assert await self.calls.members.remove(MemberKind.SERVICE, "ci")
         return "service/ci"
 
     async def put_grant(self):
         await self.put_member()
-        self.grant = await self.members.put_grant(MemberKind.SERVICE, "ci", Effect.DENY, "x.*", "anna")
+        self.grant = await self.calls.members.put_grant(MemberKind.SERVICE, "ci", Effect.DENY, "x.*", "anna")
         return "service/ci"
 
     async def remove_grant(self):
         await self.put_grant()
-        assert await self.members.remove_grant(self.grant.id)
+        assert await self.calls.members.remove_grant(self.grant.id)
         return "service/ci"
 
     async def invite(self):
-        created = await self.invitations.create(Role.MAKER, [], "Ben", timedelta(days=1), "operator")
+        created = await self.calls.invitations.create(Role.MAKER, [], "Ben", timedelta(days=1), "operator")
         self.invitation_secret = created.secret
         return created.invitation.id
 
     async def revoke_invitation(self):
         id = await self.invite()
-        assert await self.invitations.revoke(id)
+        assert await self.calls.invitations.revoke(id)
         return id
 
     async def accept_invitation(self):
         id = await self.invite()
-        assert await self.invitations.accept(self.invitation_secret, str(PERSON))
+        assert await self.calls.invitations.accept(self.invitation_secret, str(PERSON))
         return id
 
     async def put_own_secret(self):
-        await self.own_secrets.put("ben", "TOKEN", CANARY, ["api.example.com"])
+        await self.calls.own_secrets.put("ben", "TOKEN", CANARY, ["api.example.com"])
         return "TOKEN"
 
     async def delete_own_secret(self):
         await self.put_own_secret()
-        assert await self.own_secrets.delete("ben", "TOKEN")
+        assert await self.calls.own_secrets.delete("ben", "TOKEN")
         return "TOKEN"
 
     async def allow_client(self):
         id = uuid7()
-        await self.members.put(Member(MemberKind.PERSON, str(PERSON), Role.CALLER))
-        client = AllowedClient(id, PERSON, "https://client.example/c", "C", "https://client.example/", "c")
-        self.code = await self.client_grants.allow(client)
+        await self.calls.members.put(Member(MemberKind.PERSON, str(PERSON), Role.CALLER))
+        client = AllowedClient(id, PERSON, PROOF.client_id, "C", *PROOF[1:])
+        self.code = await self.calls.client_grants.allow(client)
         return str(id)
 
     async def revoke_client(self):
         id = await self.allow_client()
-        assert await self.client_grants.revoke(id, str(PERSON))
+        assert await self.calls.client_grants.revoke(id, str(PERSON))
         return id
 
     async def replay_code(self):
         id = await self.allow_client()
-        proof = CodeProof("https://client.example/c", "https://client.example/", "c")
-        assert await self.client_grants.redeem(self.code, proof)
-        assert await self.client_grants.redeem(self.code, proof) is None
+        assert await self.calls.client_grants.redeem(self.code, PROOF)
+        assert await self.calls.client_grants.redeem(self.code, PROOF) is None
         return id
 
     async def create_workspace(self):
@@ -332,36 +314,27 @@ class World:
         return self.slug
 
     async def complete_move(self):
-        with psycopg.connect(self.url) as connection:
-            fence = "update onetool.workspace_state set fenced = true where workspace_id = %s"
-            connection.execute(fence, (self.workspace.workspace,))
+        set_fenced(self.url, self.workspace.workspace)
         WorkspaceMoves({HOME: self.url}).move(self.slug, HOME)
         return self.slug
 
     async def rewrap(self):
         assert rewrap_keys(self.url, KeyRing(NEW_KEY | OLD_KEY))
-        ((id,),) = self.rows("select id::text from onetool.data_keys where workspace_id = %s")
-        return id
+        return self.rows("select id::text from onetool.data_keys where workspace_id = %s")[0][0]
 
     async def rotate(self):
         assert rotate_keys(self.url, KeyRing(NEW_KEY | OLD_KEY), self.slug)
-        ((id,),) = self.rows("select id::text from onetool.data_keys where workspace_id = %s")
-        return id
+        return self.rows("select id::text from onetool.data_keys where workspace_id = %s")[0][0]
 
     async def entries(self, **filter):
         log = PostgresAudit(self.workspace, self.threads)
         return [entry async for chunk in log.export(AuditFilter(**filter)) for entry in chunk]
 
     def rows(self, query):
-        with psycopg.connect(self.url) as connection:
-            return connection.execute(query, (self.workspace.workspace,)).fetchall()
-
-    def add_person(self):
-        with psycopg.connect(self.url) as connection:
-            connection.execute("insert into home.people (id) values (%s) on conflict do nothing", (PERSON,))
+        return execute(self.url, query, self.workspace.workspace)
 
 
-CLIENT = {"client": "https://client.example/c", "name": "C"}
+CLIENT = {"client": PROOF.client_id, "name": "C"}
 CHANGES = {
     World.put_bundle: (AuditAction.BUNDLE_CREATE, {"slug": "weather"}),
     World.change_bundle: (AuditAction.BUNDLE_CHANGE, {"slug": "weather", "fields": ["description"]}),
@@ -444,26 +417,24 @@ def test_every_action_is_made():
 
 
 async def test_no_entry_contains_a_secret_value(world):
-    key = await world.keys.create("ben", "ci", timedelta(days=1))
+    key = await world.calls.keys.create("ben", "ci", timedelta(days=1))
     changes = [change for change in CHANGES if change not in (World.create_workspace, World.delete_workspace)]
     for change in changes:
         if change not in (World.import_bundle, World.replace_settings, World.rewrap):  # each only once
             await change(World(world.url))
     await world.replace_settings()
     await world.import_bundle()
-    with psycopg.connect(world.url) as connection:
-        rows = str(connection.execute("select * from onetool.audit").fetchall())
+    rows = str(execute(world.url, "select * from onetool.audit"))
     assert AuditAction.SECRET_PUT in rows
     assert CANARY not in rows
     assert key.text not in rows
 
 
 def test_every_table_is_configuration_or_has_a_reason_not_to_be(postgres_url):
-    with psycopg.connect(postgres_url) as connection:
-        tables = connection.execute(
-            "select relname from pg_class"
-            " where relnamespace = 'onetool'::regnamespace and relkind in ('r', 'p')"
-        ).fetchall()
+    tables = execute(
+        postgres_url,
+        "select relname from pg_class where relnamespace = 'onetool'::regnamespace and relkind in ('r', 'p')",
+    )
     assert {name for (name,) in tables} == CONFIGURATION | set(RECORDS)
 
 
@@ -476,15 +447,16 @@ def test_every_store_is_called_or_has_a_reason_not_to_be(workspace):
     assert {name for name in names if name.startswith("Postgres")} == stores | set(NOT_CALLED)
 
 
-async def test_every_method_that_changes_configuration_adds_an_entry(workspace, postgres_url):
+async def test_every_method_that_changes_configuration_adds_an_entry(workspace, postgres_url, size):
     """Methods of all stores are called at random, and the tables are compared before and after."""
     own = WorkspaceCalls(workspace, Threads(), AnyIds.create(1), SEED)
     own.ids.canaries.append(own.canary)
-    rng, changed = random.Random(SEED), set()
+    rng, changed, rounds = random.Random(SEED), set(), size(5, 60)
+    calls = [*own.methods(), *sorted(CHANGING) * 7] * rounds
     with psycopg.connect(postgres_url, autocommit=True) as connection:
         snapshot = partial(configuration, connection, workspace.workspace)
         before = snapshot()
-        for name in rng.sample([*own.methods()] * ROUNDS, ROUNDS * len(own.methods())):
+        for name in rng.sample(calls, len(calls)):
             entries = own.changes
             await own.call(name)
             after = snapshot()
@@ -513,8 +485,7 @@ async def test_refreshed_tokens_and_listings_have_no_entry(world):
     await world.log_in()
     before = await world.entries()
     for text in ("refreshed", None):
-        async with world.stores.tokens.exclusive("remote") as tokens:
-            await tokens.replace(text, is_refresh=True)
+        await world.log_in(text, is_refresh=True)
     tools = [ServerTool(definition={"name": "a", "inputSchema": {}})]
     for n in range(2):
         await world.stores.manifests.change(
@@ -526,10 +497,7 @@ async def test_refreshed_tokens_and_listings_have_no_entry(world):
 async def test_what_is_not_changed_has_no_entry(world):
     await world.replace_settings()
     before = await world.entries()
-    assert not await world.secrets.delete("MISSING")
-    assert not await world.keys.revoke(str(uuid7()))
-    assert not await world.stores.bundles.delete_tool(world.tool.key)
-    assert not await world.settings.put(SettingsVersion(1, {}, {}), "anna")
+    assert not await world.calls.settings.put(SettingsVersion(1, {}, {}), "anna")
     assert not world.admin.delete("missing")
     assert world.admin.change_limits(world.slug, {})
     assert await world.entries() == before
@@ -563,26 +531,6 @@ async def test_entry_is_written_in_the_transaction_of_its_change(world, change, 
     ((transaction,),) = world.rows(f"select xmin::text from onetool.{table} where workspace_id = %s")
     entries = world.rows("select xmin::text from onetool.audit where workspace_id = %s order by id desc")
     assert entries[0] == (transaction,)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "update onetool.audit set actor = 'ben'",
-        "delete from onetool.audit",
-        "truncate onetool.audit",
-        "insert into onetool.audit select * from onetool.audit"
-        " on conflict (workspace_id, id) do update set actor = 'ben'",
-        "alter table onetool.audit disable row level security",
-        "drop table onetool.audit",
-    ],
-)
-async def test_application_cannot_change_entries(workspace, log, statement):
-    before = await log.page(AuditFilter(), None, 10)
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.writing() as cursor:
-        cursor.execute(statement)
-    assert len(before.items) == 1
-    assert await log.page(AuditFilter(), None, 10) == before
 
 
 async def test_pages_and_filters(workspace, log):
@@ -640,19 +588,6 @@ async def test_export_has_all_entries_in_chunks_and_holds_no_transaction(workspa
             assert held == [(0,)]
     assert sizes == [CHUNK, CHUNK, 1]
     assert targets == [str(number) for number in reversed(range(rows))]
-
-
-async def test_entries_of_other_workspaces_are_not_visible(workspace, log, postgres, postgres_url):
-    other = new_workspace(postgres, postgres_url)
-    with other.recording() as cursor:
-        record(cursor, other.workspace, AuditAction.SECRET_PUT, "OTHERS")
-    assert [entry.action for entry in (await log.page(AuditFilter(), None, 10)).items] == ["workspace.create"]
-    found = [
-        entry async for chunk in PostgresAudit(other, Threads()).export(AuditFilter()) for entry in chunk
-    ]
-    assert [entry.target for entry in found if entry.action == AuditAction.SECRET_PUT] == ["OTHERS"]
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.recording() as cursor:
-        record(cursor, other.workspace, AuditAction.SECRET_PUT, "MINE")
 
 
 async def test_texts_that_cannot_be_stored_or_are_long_are_replaced_and_shortened(workspace, log):

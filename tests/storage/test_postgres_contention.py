@@ -17,13 +17,14 @@ import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import Bundle, BundleFilter, ToolVersion, rfc3339
+from onetool.domain.bundles.bundle import Bundle, ToolVersion
 from onetool.domain.bundles.names import pack_names
 from onetool.storage.postgres.bundles.rows import ToolTerms, lexemes
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
+from storage.stored_bundles import EVERYTHING, new_bundle
 from support.loopback_proxy import LoopbackListener, copy
 from support.processes import wait_until
 from support.waiting import HANG_S
@@ -164,17 +165,12 @@ def check_statistics(workspace, tools: list[ToolVersion], bundles: dict[str, Bun
     assert lengths == [sum(column) for column in zip(*(item.lengths for item in terms), strict=True)]
 
 
-async def new_bundle(store: PostgresBundles, slug: str) -> Bundle:
-    bundle = Bundle(id=str(uuid7()), slug=slug, created_at=rfc3339(1), modified_at=rfc3339(1))
-    return await store.change_bundle(bundle.id, lambda _: bundle)
-
-
 async def all_tools(store):
-    return await all_pages(lambda cursor: store.tools(BundleFilter(include_disabled=True), cursor, 200))
+    return await all_pages(lambda cursor: store.tools(EVERYTHING, cursor, 200))
 
 
 async def all_bundles(store):
-    return await all_pages(lambda cursor: store.bundles(BundleFilter(include_disabled=True), cursor, 200))
+    return await all_pages(lambda cursor: store.bundles(EVERYTHING, cursor, 200))
 
 
 async def all_pages(read):

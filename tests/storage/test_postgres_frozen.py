@@ -9,7 +9,6 @@ import psycopg
 import pytest
 from uuid_utils.compat import uuid7
 
-from onetool.domain.bundles.bundle import Bundle, ToolVersion, rfc3339
 from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres import database
 from onetool.storage.postgres.activity import PostgresActivity
@@ -18,22 +17,13 @@ from onetool.storage.postgres.database import Database
 from onetool.storage.postgres.timed_connection import TimedConnection
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
+from storage.stored_bundles import make_bundle, new_tool
 from support.activity import add, record
 from support.waiting import HANG_S
 
 LOCK = "select from onetool.workspace_state where workspace_id = %s for update"
-BUNDLE = Bundle(id=str(uuid7()), slug="weather", created_at=rfc3339(1), modified_at=rfc3339(1))
-TOOL = ToolVersion(
-    id=str(uuid7()),
-    bundle_id=BUNDLE.id,
-    slug="rain",
-    version="v1",
-    type="python",
-    arg_schema={"type": "object"},
-    description="Rain.",
-    created_at=rfc3339(1),
-    modified_at=rfc3339(1),
-)
+BUNDLE = make_bundle()
+TOOL = new_tool(BUNDLE, description="Rain.")
 
 
 class Freezer:

@@ -4,7 +4,6 @@ import asyncio
 from datetime import timedelta
 from uuid import uuid4
 
-import psycopg
 import pytest
 
 from onetool.domain.errors import MemberError
@@ -15,7 +14,7 @@ from onetool.domain.policy.member import Member, MemberKind
 from onetool.storage.postgres.invitations import MAX_OPEN, PostgresInvitations
 from onetool.storage.postgres.members import PostgresMembers
 from onetool.storage.postgres.people import PostgresPeople
-from support.postgres import new_workspace
+from support.postgres import execute, new_workspace
 
 DAY = timedelta(days=1)
 
@@ -135,9 +134,8 @@ async def test_wrong_secret_changes_nothing(invitations, members, new_person, se
 
 async def test_only_the_hash_of_the_secret_is_stored(invitations, workspace, postgres_url):
     created = await invite(invitations)
-    with psycopg.connect(postgres_url) as connection:
-        query = "select row_to_json(i)::text || encode(hash, 'escape') from onetool.invitations i"
-        stored = "".join(text for (text,) in connection.execute(query))
+    query = "select row_to_json(i)::text || encode(hash, 'escape') from onetool.invitations i"
+    stored = "".join(text for (text,) in execute(postgres_url, query))
     assert created.secret not in stored
     assert created.secret.encode().hex() not in stored
 

@@ -18,13 +18,10 @@ from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
 from onetool.storage.postgres.sealer import DATA_KEY, Sealer, add_data_key
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from storage.sealed_values import OWNER, SealedValues
-from support.postgres import RING, new_database
+from support.postgres import RING, delete_workspaces, execute, new_database, waits_for_lock
 from support.waiting import HANG_S, until
 
 TEXTS = ("canary-1", "canary-2", "canary-3")
-WAITING = """
-select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-"""
 
 
 class Interruption(BaseException):
@@ -32,7 +29,7 @@ class Interruption(BaseException):
 
 
 class Team:
-    """A database of its own, with one workspace and values in all its sealed columns."""
+    """A database with one workspace, and values in all its sealed columns."""
 
     def __init__(self, url: str, stack: ExitStack) -> None:
         self.url, self.database, self._stack = url, Database(url), stack
@@ -51,9 +48,7 @@ class Team:
         return done
 
     def execute(self, query, *values):
-        with psycopg.connect(self.url) as connection:
-            cursor = connection.execute(query, values)
-            return cursor.fetchall() if cursor.description else cursor.rowcount
+        return execute(self.url, query, *values)
 
     def add_key(self):
         """Begin a rotation that is interrupted at once."""
@@ -61,16 +56,23 @@ class Team:
             add_data_key(connection, self.id, RING)
 
     async def wait_for_lock(self):
-        await until(lambda: self.execute(WAITING) != [(0,)])
+        await until(lambda: waits_for_lock(self.url))
+
+
+@pytest.fixture(scope="module")
+def url():
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture
-async def team():
-    with new_database() as url, ExitStack() as stack:
+async def team(url):
+    with ExitStack() as stack:
         team = Team(url, stack)
         await team.process.put_all(*TEXTS)
         yield team
         await team.process.jobs.aclose()
+    delete_workspaces(url)
 
 
 def check(process, *texts):
@@ -275,6 +277,7 @@ async def test_key_that_is_still_in_use_is_not_deleted(team):
         create trigger keep_old before update on onetool.secrets for each row execute function keep_old()""")
     with pytest.raises(StoreUnavailable, match="still being sealed with an older key"):
         team.rotate()
+    team.execute("drop function keep_old cascade")
     assert len(team.process.data_keys()) == 2
     assert team.process.read_all()
 

@@ -7,47 +7,29 @@ from dataclasses import replace
 import psycopg
 import pytest
 
-from onetool.domain.bundles.bundle import Bundle, BundleConflict, ToolVersion
+from onetool.domain.bundles.bundle import BundleConflict
 from onetool.domain.content.media import Media
 from onetool.domain.errors import QuotaExceeded, SettingsError
 from onetool.domain.results.stored_result import MIN_MEDIA_AGE_S
 from onetool.storage.postgres.bundles.store import PostgresBundles
 from onetool.storage.postgres.database import Database
-from onetool.storage.postgres.directory import WorkspaceAdmin
+from onetool.storage.postgres.directory import Directory, WorkspaceAdmin
 from onetool.storage.postgres.results import SWEEP_SIZE, PostgresResults
 from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
+from storage.stored_bundles import make_bundle, new_tool
 from support.postgres import RING
 
-BUNDLE = Bundle(id="b1", slug="weather", display_name="Weather", is_enabled=True)
+BUNDLE = make_bundle()
 WRITERS = 4
-
-
-def tool(number: int, bundle: Bundle = BUNDLE) -> ToolVersion:
-    at = "2026-01-01T00:00:00Z"
-    return ToolVersion(
-        id=f"{bundle.id}-{number}",
-        bundle_id=bundle.id,
-        slug=f"tool-{number}",
-        version="v1",
-        type="python",
-        display_name="Tool",
-        description="A tool",
-        arg_schema={"type": "object"},
-        created_at=at,
-        modified_at=at,
-    )
 
 
 @pytest.fixture
 def slug(workspace, home_database):
     """Return the name of the workspace."""
-    with home_database.transaction() as cursor:
-        cursor.execute("select slug from home.workspaces where id = %s", (workspace.workspace,))
-        ((slug,),) = cursor.fetchall()
-    return slug
+    return Directory(home_database).find_id(workspace.workspace).slug
 
 
 @pytest.fixture
@@ -96,7 +78,7 @@ async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(w
     stores = [PostgresBundles(own, Threads()) for own in writers]
     await stores[0].change_bundle(BUNDLE.id, lambda old: BUNDLE)
     stored, errors = await outcomes(
-        *(stores[n % WRITERS].add_tool(tool(n), lambda bundle: None) for n in range(30))
+        *(stores[n % WRITERS].add_tool(new_tool(BUNDLE, f"tool-{n}"), lambda bundle: None) for n in range(30))
     )
     assert (stored, {type(error) for error in errors}) == (10, {BundleConflict})
     assert await stores[0].count() == 10
@@ -109,16 +91,18 @@ async def test_writers_of_several_processes_store_no_more_tools_than_the_limit(w
 async def test_import_beyond_the_limit_stores_nothing(workspace, limit):
     store = PostgresBundles(workspace, Threads())
     limit(stored_tools=5)
-    await store.import_bundle(BUNDLE, [tool(n) for n in range(3)])
-    other = replace(BUNDLE, id="b2", slug="other")
+    await store.import_bundle(BUNDLE, [new_tool(BUNDLE, f"tool-{n}") for n in range(3)])
+    other = make_bundle("other")
     with pytest.raises(BundleConflict, match=r"has 3 tools, and with 3 more it would exceed its limit of 5"):
-        await store.import_bundle(other, [tool(n, other) for n in range(3)])
-    assert (await store.bundle("b2"), await store.count()) == (None, 3)
-    await store.import_bundle(other, [tool(n, other) for n in range(2)])
-    changed = await store.change_tool(tool(1).key, lambda bundle, old: replace(old, is_enabled=False))
+        await store.import_bundle(other, [new_tool(other, f"tool-{n}") for n in range(3)])
+    assert (await store.bundle(other.id), await store.count()) == (None, 3)
+    await store.import_bundle(other, [new_tool(other, f"tool-{n}") for n in range(2)])
+    changed = await store.change_tool(
+        (BUNDLE.id, "tool-1", "v1"), lambda bundle, old: replace(old, is_enabled=False)
+    )
     assert not changed.tool.is_enabled
     limit(stored_tools=None)
-    await store.add_tool(tool(9), lambda bundle: None)
+    await store.add_tool(new_tool(BUNDLE), lambda bundle: None)
 
 
 async def test_writers_of_several_processes_store_no_more_secrets_than_the_limit(workspace, writers, limit):
@@ -202,8 +186,3 @@ def test_limits_are_changed_by_name_and_announced(workspace, postgres_url, admin
         admin.change_limits(slug, {"calls_per_minute": 0})
     assert admin.change_limits(slug, {}).calls_per_minute == 5
     assert admin.change_limits("no-such-workspace", {}) is None
-
-
-def test_workspace_cannot_change_its_limits(workspace):
-    with pytest.raises(psycopg.errors.InsufficientPrivilege), workspace.writing() as cursor:
-        cursor.execute("update workspace_state set limits = '{}'")

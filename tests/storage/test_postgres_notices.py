@@ -12,6 +12,7 @@ from onetool.storage.postgres.directory import Workspace
 from onetool.storage.postgres.notices import ChangeNotices
 from onetool.storage.postgres.reload_signal import WorkspaceReloadSignal
 from onetool.storage.postgres.workspace_database import Revisions
+from support.postgres import execute
 from support.processes import wait_until
 from support.waiting import HANG_S
 
@@ -83,8 +84,7 @@ def test_change_while_the_connection_was_lost_is_noted(notices, workspace, postg
         pass
     start(notices)
     assert wait_until(lambda: here.generation == 1)
-    with psycopg.connect(postgres_url, autocommit=True) as connection:
-        connection.execute(TERMINATE)
+    execute(postgres_url, TERMINATE)
     with workspace.writing():
         pass
     assert wait_until(lambda: here.generation == 2)

@@ -83,6 +83,7 @@ Run = Callable[[UUID, Callable[[BundleQueries], object]], Explained]
 def explain() -> Iterator[Run]:
     """Return a function that runs queries as the application does, in a database with many tools."""
     with new_database() as url, psycopg.connect(url, prepare_threshold=None) as connection:
+        connection.execute("set synchronous_commit = on")  # vacuum ignores commits that are not on the disk
         connection.execute(GENERATE)
         connection.commit()
         connection.autocommit = True

@@ -7,7 +7,7 @@ from onetool.domain.errors import StoreUnavailable
 from onetool.storage.postgres.database import SETTINGS
 from onetool.storage.postgres.migrate import check_migrated, migrate, pending_migrations
 from onetool.storage.postgres.queue_schema import migration_files
-from support.postgres import empty_database, new_database
+from support.postgres import empty_database, execute, new_database
 
 LAST_FILES = 2
 FUNCTIONS = """
@@ -40,8 +40,7 @@ def test_migrate_creates_the_queue_once():
         assert "the queue of jobs" in migrate(url)
         assert migrate(url) == []
         check_migrated(url)
-        with psycopg.connect(url) as connection:
-            assert [name for (name,) in connection.execute(ALL_NAMES)] == list(migration_files())
+        assert [name for (name,) in execute(url, ALL_NAMES)] == list(migration_files())
 
 
 def test_migrations_that_a_newer_package_adds_are_applied_in_order():
@@ -76,12 +75,10 @@ def test_migrations_that_a_newer_package_adds_are_applied_in_order():
 def test_queue_of_a_newer_package_is_refused_unless_the_one_before_can_work_with_it():
     add = "insert into public.onetool_queue_migrations values (%s)"
     with new_database() as url:
-        with psycopg.connect(url) as connection:
-            connection.execute(add, ("99.00.00_01_pre_new",))
+        execute(url, add, "99.00.00_01_pre_new")
         check_migrated(url)
         assert migrate(url) == []
-        with psycopg.connect(url) as connection:
-            connection.execute(add, ("99.00.00_50_post_new",))
+        execute(url, add, "99.00.00_50_post_new")
         for check in (check_migrated, migrate):
             with pytest.raises(StoreUnavailable, match=r"99.00.00_50_post_new, with which the installed pro"):
                 check(url)

@@ -21,7 +21,7 @@ from onetool.storage.postgres.sessions import PostgresSessions
 from onetool.storage.postgres.toggles import PostgresToggles
 from onetool.storage.postgres.workspace_database import Revisions, WorkspaceDatabase
 from onetool.threads import Threads
-from support.postgres import waits_for_lock
+from support.postgres import set_fenced, waits_for_lock
 
 ONE, TWO = "1" * 32, "2" * 32
 UNSTORABLE = pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
@@ -206,9 +206,7 @@ async def test_summary_of_a_session_is_stored_until_it_changes(workspace, clock)
 async def test_read_only_workspace_can_list_its_sessions(workspace, postgres_url, caplog):
     store = PostgresSessions(workspace, Threads())
     await store.append("s", [user("one")])
-    with psycopg.connect(postgres_url) as connection:
-        fence = "update onetool.workspace_state set fenced = true where workspace_id = %s"
-        connection.execute(fence, (workspace.workspace,))
+    set_fenced(postgres_url, workspace.workspace)
     assert [summary.title for summary in (await store.page(None, 10)).items] == ["one"]
     assert "cannot store summaries" in caplog.text
 
@@ -228,14 +226,6 @@ async def test_sessions_that_changed_at_one_time_are_on_different_pages(workspac
         listed += [summary.id for summary in page.items]
         cursor = page.next
     assert (listed, cursor) == (["c", "a", "B"], None)
-
-
-async def test_session_to_keep_is_not_reaped(workspace, clock):
-    store = PostgresSessions(workspace, Threads(), clock)
-    for name in ("a", "b", "c"):
-        await store.append(name, [user("x")])
-    assert await store.reap(clock.time + 1, keep="b") == 2
-    assert [summary.id for summary in (await store.page(None, 10)).items] == ["b"]
 
 
 async def test_invalid_records_are_skipped(workspace, caplog):

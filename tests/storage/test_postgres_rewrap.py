@@ -15,23 +15,29 @@ from onetool.storage.postgres.sealer import Sealer
 from onetool.storage.postgres.secrets import PostgresSecrets
 from onetool.storage.postgres.workspace_database import WorkspaceDatabase
 from onetool.threads import Threads
-from support.postgres import new_database
+from support.postgres import delete_workspaces, new_database
 
 OLD_KEYS, NEW_KEYS = {"old": b"o" * KEY_BYTES}, {"new": b"n" * KEY_BYTES}
 OLD, NEW, BOTH = KeyRing(OLD_KEYS), KeyRing(NEW_KEYS), KeyRing(NEW_KEYS | OLD_KEYS)
 WORKSPACES = 5
 
 
-@pytest.fixture
-def url():
-    """Return a database whose workspaces have a secret each, sealed with the old key."""
+@pytest.fixture(scope="module")
+def empty():
     with new_database() as url:
-        database = Database(url)
-        for number in range(WORKSPACES):
-            id = WorkspaceAdmin(url, OLD).create(f"w{number}").id
-            asyncio.run(secrets(database, id, OLD).put("TOKEN", f"value {number}", None))
-        database.close()
         yield url
+
+
+@pytest.fixture
+def url(empty):
+    """Return a database whose workspaces have a secret each, sealed with the old key."""
+    database = Database(empty)
+    for number in range(WORKSPACES):
+        id = WorkspaceAdmin(empty, OLD).create(f"w{number}").id
+        asyncio.run(secrets(database, id, OLD).put("TOKEN", f"value {number}", None))
+    database.close()
+    yield empty
+    delete_workspaces(empty)
 
 
 def secrets(database, id, ring):
@@ -73,6 +79,5 @@ def test_without_the_old_key_nothing_changes(url):
     assert sealed(url) == before
 
 
-def test_database_without_a_workspace_has_nothing_to_seal():
-    with new_database() as url:
-        assert rewrap_keys(url, NEW) == 0
+def test_database_without_a_workspace_has_nothing_to_seal(empty):
+    assert rewrap_keys(empty, NEW) == 0

@@ -10,13 +10,12 @@ from onetool.storage.postgres import short_locks
 from onetool.storage.postgres.database import connect
 from onetool.storage.postgres.migrate import check_migrated, migrate, migrations, pending_migrations
 from onetool.storage.postgres.replicas import APPLICATION
-from support.postgres import empty_database, new_database
+from support.postgres import empty_database, execute, new_database, waits_for_lock
 from support.processes import wait_until
 
 ADD = "insert into public.onetool_migrations values (%s, %s, '', now(), %s)"
 NEED = "update public.onetool_migrations set compatible_from = %s where number = 9999"
 LAST = migrations()[-1]
-WAITING = "select count(*) from pg_stat_activity where wait_event_type = 'Lock'"
 
 
 def test_newer_database_is_accepted_if_its_migrations_say_so():
@@ -40,8 +39,7 @@ def test_older_database_is_refused_and_says_what_is_pending():
         assert not next(iter(pending_migrations(url))).is_compatible
         migrate(url)
         assert pending_migrations(url) == []
-        with psycopg.connect(url) as connection:
-            connection.execute("delete from public.onetool_migrations where number = %s", (LAST.number,))
+        execute(url, "delete from public.onetool_migrations where number = %s", LAST.number)
         with pytest.raises(StoreUnavailable, match=f"lacks {LAST.name}"):
             check_migrated(url)
         assert [item.name for item in pending_migrations(url)] == [LAST.name]
@@ -50,8 +48,7 @@ def test_older_database_is_refused_and_says_what_is_pending():
 def test_database_that_an_earlier_version_has_migrated_is_accepted():
     """It has not recorded with which versions its migrations are compatible."""
     with new_database() as url:
-        with psycopg.connect(url) as connection:
-            connection.execute("alter table public.onetool_migrations drop column compatible_from")
+        execute(url, "alter table public.onetool_migrations drop column compatible_from")
         check_migrated(url)
         assert migrate(url) == []
 
@@ -92,7 +89,7 @@ def test_change_of_a_table_in_use_lets_requests_pass_between_its_attempts():
         thread = threading.Thread(target=short_locks.with_short_locks, args=words)
         thread.start()
         with psycopg.connect(url, autocommit=True) as request:
-            assert wait_until(lambda: request.execute(WAITING).fetchone()[0] == 1)
+            assert wait_until(lambda: waits_for_lock(url))
             request.execute("select count(*) from home.workspaces")
         long.rollback()
         thread.join()

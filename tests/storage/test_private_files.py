@@ -8,13 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from onetool.domain.calls.question import CANCELLED
+from onetool.domain.content.media import Media
+from onetool.domain.jobs.job import Job
 from onetool.domain.servers.manifest import ServerManifest
 from onetool.files.atomic import make_private_dir, write_atomic, write_new
+from onetool.storage.files.client_sessions import FileClientSessions
+from onetool.storage.files.jobs import FileJobs
+from onetool.storage.files.keys import read_or_create_key
 from onetool.storage.files.manifests import FileManifests
+from onetool.storage.files.results import FileResults
 from onetool.storage.files.toggles import FileToggles
 from onetool.storage.files.tokens import FileTokens
 from onetool.threads import Threads
-from support.cli_process import TIMEOUT_S
+from support.onetool_process import TIMEOUT_S
 
 pytestmark = pytest.mark.linux
 
@@ -64,16 +71,31 @@ def test_every_file_and_directory_is_private(tmp_path):
     assert public_paths(home) == {}
 
 
-async def test_stores_of_servers_and_toggles_are_private(tmp_path):
+async def test_stores_that_no_command_fills_are_private(tmp_path):
+    """Directories too, even if they existed with other permissions."""
     before = os.umask(0)
     try:
+        for name in ("jobs", "logins"):
+            (tmp_path / name).mkdir(mode=0o755)
         await FileManifests(tmp_path / "a" / "servers", Threads()).change("gh", lambda _: EMPTY)
-        async with FileTokens(tmp_path / "b" / "logins", Threads()).exclusive("gh") as stored:
+        async with FileTokens(tmp_path / "logins", Threads()).exclusive("gh") as stored:
             await stored.replace("{}")
         await FileToggles(tmp_path / "c" / "bundles" / "toggles.json", Threads()).set("id", False)
+        await FileClientSessions(tmp_path / "clients", Threads()).put("1" * 32, "level", "info")
+        await FileResults(tmp_path / "results", Threads()).put_media(Media(b"x", "image/png"), "a.b")
+        jobs = FileJobs(tmp_path / "jobs", Threads())
+        job = Job("0" * 32, "ann", "demo.tool", "d", jobs.owner, 5.0)
+        await jobs.put(job)
+        await jobs.answer(job.id, "q1", CANCELLED)
+        await jobs.cancel(job.id)
+        await jobs.aclose()
+        read_or_create_key(tmp_path / "keys" / "key")
         write_atomic(tmp_path / "d" / "e" / "f", b"")
         write_new(tmp_path / "g" / "h" / "i", b"")
         make_private_dir(tmp_path / "j" / "k")
     finally:
         os.umask(before)
+    written = {path.name for path in tmp_path.rglob("*")}
+    assert written >= {f"{job.id}.{suffix}" for suffix in ("json", "q1", "cancel")} | {f"{jobs.owner}.lock"}
+    assert written >= {"gh.json", "toggles.json", "level", "key"}
     assert public_paths(tmp_path) == {}

@@ -13,7 +13,7 @@ from onetool.storage.postgres import record_batches
 from onetool.storage.postgres.activity import PostgresActivity
 from onetool.storage.postgres.record_batches import RecordBatches
 from support.activity import add, record
-from support.postgres import new_workspace
+from support.postgres import new_workspace, set_fenced
 from support.waiting import HANG_S
 
 NOW = 1_794_700_000.0
@@ -78,11 +78,7 @@ async def test_a_workspace_that_is_locked_does_not_hold_up_others(postgres_url, 
 
 async def test_a_read_only_workspace_fails_alone(postgres_url, workspaces, stores):
     _, *others = stores
-    with psycopg.connect(postgres_url) as connection:
-        connection.execute(
-            "update onetool.workspace_state set fenced = true where workspace_id = %s",
-            (workspaces[0].workspace,),
-        )
+    set_fenced(postgres_url, workspaces[0].workspace)
     results = await asyncio.gather(
         *(add(store, record("a.b", NOW, id="1")) for store in stores), return_exceptions=True
     )

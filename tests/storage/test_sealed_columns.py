@@ -1,9 +1,9 @@
 """The list of sealed columns is complete: what it lacks, a rotation of keys would lose."""
 
-import psycopg
 import pytest
 
 from onetool.storage.postgres.sealed_columns import SEALED_COLUMNS
+from support.postgres import execute
 
 BINARY = """
 select table_schema || '.' || table_name, column_name from information_schema.columns
@@ -28,8 +28,7 @@ NOT_SEALED = {
 
 
 def test_every_column_with_bytes_is_sealed_or_is_known_not_to_be(postgres_url):
-    with psycopg.connect(postgres_url) as connection:
-        found = set(connection.execute(BINARY).fetchall())
+    found = set(execute(postgres_url, BINARY))
     sealed = {(f"onetool.{item.table}", item.column) for item in SEALED_COLUMNS}
     assert found == sealed | set(NOT_SEALED)
     assert not sealed & set(NOT_SEALED)
@@ -37,8 +36,7 @@ def test_every_column_with_bytes_is_sealed_or_is_known_not_to_be(postgres_url):
 
 @pytest.mark.parametrize("column", SEALED_COLUMNS, ids=lambda column: column.table)
 def test_keys_of_a_sealed_column_identify_one_row(column, postgres_url):
-    with psycopg.connect(postgres_url) as connection:
-        rows = connection.execute(PRIMARY_KEY, (f"onetool.{column.table}",)).fetchall()
+    rows = execute(postgres_url, PRIMARY_KEY, f"onetool.{column.table}")
     assert tuple(name for (name,) in rows) == ("workspace_id", *column.keys)
 
 

@@ -174,12 +174,6 @@ async def test_incomplete_and_invalid_lines_are_skipped(tmp_path, caplog):
     assert "skipped invalid session record" in caplog.text
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no mode bits")
-async def test_session_file_is_readable_only_by_its_owner(tmp_path):
-    await FileSessions(tmp_path / "sessions", Threads()).append("s", [user("x")])
-    assert (tmp_path / "sessions" / "s.jsonl").stat().st_mode & 0o077 == 0
-
-
 CALL = ToolCallRequest(id="c1", name="time.now", arguments_text="{}", signature="x")
 
 

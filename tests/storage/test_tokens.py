@@ -127,15 +127,6 @@ async def test_repr_shows_no_token(tokens):
     assert "s3cr3t" not in repr(tokens)
 
 
-async def test_files_are_readable_only_by_their_owner(tmp_path):
-    """So is the directory, even if it existed with other permissions."""
-    folder = tmp_path / "tokens"
-    folder.mkdir(mode=0o755)
-    await replace(FileTokens(folder, Threads()), TEXT)
-    assert (mode(folder), mode(folder / "s.json")) == (0o700, 0o600)
-    assert all(mode(file) == 0o600 for file in folder.iterdir())
-
-
 async def test_change_times_out_while_another_holds_the_lock(tmp_path, monkeypatch):
     """A process that hangs does not block others forever."""
     monkeypatch.setattr("onetool.storage.files.tokens.TIMEOUT_S", 0.01)

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import timedelta
 from enum import Enum
@@ -151,7 +151,7 @@ class WorkspaceCalls:
     def methods() -> dict[str, Callable[["WorkspaceCalls"], Any]]:
         """Return the calls by `store.method`."""
         named = vars(WorkspaceCalls).items()
-        return {name.replace("__", "."): call for name, call in named if "__" in name.strip("_")}
+        return {name.replace("__", "."): call for name, call in named if "__" in name.strip("_")} | CALLS
 
     async def call(self, name: str) -> str:
         """Call a method with random arguments. Return all texts that it returned or passed to callbacks."""
@@ -301,27 +301,6 @@ class WorkspaceCalls:
         assert (found and found.tool) == self.tools.get(key)
         return found
 
-    async def bundles__bundles(self):
-        return await self.stores.bundles.bundles(self._filter(), self._cursor(self.ids.bundles), 3)
-
-    async def bundles__tools(self):
-        return await self.stores.bundles.tools(self._filter(), self._cursor(self.ids.tools), 3)
-
-    async def bundles__find(self):
-        return await self.stores.bundles.find(self._tool_name())
-
-    async def bundles__packs(self):
-        return await self.stores.bundles.packs()
-
-    async def bundles__pack(self):
-        return await self.stores.bundles.pack(self._name())
-
-    async def bundles__named(self):
-        return await self.stores.bundles.named([self._tool_name() for _ in range(3)])
-
-    async def bundles__pack_sizes(self):
-        return await self.stores.bundles.pack_sizes()
-
     async def bundles__count(self):
         assert await self.stores.bundles.count() == len(self.tools)
 
@@ -329,9 +308,6 @@ class WorkspaceCalls:
         canary = self._any(self.ids.canaries)
         found = await self.stores.bundles.term_statistics([canary, self._name()])
         assert canary == self.canary or not found.counts.get(canary)
-
-    async def bundles__similar_terms(self):
-        return await self.stores.bundles.similar_terms([self._any(self.ids.canaries)[:-1]])
 
     async def bundles__candidates(self):
         terms, packs = [self._any(self.ids.canaries), self._name()], self.rng.choice([None, NAMES])
@@ -345,9 +321,7 @@ class WorkspaceCalls:
     # Flags, servers and tokens
 
     async def toggles__read(self):
-        found = await self.stores.toggles.read()
-        assert set(found) == self.toggles
-        return found
+        return self._all(await self.stores.toggles.read(), self.toggles)
 
     async def toggles__set(self):
         name = f"{self._name()} {self.canary}"
@@ -357,9 +331,7 @@ class WorkspaceCalls:
 
     async def manifests__read(self):
         server = self._name()
-        found = await self.stores.manifests.read(server)
-        assert (found is not None) == (server in self.manifests)
-        return found
+        return self._if_known(await self.stores.manifests.read(server), server, self.manifests)
 
     async def manifests__change(self):
         server = self._name()
@@ -374,22 +346,6 @@ class WorkspaceCalls:
         self.manifests.add(server)
         return found
 
-    async def tokens__read(self):
-        return await self._read_token("server")
-
-    async def http_tokens__read(self):
-        return await self._read_token("http")
-
-    async def tokens__exclusive(self):
-        return await self._replace_token("server")
-
-    async def http_tokens__exclusive(self):
-        return await self._replace_token("http")
-
-    async def member_tokens__of(self):
-        """Replace the tokens of a member."""
-        return await self._replace_token(f"of {self._name()}")
-
     async def begun_logins__put(self):
         state, principal = self._name(), self._name()
         if (state, principal) not in self.begun and state not in {each for each, _ in self.begun}:
@@ -402,8 +358,7 @@ class WorkspaceCalls:
 
     async def begun_logins__take(self):
         key = self._name(), self._name()
-        found = await self.begun_logins.take(*key)
-        assert (found is not None) == (key in self.begun)
+        found = self._if_known(await self.begun_logins.take(*key), key, self.begun)
         if found is not None:
             self.begun.remove(key)
         return found
@@ -424,18 +379,7 @@ class WorkspaceCalls:
 
     async def results__find(self):
         handle = self._any(self.ids.handles)
-        found = await self.stores.results.find(handle)
-        assert (found is not None) == (handle in self.handles)
-        return found
-
-    async def results__text(self):
-        return await self.stores.results.text(self._any(self.ids.handles))
-
-    async def results__media(self):
-        return await self.stores.results.media(self._any(self.ids.handles))
-
-    async def results__reap(self):
-        await self.stores.results.reap()
+        return self._if_known(await self.stores.results.find(handle), handle, self.handles)
 
     # Sessions
 
@@ -554,12 +498,6 @@ class WorkspaceCalls:
         )
         return await self.stores.activity.page(filter, self.rng.choice([None, "5", "900"]), 20)
 
-    async def activity__get(self):
-        return await self.stores.activity.get(self._any(self.ids.calls))
-
-    async def activity__tree(self):
-        return await self.stores.activity.tree(self._any(self.ids.calls))
-
     async def activity__summarize(self):
         found = await self.stores.activity.summarize(self.rng.choice([None, NOW - 1, NOW + 1e6]))
         return [list(found.tools), list(found.sessions)]
@@ -609,9 +547,7 @@ class WorkspaceCalls:
 
     async def keys__find(self):
         text, _ = self._any(self.ids.keys)
-        found = await self.keys.find(text)
-        assert (found is not None) == (text in self.key_texts)
-        return found
+        return self._if_known(await self.keys.find(text), text, self.key_texts)
 
     async def keys__is_valid(self):
         _, id = self._any(self.ids.keys)
@@ -627,19 +563,13 @@ class WorkspaceCalls:
 
     async def keys__revoke(self):
         _, id = self._any(self.ids.keys)
-        assert await self.keys.revoke(id) == (id in self.valid_keys)
-        self.changes += id in self.valid_keys
-        self.valid_keys.discard(id)
+        await self._remove(self.keys.revoke(id), id, self.valid_keys)
 
     async def secrets__read(self):
-        found = await self._threads.run(self.secrets.read)
-        assert set(found) == self.secret_names
-        return dict(found)
+        return self._all(dict(await self._threads.run(self.secrets.read)), self.secret_names)
 
     async def secrets__hosts(self):
-        found = await self.secrets.hosts()
-        assert set(found) == self.secret_names
-        return dict(found)
+        return self._all(dict(await self.secrets.hosts()), self.secret_names)
 
     async def secrets__put(self):
         name = self._name()
@@ -649,16 +579,12 @@ class WorkspaceCalls:
 
     async def secrets__delete(self):
         name = self._name()
-        assert await self.secrets.delete(name) == (name in self.secret_names)
-        self.changes += name in self.secret_names
-        self.secret_names.discard(name)
+        await self._remove(self.secrets.delete(name), name, self.secret_names)
 
     # Members and their secrets
 
     async def members__rights(self):
-        found = await self.members.rights()
-        assert set(found) == self.member_ids
-        return dict(found)
+        return self._all(dict(await self.members.rights()), self.member_ids)
 
     async def members__list(self):
         found = await self.members.list()
@@ -676,13 +602,10 @@ class WorkspaceCalls:
 
     async def members__remove(self):
         id = self._name()
-        assert await self.members.remove(MemberKind.SERVICE, id) == (id in self.member_ids)
-        self.changes += id in self.member_ids
-        if id in self.member_ids:
+        if await self._remove(self.members.remove(MemberKind.SERVICE, id), id, self.member_ids):
             self.own_names = {key for key in self.own_names if key[0] != id}
             self.begun = [key for key in self.begun if key[1] != id]
             self.tokens -= {key for key in self.tokens if key[0] == f"of {id}"}
-        self.member_ids.discard(id)
         self.valid_keys -= {key for key, owner in self.key_owners.items() if owner == id}
         self.grant_keys = {key: grant for key, grant in self.grant_keys.items() if key[0] != id}
 
@@ -727,9 +650,7 @@ class WorkspaceCalls:
 
     async def invitations__revoke(self):
         id = self._any(self.ids.invitations)
-        assert await self.invitations.revoke(id) == (id in self.invited)
-        self.changes += id in self.invited
-        self.invited.discard(id)
+        await self._remove(self.invitations.revoke(id), id, self.invited)
 
     async def invitations__find(self):
         assert await self.invitations.find(f"oti_{self._name()}") is None
@@ -758,9 +679,7 @@ class WorkspaceCalls:
 
     async def client_grants__revoke(self):
         id = self._any(self.ids.client_grants)
-        assert await self.client_grants.revoke(id, str(PERSON)) == (id in self.client_ids)
-        self.changes += id in self.client_ids
-        self.client_ids.discard(id)
+        await self._remove(self.client_grants.revoke(id, str(PERSON)), id, self.client_ids)
 
     async def client_grants__redeem(self):
         proof = CodeProof(self.canary, self.canary, "c")
@@ -769,14 +688,8 @@ class WorkspaceCalls:
     async def client_grants__refresh(self):
         assert await self.client_grants.refresh(self._any(self.ids.codes), self.canary) is None
 
-    async def client_grants__revoke_token(self):
-        await self.client_grants.revoke_token(self._any(self.ids.codes), self.canary)
-
     async def client_grants__find(self):
         assert await self.client_grants.find(self._any(self.ids.codes)) is None
-
-    async def client_grants__reap(self):
-        await self.client_grants.reap()
 
     async def own_secrets__of(self):
         owner = self._name()
@@ -792,9 +705,7 @@ class WorkspaceCalls:
 
     async def own_secrets__delete(self):
         key = self._name(), self._name()
-        assert await self.own_secrets.delete(*key) == (key in self.own_names)
-        self.changes += key in self.own_names
-        self.own_names.discard(key)
+        await self._remove(self.own_secrets.delete(*key), key, self.own_names)
 
     async def settings__read(self):
         found = await self._threads.run(self.settings.read)
@@ -808,6 +719,26 @@ class WorkspaceCalls:
         assert is_stored == (version == self.versions)
         self.versions += is_stored
         self.changes += is_stored
+
+    # Expectations
+
+    def _all(self, found, known):
+        """Return all that a store has, which must be what is known."""
+        assert set(found) == known
+        return found
+
+    def _if_known(self, found, key, known):
+        """Return what a store has found, which must be known."""
+        assert (found is not None) == (key in known)
+        return found
+
+    async def _remove(self, removing: Awaitable[bool], key: Any, known: set[Any]) -> bool:
+        """Remove a thing, which must succeed and have an entry in the log if the thing is known."""
+        is_known = key in known
+        assert await removing == is_known
+        self.changes += is_known
+        known.discard(key)
+        return is_known
 
     # Arguments
 
@@ -878,23 +809,48 @@ class WorkspaceCalls:
         self.ids.handles.append(handle)
 
     def _token_store(self, kind):
-        if kind.startswith("of "):
-            return self.stores.member_tokens.of(kind.removeprefix("of "))
-        return self.stores.tokens if kind == "server" else self.stores.http_tokens
+        if kind == "of":
+            owner = self._name()
+            return f"of {owner}", self.stores.member_tokens.of(owner)
+        return kind, getattr(self.stores, kind)
 
-    async def _read_token(self, kind):
-        name = self._name()
-        store = self._token_store(kind)
-        found = await store.read(name)
-        assert (found is not None) == ((kind, name) in self.tokens)
-        return found
+    async def read_token(self, kind):
+        name, (kind, store) = self._name(), self._token_store(kind)
+        return self._if_known(await store.read(name), (kind, name), self.tokens)
 
-    async def _replace_token(self, kind):
+    async def replace_token(self, kind):
         name, text = self._name(), self.rng.choice([None, f"token {self.canary} {next(self._numbers)}"])
-        store = self._token_store(kind)
+        kind, store = self._token_store(kind)
         async with store.exclusive(name) as row:
             self._seen.append(row.text)
             assert (row.text is not None) == ((kind, name) in self.tokens)
             self.changes += text != row.text
             await row.replace(text)
         (self.tokens.discard if text is None else self.tokens.add)((kind, name))
+
+
+CALLS: dict[str, Callable[[WorkspaceCalls], Any]] = {
+    "bundles.bundles": lambda own: own.stores.bundles.bundles(own._filter(), own._cursor(own.ids.bundles), 3),
+    "bundles.tools": lambda own: own.stores.bundles.tools(own._filter(), own._cursor(own.ids.tools), 3),
+    "bundles.find": lambda own: own.stores.bundles.find(own._tool_name()),
+    "bundles.packs": lambda own: own.stores.bundles.packs(),
+    "bundles.pack": lambda own: own.stores.bundles.pack(own._name()),
+    "bundles.named": lambda own: own.stores.bundles.named([own._tool_name() for _ in range(3)]),
+    "bundles.pack_sizes": lambda own: own.stores.bundles.pack_sizes(),
+    "bundles.similar_terms": lambda own: own.stores.bundles.similar_terms([own._any(own.ids.canaries)[:-1]]),
+    "tokens.read": lambda own: own.read_token("tokens"),
+    "http_tokens.read": lambda own: own.read_token("http_tokens"),
+    "tokens.exclusive": lambda own: own.replace_token("tokens"),
+    "http_tokens.exclusive": lambda own: own.replace_token("http_tokens"),
+    "member_tokens.of": lambda own: own.replace_token("of"),
+    "results.text": lambda own: own.stores.results.text(own._any(own.ids.handles)),
+    "results.media": lambda own: own.stores.results.media(own._any(own.ids.handles)),
+    "results.reap": lambda own: own.stores.results.reap(),
+    "activity.get": lambda own: own.stores.activity.get(own._any(own.ids.calls)),
+    "activity.tree": lambda own: own.stores.activity.tree(own._any(own.ids.calls)),
+    "client_grants.revoke_token": lambda own: own.client_grants.revoke_token(
+        own._any(own.ids.codes), own.canary
+    ),
+    "client_grants.reap": lambda own: own.client_grants.reap(),
+}
+"""Calls whose results only have to be free of what others store, and calls with tokens."""
