@@ -144,9 +144,9 @@ async def test_secrets_are_masked_in_every_field(server):
 
 
 @pytest.mark.spec("MCP-16")
-@pytest.mark.parametrize(
-    "change",
-    [
+async def test_change_of_any_field_is_quarantined(server):
+    """Until the server lists again what it listed before."""
+    changes = [
         {"icons": [{"src": "https://example.com/b.png"}]},
         {"annotations": RICH["annotations"] | {"destructiveHint": True}},
         {"annotations": RICH["annotations"] | {"newHint": 2}},
@@ -154,16 +154,14 @@ async def test_secrets_are_masked_in_every_field(server):
         {"title": "Read it all"},
         {"execution": {"taskSupport": "required"}},
         {"another": "value"},
-    ],
-    ids=lambda change: next(iter(change)),
-)
-async def test_change_of_any_field_is_quarantined(server, change):
-    server.list(RICH, PLAIN)
+    ]
+    tools = [RICH | {"name": f"read{number}"} for number in range(len(changes))]
+    server.list(*tools, PLAIN)
     server.configure()
     assert await quarantine(server) == {}
-    server.list(RICH | change, PLAIN)
-    assert list(await quarantine(server)) == ["read"]
-    server.list(RICH, PLAIN)
+    server.list(*(tool | change for tool, change in zip(tools, changes, strict=True)), PLAIN)
+    assert list(await quarantine(server)) == [tool["name"] for tool in tools]
+    server.list(*tools, PLAIN)
     assert await quarantine(server) == {}
 
 

@@ -1,13 +1,11 @@
 """Descriptions of functions."""
 
-import sys
-from types import ModuleType
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 from pydantic import Field
 
-from onetool.sources.python_packs.function_specs import InvalidFunction, describe_function, describe_module
+from onetool.sources.python_packs.function_specs import InvalidFunction, describe_function
 
 
 def described(function) -> dict[str, Any]:
@@ -82,18 +80,6 @@ class WithoutSchema:
     pass
 
 
-@pytest.mark.parametrize(
-    ("function", "expected"),
-    [
-        (eval("lambda a, /: a"), "positional-only"),
-        (eval("lambda: (yield)"), "a generator cannot be a tool"),
-    ],
-)
-def test_function_that_cannot_be_a_tool_is_rejected(function, expected):
-    with pytest.raises(InvalidFunction, match=expected):
-        described(function)
-
-
 def test_unsupported_annotations_are_rejected():
     """A class without a schema, and an annotation that does not exist."""
 
@@ -105,25 +91,6 @@ def test_unsupported_annotations_are_rejected():
         described(unsupported)
     with pytest.raises(InvalidFunction, match="cannot evaluate annotations"):
         described(missing)
-
-
-def test_only_functions_that_the_module_defines_are_described():
-    """Invalid functions are listed with the reason."""
-    module = ModuleType("mine")
-    sys.modules["mine"] = module
-    exec(
-        "from json import dumps\ndef f(a, /): ...\ndef g(*args, n: int = 1): ...\nasync def h(): ...",
-        vars(module),
-    )
-    description = describe_module(module, "file_name")
-    del sys.modules["mine"]
-    assert (description.pack, [tool["name"] for tool in description.tools]) == ("file_name", ["g", "h"])
-    assert description.invalid == [
-        "file_name.f: parameter 'a' is positional-only; tools are called by keyword"
-    ]
-    module.pack = "two words"
-    with pytest.raises(InvalidFunction, match="is not a valid name"):
-        describe_module(module, "x")
 
 
 def test_unhashable_annotations_are_accepted():

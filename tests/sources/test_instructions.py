@@ -6,8 +6,8 @@ import pytest
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
-from support.cli_process import onetool
 from support.listed_server import ListedServer
+from support.onetool_process import onetool
 from support.raw_mcp import MODERN, RawMcpClient
 from support.rest_in_process import serve_rest
 

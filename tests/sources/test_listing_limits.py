@@ -60,7 +60,7 @@ async def test_repeated_cursor_ends_the_listing():
 
 
 async def test_invalid_definitions_affect_only_themselves(home):
-    """One without a name, one without a schema and one nested too deeply: health names the last one."""
+    """Those without a name or schema, of other types or nested too deeply: health names the last one."""
     server = ListedServer(home)
     schema = {"type": "object"}
     deepest, deeper = (
@@ -68,7 +68,8 @@ async def test_invalid_definitions_affect_only_themselves(home):
         for levels in (98, 99)
     )
     server.list(
-        {"inputSchema": schema}, {"name": "none"}, deeper, deepest, {"name": "ok", "inputSchema": schema}
+        *({"inputSchema": schema}, {"name": "none"}, {"name": "odd", "inputSchema": {"type": 7}}, 5),
+        *(deeper, deepest, {"name": "ok", "inputSchema": schema}),
     )
     server.configure()
     async with server.open() as runtime, serve_rest(runtime) as rest:
@@ -78,6 +79,8 @@ async def test_invalid_definitions_affect_only_themselves(home):
         assert [tool.spec.name for tool in tools] == ["s.nested98", "s.ok"]
         (warning,) = (await rest.get("/health")).json()["servers"]["s"]["warnings"]
     assert warning == "ignored tools nested deeper than 100 levels: 'nested99'"
+    skipped = "skipped invalid tool definitions: [None, 'none', 'odd', 5]"
+    assert skipped in [record["message"] for record in home.log()]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)

@@ -11,8 +11,8 @@ from onetool.domain.secrets.redaction import MASK
 from onetool.interfaces.mcp.server import create_server
 from onetool.interfaces.mcp.transports import http_app
 from onetool.runtime.health import check_health
-from support.cli_process import onetool
 from support.listed_server import ListedServer
+from support.onetool_process import onetool
 from support.rest_in_process import serve_rest
 
 pytestmark = pytest.mark.spec("MCP-67")
@@ -68,26 +68,12 @@ async def health(runtime):
     return (await check_health(runtime.state, runtime.threads)).servers["s"]
 
 
-async def test_callers_see_the_overridden_definition(server):
-    server.override({"web-search": {**FIXED, "title": "Search", "description": "Finds pages."}})
-    async with server.open() as runtime:
-        assert await names(runtime) == ["s.find", "s.other"]
-        spec = (await runtime.state.catalog.find("s.find")).spec
-        assert (spec.title, spec.description) == ("Search", "Finds pages.")
-        assert spec.input_schema["properties"] == {
-            "query": {"type": "string"},
-            "limit": {"type": "integer", "maximum": 50, "default": 5},
-            "region": {"type": "string"},
-        }
-        assert spec.input_schema["required"] == ["query"]
-        assert await runtime.state.catalog.find("s.web_search") is None
-
-
 async def test_every_listing_shows_the_new_definition(server):
     """`search` and `run` find it by its new description; `all`, REST and its record use the new name."""
     server.override({"web-search": {**FIXED, "title": "Search", "description": "Finds pages."}})
     async with server.open() as runtime:
         await runtime.state.servers.probe("s")
+        assert await names(runtime) == ["s.find", "s.other"]
         found = await call(runtime, "ot.find", query="finds pages")
         assert "s.find(query: str, limit: int = 5" in str(found.data)
         ran = await runtime.run("s.find(query='tea')['args']", CALLER)
@@ -99,7 +85,13 @@ async def test_every_listing_shows_the_new_definition(server):
             listed = await mcp_tools(rest)
             tools = (await rest.get("/tools/search", params={"q": "finds pages"})).json()["toolListItems"]
         assert listed["s__find"]["title"] == "Search"
-        assert "key" not in listed["s__find"]["inputSchema"]["properties"]
+        shown = listed["s__find"]["inputSchema"]
+        assert shown["required"] == ["query"]
+        assert shown["properties"] == {
+            "query": {"type": "string"},
+            "limit": {"type": "integer", "maximum": 50, "default": 5},
+            "region": {"type": "string"},
+        }
         assert "s__web_search" not in listed
         (schema,) = [tool["argSchema"] for tool in tools if tool["description"] == "Finds pages."]
         assert list(schema["properties"]) == ["query", "limit", "region"]

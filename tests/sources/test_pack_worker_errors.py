@@ -13,7 +13,6 @@ import pytest
 from onetool.bootstrap import open_runtime
 from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
-from onetool.domain.errors import Reason
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
@@ -38,18 +37,6 @@ if Path("armed").exists():
     Path("importing").touch()
     while not any(isinstance(found, CancelFlag) and found.is_set for found in gc.get_objects()):
         time.sleep(0.01)
-
-def surrogate() -> None:
-    "x\\udcff".encode()
-
-def own_surrogate() -> None:
-    raise ValueError("a\\ud800")
-
-def large_key() -> None:
-    {}[2**70]
-
-def many_args() -> None:
-    raise ValueError(*["x" * 1000] * 20_000)
 
 def pid() -> int:
     return os.getpid()
@@ -89,16 +76,6 @@ async def pack(home: Home) -> AsyncIterator[Runtime]:
 
 async def call(ot: Runtime, name: str) -> ToolResult:
     return await ot.call_tool(name, {}, Caller(interface="python"), "python")
-
-
-async def test_errors_that_json_cannot_express_end_the_call_at_once(home):
-    """Lone surrogates, large integers and huge arguments. The worker stays."""
-    async with pack(home) as ot:
-        worker = (await call(ot, "p.pid")).data
-        for name in ("surrogate", "own_surrogate", "large_key", "many_args"):
-            result = await call(ot, f"p.{name}")
-            assert result.meta.reason is Reason.RAISED, result
-        assert (await call(ot, "p.pid")).data == worker
 
 
 async def test_call_cancelled_during_the_import_does_not_run(home):

@@ -23,6 +23,7 @@ from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.sources.python_packs import worker
 from onetool.testing import memory_runtime
+from support.processes import is_running
 from support.user_home import Home
 from support.waiting import HANG_S, until
 
@@ -300,7 +301,7 @@ async def test_worker_with_a_call_that_hangs_is_replaced_after_its_other_calls(h
         os.kill(first, 0)
         file.touch()
         assert (await waiting).data == first
-        await until(lambda: not _is_alive(first))
+        await until(lambda: not is_running(first))
         assert (await call(ot, "p.pid")).data == second
 
 
@@ -309,7 +310,7 @@ async def test_worker_whose_event_loop_is_blocked_is_killed(home, monkeypatch):
     async with packs(home, p=METADATA + FAILURES) as ot:
         first = (await call(ot, "p.pid")).data
         assert (await call(ot, "p.block_loop")).meta.reason is Reason.TIMEOUT
-        await until(lambda: not _is_alive(first))
+        await until(lambda: not is_running(first))
         assert (await call(ot, "p.pid")).data != first
 
 
@@ -340,7 +341,7 @@ async def test_worker_that_floods_or_writes_garbage_harms_no_other(home, name):
 async def test_no_worker_is_left_after_the_end(home):
     async with packs(home, p=METADATA + FAILURES) as ot:
         started = (await call(ot, "p.pid")).data
-    assert not _is_alive(started)
+    assert not is_running(started)
 
 
 @pytest.mark.linux
@@ -372,12 +373,4 @@ async def test_worker_ends_when_its_runtime_is_killed(home):
         cwd=home.cwd,
     )
     assert ended.returncode == -signal.SIGKILL
-    await until(lambda: not _is_alive(int(ended.stdout)))
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return not Path(f"/proc/{pid}/stat").exists() or ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    await until(lambda: not is_running(int(ended.stdout)))

@@ -2,17 +2,13 @@
 
 import asyncio
 import json
-from pathlib import Path
 
 import pytest
 
-from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
-from onetool.sources.mcp_servers import McpServerSource
-from onetool.storage.memory.manifests import MemoryManifests
 from onetool.testing.http_stub import HttpStub, StubResponse
 from onetool.testing.runtime import memory_runtime
-from onetool.threads import Threads
+from support.opened_server import opened_server
 from support.waiting import HANG_S
 
 HEADER_MISMATCH = -32020
@@ -76,19 +72,14 @@ async def opened(tmp_path):
     """A client of a runtime whose server `s` is the modern one, and that server."""
     modern = ModernServer()
     with HttpStub({"/mcp": modern}) as stub:
-        source = McpServerSource(
-            *("s", ServerSettings(url=f"{stub.url}/mcp"), Secrets({})),
-            manifest=MemoryManifests(),
-            threads=Threads(),
-            home=Path(tmp_path),
-            is_patient=True,
-        )
-        async with memory_runtime(servers=[source]) as ot:
+        async with (
+            opened_server(ServerSettings(url=f"{stub.url}/mcp"), tmp_path) as source,
+            memory_runtime(servers=[source]) as ot,
+        ):
             async with asyncio.timeout(HANG_S):
                 while not await source.probe(HANG_S):  # a busy machine may exceed the time limit of a listing
                     pass
             yield ot, modern
-        await source.close()
 
 
 @pytest.mark.parametrize("name", ["first", "second"])

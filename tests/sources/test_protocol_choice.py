@@ -5,12 +5,9 @@ import json
 
 import pytest
 
-from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
-from onetool.sources.mcp_servers import McpServerSource
-from onetool.storage.memory.manifests import MemoryManifests
 from onetool.testing.http_stub import HttpStub, StubResponse
-from onetool.threads import Threads
+from support.opened_server import opened_server
 from support.waiting import HANG_S
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
@@ -75,15 +72,8 @@ async def test_server_over_http_is_used_with_the_newest_protocol_that_it_knows(t
         return StubResponse(reply if isinstance(reply, str) else {**reply, **envelope(message)}, code)
 
     with HttpStub({"/mcp": respond}) as stub:
-        source = McpServerSource(
-            *("s", ServerSettings(url=f"{stub.url}/mcp"), Secrets({})),
-            manifest=MemoryManifests(),
-            threads=Threads(),
-            home=tmp_path,
-            is_patient=True,
-        )
-        await wait_until_listed(source)
-        await source.close()
+        async with opened_server(ServerSettings(url=f"{stub.url}/mcp"), tmp_path) as source:
+            await wait_until_listed(source)
     older = [] if answer == "newest" else [("initialize", None)]
     used = MODERN if answer == "newest" else LEGACY
     seen = [request for request in dict.fromkeys(requests) if request[0] != "subscriptions/listen"]

@@ -1,6 +1,7 @@
 """Pack files: their tools, the isolation of invalid files, and the index."""
 
 import json
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from onetool.bootstrap import open_runtime
 from onetool.domain.calls.caller import Caller
 from onetool.runtime.health import check_health
+from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.sources.python_packs.directory import PackDirectoryReader
@@ -15,9 +17,10 @@ from onetool.sources.python_packs.environments import NO_UV
 from onetool.sources.python_packs.index import MISSING_LIBRARY_RETRY_S, RETRY_AFTER_S, PackIndex
 from onetool.sources.python_packs.inspector import PackInspector
 from onetool.threads import Threads
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.waiting import HANG_S
 
+CALLER = Caller(interface="python")
 GOOD = '''
 """A pack."""
 from enum import Enum
@@ -33,16 +36,24 @@ class Color(Enum):
 def paint(path: Path, color: Color = Color.RED, *, ctx: Context, **more: int) -> str:
     """Paint a file.
 
+    More about it.
+
     Args:
-        path: Where to paint.
+        path (Path): Where to paint,
+            over two lines.
         color: With what.
+        **more: Anything else.
 
     Returns:
         What was
         painted.
 
-    Example:
+    Raises:
+        ValueError: Never.
+
+    Examples:
         good.paint(path="x")
+        good.paint(path="y")
     """
     return f"{type(path).__name__} {color.name} {more} {ctx.args['path']}"
 
@@ -65,6 +76,12 @@ class Helper: ...
 '''.replace("Threads", "object.__class__")
 
 
+def open_packs(home) -> AbstractAsyncContextManager[Runtime]:
+    """Open a runtime with the packs of a user."""
+    paths = find_paths(home.env, home.cwd)
+    return open_runtime(lambda: load_configuration(paths, {}))
+
+
 def directory(path: Path, index: PackIndex | None = None) -> PackDirectoryReader:
     return PackDirectoryReader(path, Path.read_bytes, index=index or PackIndex(None), threads=Threads())
 
@@ -79,15 +96,15 @@ async def test_every_public_function_is_a_tool(tmp_path, caplog):
     specs = await read(tmp_path)
     assert set(specs) == {"good.paint", "good.later"}
     paint = specs["good.paint"]
-    assert paint.description == "Paint a file."
+    assert (paint.description, specs["good.later"].description) == ("Paint a file.\n\nMore about it.", "")
     assert paint.returns == "What was painted."
-    assert paint.example == 'good.paint(path="x")'
+    assert paint.example == 'good.paint(path="x")\ngood.paint(path="y")'
     assert (paint.timeout, paint.cacheable, paint.read_only, paint.parallel) == (3, True, False, True)
     assert (paint.tags, paint.max_concurrent, paint.origin) == (("a",), 2, "pack")
     assert paint.input_schema == {
         "type": "object",
         "properties": {
-            "path": {"format": "path", "type": "string", "description": "Where to paint."},
+            "path": {"format": "path", "type": "string", "description": "Where to paint, over two lines."},
             "color": {"$ref": "#/$defs/Color", "default": "red", "description": "With what."},
         },
         "required": ["path"],
@@ -112,21 +129,22 @@ async def test_arguments_are_converted_to_annotated_types(home):
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
-        ("import nothing_of_this_name", "ModuleNotFoundError"),
-        ("raise SystemExit(3)", "SystemExit"),
-        ("import os; os._exit(0)", "import ended the process"),
-        ("import os; os.kill(os.getpid(), 9)", "import ended the process"),
-        ("while True: pass", "import took longer than"),
-        ("def f(:", "SyntaxError"),
-        ('pack = "not a name"', "is not a valid name"),
-        ("import sys; sys.stdout.write('{}\\n'); sys.__stdout__.write('{}\\n'); raise KeyError", "KeyError"),
+        (b"import nothing_of_this_name", "ModuleNotFoundError"),
+        (b"raise SystemExit(3)", "SystemExit"),
+        (b"import os; os._exit(0)", "import ended the process"),
+        (b"import os; os.kill(os.getpid(), 9)", "import ended the process"),
+        (b"while True: pass", "import took longer than"),
+        (b"def f(:", "SyntaxError"),
+        (b'pack = "not a name"', "is not a valid name"),
+        (b"import sys; sys.stdout.write('{}\\n'); sys.__stdout__.write('{}\\n'); raise KeyError", "KeyError"),
+        (b"\xff\xfe", "UTF-8"),
     ],
 )
 async def test_failing_import_affects_only_its_file(tmp_path, code, expected):
     """After a hang, an exit or a crash the next file is inspected in a new process."""
     inspector = PackInspector(timeout_s=3.0 if "longer" in expected else HANG_S)
     try:
-        bad = await inspector.inspect(tmp_path / "bad.py", code.encode())
+        bad = await inspector.inspect(tmp_path / "bad.py", code)
         inspector._timeout_s = HANG_S
         good = await inspector.inspect(tmp_path / "good.py", b"def f() -> int:\n    return 1\n")
     finally:
@@ -136,16 +154,16 @@ async def test_failing_import_affects_only_its_file(tmp_path, code, expected):
 
 
 async def test_reason_of_a_skipped_pack_is_reported(home):
-    """By a call, in code and in health."""
+    """By a call, by a check, in code and in health."""
     home.write("tools/bad.py", "def f(:\n")
     home.write("tools/good.py", GOOD)
-    paths = find_paths(home.env, home.cwd)
-    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
-        caller = Caller(interface="python")
-        missing = (await runtime.call_tool("bad.f", {}, caller, "python")).error.message
-        code = (await runtime.run("bad.f()", caller)).error.message
+    async with open_packs(home) as runtime:
+        missing = (await runtime.call_tool("bad.f", {}, CALLER, "python")).error.message
+        check = await runtime.call_tool("ot.check", {"tool": "bad.f"}, CALLER, "python")
+        code = (await runtime.run("bad.f()", CALLER)).error.message
         health = await check_health(runtime.state, runtime.threads)
     assert missing.startswith("Tool not found: 'bad.f'. 'bad' is unavailable: bad.py was skipped: ")
+    assert "Tool not found: 'bad.f'. bad.py was skipped: SyntaxError" in check.error.message
     assert code.startswith("line 1: 'bad' is unavailable: bad.py was skipped: ")
     assert [problem.what for problem in health.problems()] == [
         f"Pack 'bad' was not loaded: {health.skipped['bad']}"
@@ -158,19 +176,13 @@ async def test_pack_that_other_users_can_change_is_skipped(home):
     """The other packs are loaded, and health reports what to do."""
     file = home.write("tools/bad.py", "def f() -> int:\n    return 1\n", mode=0o666)
     home.write("tools/good.py", GOOD)
-    paths = find_paths(home.env, home.cwd)
-    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
-        caller = Caller(interface="python")
-        missing = await runtime.call_tool("bad.f", {}, caller, "python")
-        assert (await runtime.call_tool("good.later", {"n": 1}, caller, "python")).data == 2
+    async with open_packs(home) as runtime:
+        missing = await runtime.call_tool("bad.f", {}, CALLER, "python")
+        assert (await runtime.call_tool("good.later", {"n": 1}, CALLER, "python")).data == 2
         health = await check_health(runtime.state, runtime.threads)
     assert not missing.ok
     assert f"chmod go-w {file}" in missing.error.message
     assert f"chmod go-w {file}" in health.skipped["bad"]
-
-
-async def test_binary_file_is_rejected(tmp_path):
-    assert "UTF-8" in (await PackInspector().inspect(tmp_path / "x.py", b"\xff\xfe"))["error"]
 
 
 async def test_first_file_with_a_tool_name_wins(tmp_path, caplog):
@@ -201,16 +213,6 @@ async def test_file_is_inspected_once(tmp_path):
     assert list(json.loads(index_file.read_text())["files"]) == [str(packs / "b.py")]
 
 
-def test_failed_import_is_retried_after_the_clock_was_set_back():
-    """The failure seems to lie in the future, for hours."""
-    now = [100_000.0]
-    index = PackIndex(None, lambda: now[0])
-    index.put("a.py", "digest", {"error": "ImportError: x"})
-    assert index.get("a.py", "digest") == {"error": "ImportError: x"}
-    now[0] -= 3 * 3600
-    assert index.get("a.py", "digest") is None
-
-
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": "0"}', "null"])
 async def test_corrupt_index_is_rebuilt(tmp_path, content):
     (tmp_path / "a.py").write_text("def f(): ...")
@@ -235,28 +237,39 @@ async def test_incomplete_index_entry_is_replaced(tmp_path, missing):
     assert set(await read(tmp_path, PackIndex(index_file))) == {"a.f"}
 
 
-def test_failed_import_is_retried_later():
-    """A missing library may be installed by then."""
-    now = [100.0]
-    index = PackIndex(None, now=lambda: now[0])
-    index.put("a.py", "1", {"error": "no module"})
+def retried_after(error: str, seconds: float) -> bool:
+    """Return whether a file that could not be imported is imported again some time later."""
+    now = [100_000.0]
+    index = PackIndex(None, lambda: now[0])
+    index.put("a.py", "digest", {"error": error})
+    assert index.get("a.py", "digest") == {"error": error}
+    now[0] += seconds
+    return index.get("a.py", "digest") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "seconds"),
+    [
+        ("ImportError: x", RETRY_AFTER_S + 1),
+        ("ImportError: x", -3 * 3600),
+        ("ModuleNotFoundError: No module named 'humanize'", MISSING_LIBRARY_RETRY_S),
+        (NO_UV, MISSING_LIBRARY_RETRY_S),
+    ],
+    ids=["later", "clock set back", "missing library", "missing uv"],
+)
+def test_failed_import_is_retried(error, seconds):
+    """What was missing may be installed by then, and a user installs a library or uv in seconds."""
+    assert retried_after(error, seconds)
+
+
+def test_other_failed_imports_are_not_retried_soon_and_successful_ones_never():
+    assert not retried_after("Importing took longer than 10 s", MISSING_LIBRARY_RETRY_S)
+    now = [0.0]
+    index = PackIndex(None, lambda: now[0])
     result = {"description": {"pack": "b", "tools": [], "invalid": [], "docs_url": None}}
     index.put("b.py", "1", result)
-    assert index.get("a.py", "1") == {"error": "no module"}
     now[0] += RETRY_AFTER_S + 1
-    assert index.get("a.py", "1") is None
     assert index.get("b.py", "1") == result
-
-
-def test_missing_library_is_looked_for_again_soon():
-    """The user installs it at once, in seconds. Other failed imports may take long."""
-    now = [100.0]
-    index = PackIndex(None, now=lambda: now[0])
-    index.put("a.py", "1", {"error": "ModuleNotFoundError: No module named 'humanize'"})
-    index.put("b.py", "1", {"error": "Importing took longer than 10 s"})
-    now[0] += 5
-    assert index.get("a.py", "1") is None
-    assert index.get("b.py", "1") is not None
 
 
 MISTAKES = '''
@@ -289,23 +302,13 @@ def message() -> str:
 async def test_mistakes_in_a_pack_are_shown_with_its_line(home, function, expected):
     """In a call and in code, where the line of the code is another one. A message of the author stays."""
     home.write("tools/wx.py", MISTAKES)
-    paths = find_paths(home.env, home.cwd)
-    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
-        caller = Caller(interface="python")
-        called = (await runtime.call_tool(f"wx.{function}", {}, caller, "python")).error.message
-        code = (await runtime.run(f"wx.{function}()", caller)).error.message
+    async with open_packs(home) as runtime:
+        called = (await runtime.call_tool(f"wx.{function}", {}, CALLER, "python")).error.message
+        code = (await runtime.run(f"wx.{function}()", CALLER)).error.message
     assert expected in called
     assert expected in code
     assert "wx.py" not in called or function != "message"
     assert "Not available:" not in code
-
-
-async def test_check_of_a_skipped_pack_says_why(home):
-    home.write("tools/bad.py", "def f(:\n")
-    paths = find_paths(home.env, home.cwd)
-    async with open_runtime(lambda: load_configuration(paths, {})) as runtime:
-        result = await runtime.call_tool("ot.check", {"tool": "bad.f"}, Caller(interface="python"), "python")
-    assert "Tool not found: 'bad.f'. bad.py was skipped: SyntaxError" in result.error.message
 
 
 async def test_missing_directory_has_no_tools(tmp_path):
@@ -345,13 +348,3 @@ def test_import_that_hangs_after_inspection_times_out(home):
     with onetool_runtime() as ot:
         assert ot.call("hangs.f").meta.reason == "timeout"
         assert ot.call("tools.echo", message=1).ok
-
-
-def test_missing_uv_is_looked_for_again_soon(tmp_path):
-    """A user installs it and calls the tool again."""
-    now = [0.0]
-    index = PackIndex(tmp_path / "index.json", lambda: now[0])
-    index.put("a.py", "digest", {"error": NO_UV})
-    assert index.get("a.py", "digest") == {"error": NO_UV}
-    now[0] += MISSING_LIBRARY_RETRY_S
-    assert index.get("a.py", "digest") is None

@@ -8,14 +8,11 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
 from onetool.sources.mcp_servers.relay import relay
-from onetool.sources.mcp_servers.source import McpServerSource
 from onetool.sources.mcp_servers.transport.rejected_message import MESSAGE_TOO_LARGE
-from onetool.storage.memory.manifests import MemoryManifests
-from onetool.threads import Threads
 from support.mcp_servers import contents_server, rich_server
+from support.opened_server import opened_server
 from support.paths import MCP_SERVERS
 from support.waiting import HANG_S
 
@@ -32,17 +29,10 @@ async def relayed(script, *args, home):
     command = ServerSettings(
         command=sys.executable, args=("-I", str(MCP_SERVERS / script), *args), sandbox=False
     )
-    server = McpServerSource(
-        *("s", command, Secrets({})),
-        manifest=MemoryManifests(),
-        threads=Threads(),
-        home=home,
-        is_patient=True,
-    )
     here, there = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=here, limit=2**20)
     relay_end = await asyncio.open_connection(sock=there)
-    try:
+    async with opened_server(command, home) as server:
         assert await server.probe(HANG_S)
         session = await server._connection.current()
         relaying = asyncio.create_task(relay(session, *relay_end))
@@ -58,10 +48,10 @@ async def relayed(script, *args, home):
         request.notices = []
         await request(0, "initialize", INITIALIZE)
         writer.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-        yield request
-    finally:
-        writer.close()
-        await server.close()
+        try:
+            yield request
+        finally:
+            writer.close()
     await asyncio.wait_for(relaying, HANG_S)
     relay_end[1].close()
     await asyncio.gather(writer.wait_closed(), relay_end[1].wait_closed())

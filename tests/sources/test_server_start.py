@@ -8,9 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import PathSettings, ServerSettings
-from onetool.sources.mcp_servers import McpServerSource
 from onetool.sources.mcp_servers import listing as listings
 from onetool.sources.mcp_servers import session as sessions
 from onetool.sources.mcp_servers.errors import ServerUnavailable
@@ -19,9 +17,9 @@ from onetool.sources.mcp_servers.session import ServerSession
 from onetool.sources.mcp_servers.transport.notification_limit import NotificationLimit
 from onetool.sources.mcp_servers.transport.process_activity import process_activity
 from onetool.sources.mcp_servers.transport.startup import Startup
-from onetool.storage.memory.manifests import MemoryManifests
 from onetool.testing.runtime import memory_runtime
 from onetool.threads import Threads
+from support.opened_server import opened_server
 from support.paths import MCP_SERVERS
 from support.waiting import HANG_S, until
 
@@ -33,21 +31,8 @@ def settings(mode, *args, **more):
     return ServerSettings(command=sys.executable, args=("-I", FAULTY, mode, *map(str, args)), **more)
 
 
-@asynccontextmanager
-async def opened(server_settings, tmp_path, *, is_patient=True):
-    server = McpServerSource(
-        "s",
-        server_settings,
-        Secrets(),
-        manifest=MemoryManifests(),
-        threads=Threads(),
-        home=tmp_path / "state" / "s",
-        is_patient=is_patient,
-    )
-    try:
-        yield server
-    finally:
-        await server.close()
+def opened(server_settings, tmp_path, **options):
+    return opened_server(server_settings, tmp_path / "state" / "s", **options)
 
 
 async def call_text(session, tool):
@@ -57,20 +42,10 @@ async def call_text(session, tool):
 
 
 @pytest.mark.spec("MCP-69")
-async def test_own_directory_is_created_private_and_is_home_and_working_directory(tmp_path):
+async def test_own_directory_is_private_and_a_configured_one_must_exist(tmp_path):
     async with opened(settings("good"), tmp_path) as server:
         assert await server.probe(HANG_S)
-        session = await server._connection.current()
-        assert await call_text(session, "cwd") == str(server.home)
     assert server.home.stat().st_mode & 0o777 == 0o700
-
-
-@pytest.mark.spec("MCP-69")
-async def test_configured_working_directory_is_used_and_must_exist(tmp_path):
-    async with opened(settings("good", cwd=str(tmp_path)), tmp_path) as server:
-        assert await server.probe(HANG_S)
-        session = await server._connection.current()
-        assert await call_text(session, "cwd") == str(tmp_path)
     async with opened(settings("good", cwd=str(tmp_path / "none")), tmp_path) as server:
         assert await server.probe(HANG_S) is False
         assert server.status().reason == f"its working directory '{tmp_path}/none' does not exist"

@@ -11,11 +11,8 @@ import pytest
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import CancelFlag, Invocation
 from onetool.settings.schema import ServerSettings
-from onetool.settings.secrets import Secrets
 from onetool.sources.mcp_servers import tasks
-from onetool.sources.mcp_servers.source import McpServerSource
-from onetool.storage.memory.manifests import MemoryManifests
-from onetool.threads import Threads
+from support.opened_server import opened_server
 from support.paths import MCP_SERVERS
 from support.waiting import HANG_S, until
 
@@ -36,11 +33,8 @@ def process(log):
 @pytest.fixture
 async def server(process, tmp_path):
     settings = ServerSettings(url=process.stdout.readline().strip())
-    source = McpServerSource(
-        "far", settings, Secrets({}), manifest=MemoryManifests(), threads=Threads(), home=tmp_path
-    )
-    yield source
-    await source.close()
+    async with opened_server(settings, tmp_path, name="far", is_patient=False) as source:
+        yield source
 
 
 async def call(server, gate):

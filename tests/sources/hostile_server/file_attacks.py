@@ -6,24 +6,62 @@ import os
 import stat
 import struct
 import subprocess
+from operator import attrgetter
 from pathlib import Path
 
-from register import ATTACKS, CLONE_NEWNS, CLONE_NEWUSER, Attack, Plan, attack, call, check, libc, reads
+from register import (
+    CLONE_NEWNS,
+    CLONE_NEWUSER,
+    Plan,
+    add_changes,
+    add_reads,
+    attack,
+    call,
+    check,
+    libc,
+    reads,
+)
 
 MS_BIND = 4096
+FILES = ("ssh_key", "aws_credentials", "our_secrets", "browser_cookies", "other_server", "project_file")
 
 
-def _read_attack(field: str) -> Attack:
-    return lambda plan: reads(getattr(plan, field), plan.secret)
+add_reads({f"read {name}": attrgetter(name) for name in FILES})
+add_reads(
+    {
+        "read through /proc/self/root": lambda plan: f"/proc/self/root{plan.ssh_key}",
+        "read through the root of another process": lambda plan: f"/proc/{plan.victim}/root{plan.ssh_key}",
+        "read through the root of the parent": lambda plan: f"/proc/{os.getppid()}/root{plan.ssh_key}",
+        "read an open file of another process": lambda plan: (
+            f"/proc/{plan.victim}/fd/{plan.victim_descriptor}"
+        ),
+        "read shared memory by name": lambda plan: f"/dev/shm/{plan.shared_memory}",
+    }
+)
+add_changes(
+    {
+        "read the password hashes": lambda plan: Path("/etc/shadow").read_bytes(),
+        "open shared memory by key": lambda plan: call("shmget", plan.shared_key, 0, 0),
+        "create a file in the home directory": lambda plan: attack_file(f"{plan.user_home}/attacked"),
+        "create a file in the temporary directory": lambda plan: attack_file(f"{plan.host_tmp}/attacked"),
+        "write to the working directory": lambda plan: attack_file(plan.project_file),
+        "write to a read-only path": lambda plan: attack_file(plan.read_only_file),
+        "write to the system": lambda plan: attack_file(plan.system_file),
+        "append to the shell profile": lambda plan: attack_file(plan.shell_profile, "a"),
+        "delete from a read-only path": lambda plan: os.unlink(plan.deletable),
+        "truncate a file": lambda plan: os.truncate(plan.truncatable, 0),
+        "change permissions": lambda plan: os.chmod(plan.changeable, 0o777),
+        "change times": lambda plan: os.utime(plan.changeable, (1, 1)),
+        "set an attribute": lambda plan: os.setxattr(plan.changeable, "user.attacked", b"1"),
+        "open a device of the machine": lambda plan: os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK),
+        "change a setting of the kernel": lambda plan: os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY),
+    }
+)
 
 
-for field in ("ssh_key", "aws_credentials", "our_secrets", "browser_cookies", "other_server", "project_file"):
-    ATTACKS[f"read {field}"] = _read_attack(field)
-
-
-@attack("read the password hashes")
-def read_shadow(plan: Plan) -> object:
-    return Path("/etc/shadow").read_bytes()
+def attack_file(path: str, mode: str = "w") -> None:
+    with open(path, mode) as file:
+        file.write("attacked")
 
 
 @attack("list the home directory")
@@ -48,30 +86,10 @@ def read_parent(plan: Plan) -> object:
     return reads(os.path.relpath(plan.ssh_key, plan.home), plan.secret)
 
 
-@attack("read through /proc/self/root")
-def read_own_root(plan: Plan) -> object:
-    return reads(f"/proc/self/root{plan.ssh_key}", plan.secret)
-
-
 @attack("read through /proc/self/cwd")
 def read_own_cwd(plan: Plan) -> object:
     os.chdir(plan.home)
     return reads(f"/proc/self/cwd/{os.path.relpath(plan.ssh_key, plan.home)}", plan.secret)
-
-
-@attack("read through the root of another process")
-def read_other_root(plan: Plan) -> object:
-    return reads(f"/proc/{plan.victim}/root{plan.ssh_key}", plan.secret)
-
-
-@attack("read through the root of the parent")
-def read_parent_root(plan: Plan) -> object:
-    return reads(f"/proc/{os.getppid()}/root{plan.ssh_key}", plan.secret)
-
-
-@attack("read an open file of another process")
-def read_other_descriptor(plan: Plan) -> object:
-    return reads(f"/proc/{plan.victim}/fd/{plan.victim_descriptor}", plan.secret)
 
 
 @attack("read through a hard link")
@@ -127,49 +145,6 @@ def read_with_set_user_id(plan: Plan) -> object:
     return plan.secret.encode() in done.stdout
 
 
-@attack("read shared memory by name")
-def read_shared_memory(plan: Plan) -> object:
-    return reads(f"/dev/shm/{plan.shared_memory}", plan.secret)
-
-
-@attack("open shared memory by key")
-def open_shared_memory(plan: Plan) -> object:
-    return call("shmget", plan.shared_key, 0, 0) >= 0
-
-
-@attack("append to the shell profile")
-def append_profile(plan: Plan) -> object:
-    with open(plan.shell_profile, "a") as file:
-        file.write("attacked")
-    return True
-
-
-@attack("create a file in the home directory")
-def create_in_home(plan: Plan) -> object:
-    return Path(plan.user_home, "attacked").write_text("attacked")
-
-
-@attack("create a file in the temporary directory")
-def create_in_tmp(plan: Plan) -> object:
-    return Path(plan.host_tmp, "attacked").write_text("attacked")
-
-
-@attack("write to the working directory")
-def write_cwd(plan: Plan) -> object:
-    return Path(plan.project_file).write_text("attacked")
-
-
-@attack("write to a read-only path")
-def write_read_only(plan: Plan) -> object:
-    return Path(plan.read_only_file).write_text("attacked")
-
-
-@attack("delete from a read-only path")
-def delete_read_only(plan: Plan) -> object:
-    os.unlink(plan.deletable)
-    return True
-
-
 @attack("write a read-only file through a hard link")
 def write_hard_link(plan: Plan) -> object:
     os.link(plan.linkable, f"{plan.home}/writable")
@@ -182,47 +157,7 @@ def write_link(plan: Plan) -> object:
     return Path(f"{plan.home}/to_outside").write_text("attacked")
 
 
-@attack("truncate a file")
-def truncate(plan: Plan) -> object:
-    os.truncate(plan.truncatable, 0)
-    return True
-
-
-@attack("change permissions")
-def change_mode(plan: Plan) -> object:
-    os.chmod(plan.changeable, 0o777)
-    return True
-
-
-@attack("change times")
-def change_times(plan: Plan) -> object:
-    os.utime(plan.changeable, (1, 1))
-    return True
-
-
-@attack("set an attribute")
-def set_attribute(plan: Plan) -> object:
-    os.setxattr(plan.changeable, "user.attacked", b"1")
-    return True
-
-
-@attack("write to the system")
-def write_system(plan: Plan) -> object:
-    Path(plan.system_file).write_text("attacked")
-    return True
-
-
 @attack("create a device")
 def create_device(plan: Plan) -> object:
     os.mknod(f"{plan.home}/device", 0o666 | stat.S_IFCHR, os.makedev(1, 9))
     return len(os.read(os.open(f"{plan.home}/device", os.O_RDONLY), 4)) == 4
-
-
-@attack("open a device of the machine")
-def open_device(plan: Plan) -> object:
-    return os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
-
-
-@attack("change a setting of the kernel")
-def change_kernel(plan: Plan) -> object:
-    return os.open("/proc/sys/kernel/core_pattern", os.O_WRONLY)

@@ -7,20 +7,17 @@ import signal
 import struct
 import termios
 
-from register import CLONE_NEWUSER, Plan, attack, call, check, libc
+from register import CLONE_NEWUSER, Plan, add_changes, attack, call, check, libc
 
 TIOCSTI = 0x5412
-
-
-@attack("use the keyring")
-def use_keyring(plan: Plan) -> object:
-    return call("add_key", b"user", b"attacked", b"1", 1, -2)
-
-
-@attack("create a user namespace")
-def create_namespace(plan: Plan) -> object:
-    check(libc.unshare(CLONE_NEWUSER))
-    return True
+add_changes(
+    {
+        "use the keyring": lambda plan: call("add_key", b"user", b"attacked", b"1", 1, -2),
+        "create a user namespace": lambda plan: check(libc.unshare(CLONE_NEWUSER)),
+        "use io_uring": lambda plan: call("io_uring_setup", 2, bytes(120)),
+        "handle page faults": lambda plan: call("userfaultfd", 1),
+    }
+)
 
 
 @attack("create a user namespace with clone3")
@@ -33,20 +30,10 @@ def create_namespace_directly(plan: Plan) -> object:
     return True
 
 
-@attack("use io_uring")
-def use_io_uring(plan: Plan) -> object:
-    return call("io_uring_setup", 2, bytes(120))
-
-
 @attack("load a program into the kernel")
 def use_bpf(plan: Plan) -> object:
     attributes = struct.pack("4I", 2, 4, 8, 1) + bytes(100)  # an array
     return call("bpf", 0, attributes, len(attributes))
-
-
-@attack("handle page faults")
-def use_userfaultfd(plan: Plan) -> object:
-    return call("userfaultfd", 1)
 
 
 @attack("measure another process")

@@ -6,22 +6,34 @@ import resource
 import signal
 import struct
 
-from register import Plan, attack, call, reads
+from register import Plan, add_changes, add_reads, attack, call
+
+PTRACE_SEIZE = 0x4206
+add_reads(
+    {
+        "read the arguments of another process": lambda plan: f"/proc/{plan.victim}/cmdline",
+        "read the environment of another process": lambda plan: f"/proc/{plan.victim}/environ",
+    }
+)
+add_changes(
+    {
+        "trace another process": lambda plan: call("ptrace", PTRACE_SEIZE, plan.victim, 0, 0),
+        "trace the parent": lambda plan: call("ptrace", PTRACE_SEIZE, plan.parent, 0, 0),
+        "signal another process": lambda plan: os.kill(plan.victim, signal.SIGUSR1),
+        "signal through a descriptor": lambda plan: call(
+            "pidfd_send_signal", call("pidfd_open", plan.victim, 0), signal.SIGUSR1, None, 0
+        ),
+        "limit another process": lambda plan: resource.prlimit(plan.victim, resource.RLIMIT_CORE, (0, 0)),
+        "change the priority of another process": lambda plan: os.setpriority(
+            os.PRIO_PROCESS, plan.victim, 5
+        ),
+    }
+)
 
 
 @attack("find another process")
 def find_process(plan: Plan) -> object:
     return str(plan.victim) in os.listdir("/proc")
-
-
-@attack("read the arguments of another process")
-def read_arguments(plan: Plan) -> object:
-    return reads(f"/proc/{plan.victim}/cmdline", plan.secret)
-
-
-@attack("read the environment of another process")
-def read_environment(plan: Plan) -> object:
-    return reads(f"/proc/{plan.victim}/environ", plan.secret)
 
 
 @attack("read the memory of another process")
@@ -40,43 +52,7 @@ def read_memory_directly(plan: Plan) -> object:
     return buffer.raw == plan.secret.encode()
 
 
-@attack("trace another process")
-def trace(plan: Plan) -> object:
-    call("ptrace", 0x4206, plan.victim, 0, 0)  # PTRACE_SEIZE
-    return True
-
-
-@attack("trace the parent")
-def trace_parent(plan: Plan) -> object:
-    call("ptrace", 0x4206, plan.parent, 0, 0)
-    return True
-
-
 @attack("take a descriptor of another process")
 def take_descriptor(plan: Plan) -> object:
     process = call("pidfd_open", plan.victim, 0)
     return plan.secret.encode() in os.pread(call("pidfd_getfd", process, plan.victim_descriptor, 0), 1000, 0)
-
-
-@attack("signal another process")
-def send_signal(plan: Plan) -> object:
-    os.kill(plan.victim, signal.SIGUSR1)
-    return True
-
-
-@attack("signal through a descriptor")
-def send_signal_directly(plan: Plan) -> object:
-    call("pidfd_send_signal", call("pidfd_open", plan.victim, 0), signal.SIGUSR1, None, 0)
-    return True
-
-
-@attack("limit another process")
-def limit_process(plan: Plan) -> object:
-    resource.prlimit(plan.victim, resource.RLIMIT_CORE, (0, 0))
-    return True
-
-
-@attack("change the priority of another process")
-def change_priority(plan: Plan) -> object:
-    os.setpriority(os.PRIO_PROCESS, plan.victim, 5)
-    return True

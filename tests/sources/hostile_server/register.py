@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -55,3 +55,15 @@ def check(result: int) -> None:
 
 def reads(path: str | Path, secret: str) -> bool:
     return secret.encode() in Path(path).read_bytes()
+
+
+def add_reads(paths: Mapping[str, Callable[[Plan], str]]) -> None:
+    """Register attacks that read the secret at a path."""
+    for name, path in paths.items():
+        ATTACKS[name] = lambda plan, path=path: reads(path(plan), plan.secret)  # type: ignore[misc]
+
+
+def add_changes(actions: Mapping[str, Attack]) -> None:
+    """Register attacks that succeed unless they raise."""
+    for name, action in actions.items():
+        ATTACKS[name] = lambda plan, action=action: (action(plan), True)  # type: ignore[misc]

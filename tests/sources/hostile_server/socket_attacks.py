@@ -3,7 +3,24 @@
 import socket
 import struct
 
-from register import CLONE_NEWNET, CLONE_NEWUSER, LIMIT_S, Plan, attack, check, libc
+from register import CLONE_NEWNET, CLONE_NEWUSER, LIMIT_S, Plan, add_changes, attack, check, libc
+
+STREAMS = {
+    "use the SSH agent": lambda plan: (socket.AF_UNIX, plan.agent),
+    "use a socket of the runtime directory": lambda plan: (socket.AF_UNIX, plan.docker),
+    "use an abstract socket": lambda plan: (socket.AF_UNIX, f"\0{plan.abstract}"),
+    "connect to this machine": lambda plan: (socket.AF_INET, ("127.0.0.1", plan.port)),
+    "connect to another address": lambda plan: (socket.AF_INET, (plan.address, plan.port)),
+}
+"""Attacks that connect, and where."""
+SOCKETS = {
+    "open a raw socket": ("AF_INET", socket.SOCK_RAW, socket.IPPROTO_ICMP),
+    "open a packet socket": ("AF_PACKET", socket.SOCK_RAW, 0),
+    "open a netlink socket": ("AF_NETLINK", socket.SOCK_RAW, 0),
+    "listen to events of the kernel": ("AF_NETLINK", socket.SOCK_RAW, 15),
+    "open a socket of the virtual machine": ("AF_VSOCK", socket.SOCK_STREAM, 0),
+}
+"""Attacks that open a socket of a kind."""
 
 
 def stream(family: int, address: object) -> bool:
@@ -13,47 +30,26 @@ def stream(family: int, address: object) -> bool:
         return client.recv(5) == b"hello"
 
 
-@attack("use the SSH agent")
-def use_agent(plan: Plan) -> object:
-    return stream(socket.AF_UNIX, plan.agent)
-
-
-@attack("use a socket of the runtime directory")
-def use_runtime_socket(plan: Plan) -> object:
-    return stream(socket.AF_UNIX, plan.docker)
-
-
-@attack("use an abstract socket")
-def use_abstract_socket(plan: Plan) -> object:
-    return stream(socket.AF_UNIX, "\0" + plan.abstract)
-
-
-@attack("send to a socket from a pair")
-def send_from_pair(plan: Plan) -> object:
+def send_from_pair(address: str) -> None:
     one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    return one.sendto(b"attacked", plan.datagrams) == len("attacked")
+    one.sendto(b"attacked", address)
 
 
-@attack("send to an abstract socket from a pair")
-def send_abstract_from_pair(plan: Plan) -> object:
-    one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
-    return one.sendto(b"attacked", "\0" + plan.abstract_datagrams) == len("attacked")
-
-
-@attack("connect to this machine")
-def connect_loopback(plan: Plan) -> object:
-    return stream(socket.AF_INET, ("127.0.0.1", plan.port))
-
-
-@attack("connect to another address")
-def connect_address(plan: Plan) -> object:
-    return stream(socket.AF_INET, (plan.address, plan.port))
-
-
-@attack("connect from a new network namespace")
-def connect_namespace(plan: Plan) -> object:
-    check(libc.unshare(CLONE_NEWUSER | CLONE_NEWNET))
-    return True
+for name, place in STREAMS.items():
+    attack(name)(lambda plan, place=place: stream(*place(plan)))  # type: ignore[misc]
+for name, (family, kind, protocol) in SOCKETS.items():
+    attack(name)(
+        lambda plan, args=(family, kind, protocol): socket.socket(getattr(socket, args[0]), *args[1:])
+    )
+add_changes(
+    {
+        "send to a socket from a pair": lambda plan: send_from_pair(plan.datagrams),
+        "send to an abstract socket from a pair": lambda plan: send_from_pair(f"\0{plan.abstract_datagrams}"),
+        "connect from a new network namespace": lambda plan: check(
+            libc.unshare(CLONE_NEWUSER | CLONE_NEWNET)
+        ),
+    }
+)
 
 
 @attack("send a datagram")
@@ -78,28 +74,3 @@ def ask_name_server(plan: Plan) -> object:
 def listen(plan: Plan) -> object:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), 5):
         return True
-
-
-@attack("open a raw socket")
-def open_raw(plan: Plan) -> object:
-    return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).fileno() >= 0
-
-
-@attack("open a packet socket")
-def open_packet(plan: Plan) -> object:
-    return socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0).fileno() >= 0
-
-
-@attack("open a netlink socket")
-def open_netlink(plan: Plan) -> object:
-    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0).fileno() >= 0
-
-
-@attack("listen to events of the kernel")
-def open_kernel_events(plan: Plan) -> object:
-    return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 15).fileno() >= 0
-
-
-@attack("open a socket of the virtual machine")
-def open_vsock(plan: Plan) -> object:
-    return socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).fileno() >= 0
