@@ -1,5 +1,7 @@
 """Three OpenAPI documents: an ordinary 3.0 one, a 3.1 one, and a hostile one."""
 
+import yaml
+
 PETSTORE = b"""
 openapi: 3.0.3
 info: {title: Pet Store, version: 1.0.0, description: Pets and their people.}
@@ -113,89 +115,62 @@ components:
     oauth: {type: oauth2, flows: {clientCredentials: {tokenUrl: 'https://auth.test/token', scopes: {}}}}
 """
 
-MODERN = {
-    "openapi": "3.1.0",
-    "info": {"title": "Bäume & HTTPTrees", "version": "not valid!"},
-    "servers": [{"url": "https://trees.test"}],
-    "components": {
-        "schemas": {
-            "Tree": {
-                "type": "object",
-                "required": ["value"],
-                "properties": {
-                    "value": {"type": ["integer", "null"]},
-                    "left": {"$ref": "#/components/schemas/Tree"},
-                    "right": {"$ref": "#/components/schemas/Tree", "description": "The other."},
-                },
-            },
-            "Named": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
-            "Other": {"$ref": "#/components/schemas/Tree/properties/value", "minimum": 3},
-            "Both": {
-                "allOf": [
-                    {"$ref": "#/components/schemas/Named"},
-                    {"type": "object", "properties": {"tree-root": {"$ref": "#/components/schemas/Tree"}}},
-                ]
-            },
-            "Choice": {
-                "oneOf": [{"$ref": "#/components/schemas/Named"}, {"$ref": "#/components/schemas/Tree"}],
-                "discriminator": {"propertyName": "name"},
-            },
-            "Free": {"type": "object", "properties": {"a": True}, "additionalProperties": True},
-            "Closed": {"type": "object", "properties": {"a": {"const": None}}, "additionalProperties": False},
-        },
-        "securitySchemes": {
-            "first": {"type": "http", "scheme": "bearer"},
-            "second": {"type": "http", "scheme": "bearer"},
-            "api-key": {"type": "apiKey", "in": "header", "name": "X-Key"},
-            "apiKey": {"type": "apiKey", "in": "header", "name": "X-Other"},
-        },
-    },
-    "paths": {
-        "/trees/{id}": {
-            "post": {
-                "operationId": "growTree",
-                "parameters": [
-                    {"name": "id", "in": "path", "schema": {"type": "integer"}},
-                    {"name": "id", "in": "query", "schema": {"$ref": "#/components/schemas/Other"}},
-                ],
-                "requestBody": {
-                    "required": True,
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Both"}}},
-                },
-                "security": [{"second": []}],
-                "responses": {
-                    "200": {
-                        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Tree"}}}
-                    }
-                },
-            }
-        },
-        "/choices": {
-            "post": {
-                "operationId": "HTTPChoose",
-                "servers": [{"url": "http://other.test:81/x"}],
-                "security": [{"api-key": []}],
-                "requestBody": {
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Choice"}}}
-                },
-            },
-            "put": {
-                "operationId": "free",
-                "security": [{"apiKey": []}],
-                "requestBody": {
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Free"}}}
-                },
-            },
-            "patch": {
-                "operationId": "closed",
-                "security": [{"first": []}],
-                "requestBody": {
-                    "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Closed"}}}
-                },
-            },
-        },
-    },
-}
+MODERN = yaml.safe_load("""
+openapi: 3.1.0
+info: {title: Bäume & HTTPTrees, version: not valid!}
+servers: [{url: 'https://trees.test'}]
+components:
+  schemas:
+    Tree:
+      type: object
+      required: [value]
+      properties:
+        value: {type: [integer, 'null']}
+        left: {$ref: '#/components/schemas/Tree'}
+        right: {$ref: '#/components/schemas/Tree', description: The other.}
+    Named: {type: object, required: [name], properties: {name: {type: string}}}
+    Other: {$ref: '#/components/schemas/Tree/properties/value', minimum: 3}
+    Both:
+      allOf:
+        - {$ref: '#/components/schemas/Named'}
+        - {type: object, properties: {tree-root: {$ref: '#/components/schemas/Tree'}}}
+    Choice:
+      oneOf: [{$ref: '#/components/schemas/Named'}, {$ref: '#/components/schemas/Tree'}]
+      discriminator: {propertyName: name}
+    Free: {type: object, properties: {a: true}, additionalProperties: true}
+    Closed: {type: object, properties: {a: {const: null}}, additionalProperties: false}
+  securitySchemes:
+    first: {type: http, scheme: bearer}
+    second: {type: http, scheme: bearer}
+    api-key: {type: apiKey, in: header, name: X-Key}
+    apiKey: {type: apiKey, in: header, name: X-Other}
+paths:
+  /trees/{id}:
+    post:
+      operationId: growTree
+      parameters:
+        - {name: id, in: path, schema: {type: integer}}
+        - {name: id, in: query, schema: {$ref: '#/components/schemas/Other'}}
+      requestBody:
+        required: true
+        content: {application/json: {schema: {$ref: '#/components/schemas/Both'}}}
+      security: [{second: []}]
+      responses: {"200": {content: {application/json: {schema: {$ref: '#/components/schemas/Tree'}}}}}
+  /choices:
+    post:
+      operationId: HTTPChoose
+      servers: [{url: 'http://other.test:81/x'}]
+      security: [{api-key: []}]
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Choice'}}}}
+    put:
+      operationId: free
+      security: [{apiKey: []}]
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Free'}}}}
+    patch:
+      operationId: closed
+      security: [{first: []}]
+      requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Closed'}}}}
+""")
 
 
 def doubling_schemas(levels):

@@ -13,7 +13,6 @@ from onetool.domain.calls.pauses import Pauses
 from onetool.domain.calls.question import Answer, Asker, Question
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.identity.principal import LOCAL, Principal
-from onetool.domain.jobs.job import Job
 from onetool.pipeline.deadline import TICK
 from onetool.sdk import Context, tool
 from onetool.sources.snapshot import SnapshotSource, StaticReader
@@ -181,18 +180,6 @@ async def test_job_of_another_principal_cannot_be_used():
             assert "not found" in result.error.message
         assert (await ot.runtime.call_tool("ot.tasks", {}, other, "python")).data == []
         assert stopped == []
-
-
-@pytest.mark.spec("MCP-57")
-async def test_run_that_takes_long_becomes_a_job_whose_result_wait_returns():
-    async with memory_runtime({"demo": [slow]}) as ot:
-        own = replace(ot.caller, min_timeout=3600)
-        job = await ot.runtime.jobs.run(
-            lambda own: ot.runtime.run("demo.slow()", own), own, "run", "d", handover_s=0.05
-        )
-        assert isinstance(job, Job)
-        released.append(True)
-        assert (await by_name(ot, "ot.wait", id=job.id, seconds=HANG_S))["result"] == "done"
 
 
 @pytest.mark.spec("MCP-52")

@@ -6,7 +6,6 @@ import pytest
 
 from onetool.domain.calls.caller import Caller, ask_user
 from onetool.domain.calls.effect import Effect
-from onetool.domain.content.media import Media
 from onetool.domain.errors import Reason, StoreUnavailable
 from onetool.domain.tools.registry import Registry
 from onetool.sdk import tool
@@ -21,11 +20,6 @@ RUNS = []
 def change(text: str = "") -> str:
     RUNS.append(text)
     return text
-
-
-@tool(read_only=False)
-def send(image: Media) -> int:
-    return image.size
 
 
 def look() -> str:
@@ -82,17 +76,6 @@ async def test_a_tool_that_changes_while_the_user_is_asked_does_not_run(is_remov
             assert result.meta.reason is Reason.NEEDS_APPROVAL
             assert "has changed since the user was asked" in result.error.message
         assert RUNS == []
-
-
-async def test_media_that_were_approved_arrive():
-    async def approve(request):
-        return True
-
-    async with memory_runtime({"demo": [send]}) as ot:
-        caller = Caller(interface="mcp", approve=approve)
-        args = {"image": Media(b"png", "image/png")}
-        result = await ot.runtime.call_tool("demo.send", args, caller, "mcp")
-        assert (result.ok, result.data) == (True, 3)
 
 
 @pytest.mark.spec("MCP-51")

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from onetool.domain import Caller, ErrorText, Reason
-from onetool.domain.calls.caller import never_approve
-from onetool.domain.calls.effect import Effect
+from onetool.domain import ErrorText, Reason
 from onetool.domain.code.program import InvalidProgram, parse_program
 from onetool.domain.tools.signature import tool_function
 from onetool.domain.tools.tool import ToolSpec
@@ -125,20 +123,10 @@ async def test_pack_takes_precedence_over_a_module_of_the_same_name(code):
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("x = 1\ndemo.ad(a=1)", "line 2: there is no tool demo.ad. Did you mean demo.add?"),
-        ("demo.add(c=1)", "Signature: demo.add(a: int, b: int = 1) -> int"),
-        ("demo.add(a=1, bb=2)", "parameter of function `add`. Did you mean b? Signature: demo.add("),
-        ("demo.add", "The result is the tool itself. Call it: demo.add(a: int, b: int = 1) -> int"),
-        ("import requests", "line 1: 'requests' cannot be imported here. Not available: "),
-        ("nope.x()", "line 1: 'nope' is not defined."),
-        ("x = 1\njson.loads('1')", "line 2: 'json' is not defined. Add the line: import json"),
         ("import requests", "modules other than asyncio, base64, "),
-        ("dmo.add(a=1)", "line 1: 'dmo' is not defined. Did you mean demo?"),
         ("x =", "line 1: invalid syntax"),
-        ("x = 1\n\nif x:\n    return 2\n", "line 4: return is allowed only as the last statement"),
         ("def f():\n    return 1 / 0\n\nf()", "line 2: ZeroDivisionError: division by zero"),
         ("x = 1\ndemo.fail(text='boom')", "line 2: KeyError: 'boom'"),
-        ("class A(int):\n    pass\nA()", "Not available: class inheritance"),
         ("x = 1\ny = demo.ad(a=1)", "Did you mean demo.add?\n    y = demo.ad(a=1)"),
         ("x = 1\ny = = 2", "line 2: invalid syntax\n    y = = 2"),
         ("x = 1\n" + "1 / 0 #" + "x" * 300, "division by zero\n    1 / 0 #" + "x" * 153 + "..."),
@@ -310,41 +298,10 @@ config['servers'].append('x')
     assert (await run(code)).data == [python, python, python, False, True]
 
 
-async def test_number_of_calls_is_limited():
-    """The limit counts tool calls, and nothing else."""
-    settings = {"execution": {"run_max_calls": 3}}
-    code = "for n in range({}):\n    print([n], demo.add(a=n))"
-    assert (await run(code.format(3), settings=settings)).ok
-    error = (await run(code.format(4), settings=settings)).error
-    assert "line 2: RuntimeError: more than 3 tool calls (execution.run_max_calls)" in error.message
-
-
 async def test_secrets_are_masked_in_prints_and_in_the_result():
     result = await run("print('key hunter22')\n'hunter22'", secrets={"K": "hunter22"})
     assert (result.printed, result.data) == ("key [secret]\n", "[secret]")
     assert result.to_json() == {"ok": True, "data": "[secret]", "printed": "key [secret]\n"}
-
-
-async def test_calls_in_code_have_the_permissions_of_the_caller():
-    """Allow-list, approval and statistics apply as for a single call. Aliases of hidden tools are unknown."""
-    activity, settings = MemoryActivity(), {"aliases": {"erase": "demo.wipe", "plus": "demo.add"}}
-    async with memory_runtime(PACKS, activity=activity, settings=settings) as ot:
-        restricted = Caller(interface="ask", allowed=frozenset({"demo.add"}), default_effect=Effect.ALLOW)
-        assert (await ot.runtime.run("demo.add(a=1)", restricted)).data == 2
-        assert "there is no tool demo.wipe" in (await ot.runtime.run("demo.wipe()", restricted)).error.message
-        denied = Caller(interface="ask", approve=never_approve)
-        caught = "try:\n    demo.wipe()\nexcept Exception as e:\n    r = str(e)\nr"
-        assert "approval.allow" in (await ot.runtime.run(caught, denied)).data
-        assert (
-            "'erase' is not defined."
-            in (await ot.runtime.run("plus(a=1)\nerase()", restricted)).error.message
-        )
-        await ot.runtime.recorder.flush()
-    calls = [record for record in activity.records if record.kind == "call"]
-    assert [(record.tool, record.source) for record in calls] == [
-        ("demo.add", "run"),
-        ("demo.wipe", "run"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -368,12 +325,6 @@ async def test_run_times_out(cpu_s, total_s, code, message):
             if after.ok:
                 break
         assert after.data == 2, after
-
-
-async def test_result_of_a_run_has_the_limits_of_a_tool_output():
-    result = await run("'x' * 5000", settings={"output": {"max_bytes": 1000}})
-    assert result.error.reason is Reason.TOO_LARGE_OUT
-    assert result.to_json()["error"]["tool"] == "run"
 
 
 async def test_more_concurrent_runs_than_workers_all_finish():
@@ -508,4 +459,5 @@ async def test_runs_are_recorded_with_their_code_and_calls():
     assert (run.bytes_in, run.bytes_out) == (35, 6)
     by_tool = {record.tool: record for record in cancelled}
     assert (by_tool["run"].reason, by_tool["run"].arguments) == (Reason.CANCELLED, "demo.wait()")
-    assert by_tool["demo.wait"].parent == by_tool["run"].id
+    nested = by_tool["demo.wait"]
+    assert (nested.reason, nested.parent) == (Reason.CANCELLED, by_tool["run"].id)

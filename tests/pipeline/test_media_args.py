@@ -106,14 +106,6 @@ async def test_a_function_of_a_pack_gets_the_value_itself(tmp_path):
             assert (called.ok, "data URI" in called.error.message) == (False, True)
 
 
-@pytest.mark.spec("MCP-13")
-async def test_a_snippet_passes_media_on(tmp_path):
-    (tmp_path / "draw.py").write_text(PACK)
-    settings = {"snippets": {"size": {"body": "draw.measure(picture=draw.chart())"}}}
-    async with memory_runtime(files=[tmp_path / "draw.py"], settings=settings) as ot:
-        assert (await run(ot, "$size"))["same"] is True
-
-
 @pytest.mark.spec("MCP-05", "MCP-14")
 async def test_approval_shows_a_line_and_the_bytes_arrive():
     shown = []

@@ -9,7 +9,7 @@ import pytest
 from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.calls.call import CallMeta, ToolCall
 from onetool.domain.calls.caller import Caller
-from onetool.domain.errors import Reason, StoreUnavailable
+from onetool.domain.errors import StoreUnavailable
 from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.usage.summary import TokenSaving
 from onetool.pipeline import recorder as module
@@ -49,15 +49,20 @@ def messages(caplog) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "onetool.calls"]
 
 
-async def test_calls_that_finish_during_a_blocked_write_are_limited_and_written_afterwards(
-    monkeypatch, threads, caplog
-):
-    """The most recent ones are kept, the others are reported, and one flush runs at a time."""
+@pytest.fixture
+async def blocked(monkeypatch, threads) -> tuple[Recorder, BlockedActivity]:
+    """Return a recorder whose write of the call "0" waits, and its store."""
     monkeypatch.setattr(module, "DELAY", 0.0)
     activity = BlockedActivity()
     recorder = Recorder(activity, threads)
     recorder.add(finished(0))
     await activity.entered.wait()
+    return recorder, activity
+
+
+async def test_calls_that_finish_during_a_blocked_write_are_limited_and_written_afterwards(blocked, caplog):
+    """The most recent ones are kept, the others are reported, and one flush runs at a time."""
+    recorder, activity = blocked
     tasks = asyncio.all_tasks()
     oldest = CallId(1)
     released = weakref.ref(oldest)
@@ -78,15 +83,11 @@ async def test_calls_that_finish_during_a_blocked_write_are_limited_and_written_
     assert activity.records[-1].id == str(MAX_PENDING + 10)
 
 
-async def test_bodies_of_waiting_calls_are_limited(monkeypatch, threads):
+async def test_bodies_of_waiting_calls_are_limited(monkeypatch, blocked):
     """While a write blocks, further calls are recorded without their arguments and results."""
-    monkeypatch.setattr(module, "DELAY", 0.0)
+    recorder, activity = blocked
     monkeypatch.setattr(module, "MAX_PENDING_BODIES", 50_000)
-    activity = BlockedActivity()
-    recorder = Recorder(activity, threads)
-    recorder.add(finished("first"))
-    await activity.entered.wait()
-    for number in range(100):
+    for number in range(1, 101):
         recorder.add(finished(number, {"text": "x" * 9_000}))
     activity.released.set()
     await recorder.flush()
@@ -98,12 +99,8 @@ async def test_bodies_of_waiting_calls_are_limited(monkeypatch, threads):
     assert activity.records[-1].arguments == '{"text":"x"}'
 
 
-async def test_savings_alone_are_written_after_a_blocked_write(monkeypatch, threads):
-    monkeypatch.setattr(module, "DELAY", 0.0)
-    activity = BlockedActivity()
-    recorder = Recorder(activity, threads)
-    recorder.add(finished(0))
-    await activity.entered.wait()
+async def test_savings_alone_are_written_after_a_blocked_write(blocked):
+    recorder, activity = blocked
     recorder.add_saving(TokenSaving(0.0, 10, session="s"))
     activity.released.set()
     await until(lambda: bool(activity._figures.sessions))
@@ -111,14 +108,10 @@ async def test_savings_alone_are_written_after_a_blocked_write(monkeypatch, thre
 
 
 async def test_statistics_are_returned_while_a_write_blocks_and_waiting_writes_are_one(
-    monkeypatch, caplog, threads
+    monkeypatch, caplog, blocked
 ):
-    monkeypatch.setattr(module, "DELAY", 0.0)
     monkeypatch.setattr(module, "READ_TIMEOUT_S", 0.01)
-    activity = BlockedActivity()
-    recorder = Recorder(activity, threads)
-    recorder.add(finished(0))
-    await activity.entered.wait()
+    recorder, activity = blocked
     recorder.add(finished(1))
     before = len(asyncio.all_tasks())
     for _ in range(20):
@@ -140,13 +133,9 @@ async def test_statistics_that_cannot_be_read_are_an_error():
         await Recorder(Silent(), Threads()).summary()
 
 
-async def test_calls_that_cannot_be_written_at_the_end_are_reported(monkeypatch, caplog, threads):
-    monkeypatch.setattr(module, "DELAY", 0.0)
+async def test_calls_that_cannot_be_written_at_the_end_are_reported(monkeypatch, caplog, blocked):
     monkeypatch.setattr(module, "CLOSE_TIMEOUT_S", 0.05)
-    activity = BlockedActivity()
-    recorder = Recorder(activity, threads)
-    recorder.add(finished(0))
-    await activity.entered.wait()
+    recorder, activity = blocked
     recorder.add(finished(1))
     recorder.add_saving(TokenSaving(0.0, 10))
     await recorder.close()
@@ -326,16 +315,6 @@ async def test_names_that_clients_send_can_always_be_stored(threads):
     (record,) = activity.records
     for text in (record.id, record.client, record.session):
         assert len(text.encode()) < 1_000
-
-
-async def test_name_of_an_unknown_tool_is_redacted(threads):
-    activity = MemoryActivity()
-    recorder = Recorder(activity, threads)
-    call = ToolCall("1", "hunter22", {}, "python")
-    meta = CallMeta("hunter22", "1", 1.0, reason=Reason.UNKNOWN)
-    recorder.add(FinishedCall(call, Caller(interface="mcp"), meta, "no", Redactor(["hunter22"])))
-    await recorder.flush()
-    assert activity.records[0].tool == "[secret]"
 
 
 async def test_old_records_are_deleted_once_in_a_while(monkeypatch, threads, caplog):

@@ -15,7 +15,3 @@ async def test_messages_help_to_correct_the_program():
             if called != calls or any(part not in message for part in parts):
                 wrong[name] = (message, called)
     assert not wrong
-
-
-def test_there_are_enough_programs():
-    assert len(PROGRAMS) >= 40

@@ -114,13 +114,6 @@ async def test_person_approves_the_calls_of_the_program_with_their_arguments():
     assert asked == [("demo.change", {"what": "b"})]
 
 
-async def test_settings_that_deny_a_tool_made_of_code_apply():
-    settings = {"approval": {"deny": ["flows.*"]}}
-    async with memory_runtime(settings=settings) as ot:
-        await store_programs(ot.runtime, "flows", one="1")
-        assert (await ot.call("flows.one")).meta.reason is Reason.NEEDS_APPROVAL
-
-
 async def test_tool_made_of_code_does_not_claim_to_be_read_only():
     async with open_ot() as ot:
         await store_programs(ot.runtime, "flows", one="1")
@@ -188,21 +181,6 @@ async def test_time_limit_of_the_tool_ends_its_program():
         assert (result.meta.reason, result.ok) == (Reason.TIMEOUT, False)
 
 
-async def test_rate_limit_and_output_schema_apply():
-    async with open_ot() as ot:
-        await store_tools(
-            ot.runtime,
-            "flows",
-            {
-                "rare": code_tool("1", limits={"maxCallsPerMinute": 1}),
-                "typed": code_tool("'x'", outputSchema={"type": "integer"}),
-            },
-        )
-        assert (await ot.call("flows.rare")).ok
-        assert (await ot.call("flows.rare")).meta.reason is Reason.RATE_LIMITED
-        assert (await ot.call("flows.typed")).meta.reason is Reason.BAD_OUTPUT
-
-
 async def test_calls_of_the_program_are_recorded_below_the_tool_without_secrets():
     async with open_ot() as ot:
         await store_programs(ot.runtime, "flows", show="[demo.reveal(), 1]")
@@ -224,16 +202,6 @@ async def test_printed_text_is_logged_to_the_caller():
     [entry] = entries
     assert (entry.level, entry.logger, entry.data.startswith("hi ")) == ("info", "flows.say", True)
     assert CANARY not in entry.data
-
-
-async def test_versions_run_side_by_side():
-    async with open_ot() as ot:
-        [first] = await store_programs(ot.runtime, "flows", one="'old'")
-        key = (first.bundle.id, "one", "2")
-        await ot.runtime.state.bundles.put_tool(key, code_tool("'new'"))
-        assert (await ot.call("flows.one")).data == "new"
-        assert (await ot.call("flows.one@1")).data == "old"
-        assert (await ot.call("flows.one@2")).data == "new"
 
 
 async def test_parameter_hides_a_pack_and_an_alias_of_its_name():

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import time
 import unicodedata
 import uuid
 from collections.abc import Callable, Iterator
@@ -21,9 +20,9 @@ import pytest
 import onetool
 from onetool.domain.bundles.page_tokens import write_token
 from support.hosted_process import HostedProcess, Installation
+from support.processes import wait_until
 from support.rest_process import (
     BLOCK_NETWORK,
-    PROBES,
     RestProcess,
     Upstream,
     http_tool,
@@ -34,7 +33,7 @@ from support.rest_process import (
 from support.rest_process import shared_upstream as shared_upstream
 
 NewServer = Callable[..., RestProcess]
-DISABLE, ENABLE = {"isEnabled": False}, {"isEnabled": True}
+DISABLE = {"isEnabled": False}
 REMOVED_PACK = 'pack = "fleeting"\n\n\ndef once() -> str:\n    """Return a text."""\n    return "here"\n'
 
 
@@ -46,19 +45,6 @@ def problem_of(response: httpx2.Response, *statuses: int) -> dict[str, Any]:
     assert {"type", "title", "status", "detail"} <= set(problem)
     assert problem["status"] == response.status_code
     return problem
-
-
-def parse_time(text: str) -> datetime:
-    """Parse an RFC 3339 time; one without a zone would not compare."""
-    return datetime.fromisoformat(text)
-
-
-def wait_for(condition: Callable[[], Any]) -> Any:
-    """Poll a condition that another process fulfills, and return its last value; give up if it hangs."""
-    end = time.monotonic() + 60
-    while not (value := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return value
 
 
 def bundle_url(bundle_id: str) -> str:
@@ -101,12 +87,7 @@ def test_tool_type_must_be_python_or_http(server: RestProcess, kind: Any, status
     assert (response.status_code, len(server.stored_tools(bundle))) == (status, status == 201), response.text
 
 
-@pytest.mark.parametrize("func", ["probes.unknown", "unknown.one", "probes", ""])
-def test_python_tool_of_an_unregistered_function_is_rejected(server: RestProcess, func: str) -> None:
-    problem_of(server.put_tool(server.create_bundle(), "unknown", pythonImpl={"func": func}), 400)
-
-
-@pytest.mark.spec("BND-03", "BND-13", "BND-49")
+@pytest.mark.spec("BND-03", "BND-07", "BND-13", "BND-49")
 def test_disabling_a_bundle_hides_its_tools_and_enabling_restores_them(server: RestProcess) -> None:
     """Each tool retains its own enabled flag."""
     bundle = server.create_bundle()
@@ -126,42 +107,20 @@ def test_disabling_a_bundle_hides_its_tools_and_enabling_restores_them(server: R
     server.invoke_error(tools[2], 409)
 
 
-@pytest.mark.spec("BND-04")
-def test_plus_sign_in_a_slug_is_rejected_and_search_ignores_dashes(server: RestProcess) -> None:
-    tool, bundle = server.create_tool(slug="readfile"), server.create_bundle()
-    assert (tool["slug"], json.loads(server.stored_tool(tool) or "")["slug"]) == ("readfile", "readfile")
-    problem_of(server.put_tool(bundle, "+readfile"), 400)
-    problem_of(server.put_bundle(slug="+readfile"), 400)
-    server.create_tool(bundle, "read-file")
-    assert server.search_slugs(bundle, "readfile") == ["read-file"]
-
-
 @pytest.mark.spec("BND-05", "BND-25")
-def test_versions_of_a_slug_coexist_and_are_not_sorted_by_label(server: RestProcess) -> None:
-    rounds = [("2.0", "v1", "banana", "1.0"), ("banana", "1.0", "2.0", "v1")]
-    orders = []
-    for labels in rounds:
-        bundle = server.create_bundle()
-        ids = [server.create_tool(bundle, "same", label)["id"] for label in labels]
-        listed = server.list_all("/tools/tools", bundleIDs=bundle)
-        assert {entry["version"] for entry in listed} == set(labels)
-        orders.append([ids.index(entry["id"]) for entry in listed])
-    assert orders[0] == orders[1]
-
-
-@pytest.mark.spec("BND-05")
 def test_tool_name_resolves_to_the_newest_enabled_version(server: RestProcess) -> None:
-    """`name@version` selects a specific version."""
+    """The newest is the one that was created last. `name@version` selects a specific version."""
     bundle = server.create_bundle()
-    tools = [server.create_tool(bundle, "pick", label, func=f"probes.{label}") for label in ("two", "one")]
+    versions = (("2.0", "two"), ("1.0", "one"))
+    tools = [server.create_tool(bundle, "pick", label, func=f"probes.{name}") for label, name in versions]
     name = tools[0]["name"]
 
     def call(name: str) -> Any:
         return server.client.post("/tools/call", json={"name": name, "args": {}}).json().get("value")
 
-    assert (call(name), call(f"{name}@two"), call(f"{name}@one"), call(f"{name}@x")) == (1, 2, 1, None)
+    assert (call(name), call(f"{name}@2.0"), call(f"{name}@1.0"), call(f"{name}@x")) == (1, 2, 1, None)
     server.set_enabled(server.url_of(tools[1]), False)
-    assert (call(name), call(f"{name}@one")) == (2, None)
+    assert (call(name), call(f"{name}@1.0")) == (2, None)
 
 
 @pytest.mark.spec("BND-06", "BND-43", "BND-44", "BND-45", "BND-46")
@@ -201,18 +160,6 @@ def test_only_the_enabled_flag_of_packs_can_change(server: RestProcess, pack: st
         assert slug not in server.list_slugs(bundle["id"])
         assert server.set_enabled(target, True).json()["isEnabled"] is True
     assert state() == before
-
-
-@pytest.mark.spec("BND-07", "BND-39")
-def test_tool_can_be_listed_disabled_enabled_and_invoked(server: RestProcess) -> None:
-    tool = server.create_tool(slug="daily", func="probes.add")
-    assert server.list_slugs(tool["bundleID"]) == ["daily"]
-    assert server.invoke_value(tool, a=2, b=3) == 5
-    assert server.set_enabled(server.url_of(tool), False).json()["isEnabled"] is False
-    assert server.list_slugs(tool["bundleID"]) == []
-    assert server.invoke_error(tool, 409, a=2, b=3)["error"]["code"] == "tool_not_found"
-    assert server.set_enabled(server.url_of(tool), True).json()["isEnabled"] is True
-    assert server.invoke_value(tool, a=2, b=4) == 6
 
 
 @pytest.mark.spec("BND-39")
@@ -286,7 +233,7 @@ def package_hash() -> str:
     return digest.hexdigest()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def local_restarted(
     tmp_path_factory: pytest.TempPathFactory, upstream: Upstream
 ) -> Iterator[RestartedServer]:
@@ -294,7 +241,7 @@ def local_restarted(
         yield restarted
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def hosted_restarted(
     tmp_path_factory: pytest.TempPathFactory, upstream: Upstream, installation: Installation
 ) -> Iterator[RestartedServer]:
@@ -345,7 +292,7 @@ def test_tool_of_a_removed_function_is_disabled_and_its_record_unchanged(restart
     assert server.stored_tool(tool) == restarted.removed_content
     assert json.loads(restarted.removed_content or "")["isEnabled"] is True
     (server.config / "tools" / "fleeting.py").write_text(REMOVED_PACK)
-    assert wait_for(lambda: server.get_tool(tool)["isEnabled"])
+    assert wait_until(lambda: server.get_tool(tool)["isEnabled"])
     assert (server.invoke_value(tool), "disabledReason" in server.get_tool(tool)) == ("here", False)
     assert server.stored_tool(tool) == restarted.removed_content
 
@@ -357,7 +304,7 @@ def test_tool_file_that_is_copied_into_a_running_server_is_available(server: Res
     data = json.loads(server.tool_file(tool).read_text()) | {"id": new_id(), "slug": "copied"}
     server.tool_file(tool).with_name(f"{data['id']}.json").write_text(json.dumps(data))
     url = server.tool_url(bundle, "copied", tool["version"])
-    assert wait_for(lambda: server.client.get(url).status_code == 200)
+    assert wait_until(lambda: server.client.get(url).status_code == 200)
     assert server.invoke(server.client.get(url).json()).status_code == 200
 
 
@@ -379,8 +326,9 @@ def test_disabled_built_ins_stay_disabled_after_a_restart(restarted: RestartedSe
 @pytest.mark.spec("BND-47")
 def test_deleted_search_index_is_rebuilt(restarted: RestartedServer) -> None:
     assert restarted.had_index
-    found = wait_for(lambda: restarted.server.search_slugs(restarted.remote["bundleID"], "remote"))
-    assert (found, (restarted.server.bundles / "index.sqlite3").exists()) == (["remote"], True)
+    server, bundle = restarted.server, restarted.remote["bundleID"]
+    assert wait_until(lambda: server.search_slugs(bundle, "remote") == ["remote"])
+    assert (server.bundles / "index.sqlite3").exists()
 
 
 @pytest.mark.spec("BND-19")
@@ -420,55 +368,6 @@ def test_ids_are_version_7_uuids(server: RestProcess) -> None:
 def test_bundle_id_that_is_not_a_version_7_uuid_is_rejected(server: RestProcess, bundle_id: str) -> None:
     problem_of(server.put_bundle(bundle_id), 400)
     assert not server.is_stored(bundle_id)
-
-
-@pytest.mark.spec("BND-17")
-@pytest.mark.parametrize(
-    ("url", "status"),
-    [
-        ("http://127.0.0.1/x", 201),
-        ("https://127.0.0.1/x", 201),
-        *((url, 400) for url in ("ftp://127.0.0.1/x", "//127.0.0.1/x", "HTTPX://127.0.0.1/x", "127.0.0.1/x")),
-        *(
-            (url, 400)
-            for url in (" http://127.0.0.1/x", "http:/127.0.0.1/x", "file:///etc/passwd", "http://", "")
-        ),
-        *((url, 400) for url in ("${a}://127.0.0.1/x", "http://${a}/x", "http://127.0.0.1:${a}/x", "${a}")),
-        ("http://127.0.0.1${a}/x", 400),
-    ],
-)
-def test_url_must_start_with_http_or_https(server: RestProcess, url: str, status: int) -> None:
-    """Placeholders in scheme, host or port are rejected."""
-    response = server.put_tool(server.create_bundle(), "web", **http_tool(url, "a"))
-    assert response.status_code == status, response.text
-
-
-@pytest.mark.spec("BND-19")
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [
-        *(
-            (host, 201)
-            for host in ("allowed.test", "ALLOWED.Test", "allowed.test:8443", "a.wild.test", "127.0.0.1:1")
-        ),
-        *(
-            (host, 400)
-            for host in ("evil.test", "localhost", "allowed.test.evil.test", "notallowed.test", "127.0.0.2")
-        ),
-        *(
-            (host, 400)
-            for host in ("allowed.test@evil.test", "user:pw@evil.test", "wild.test.evil.test", "evil.test:80")
-        ),
-        *(
-            (host, 400)
-            for host in ("allowed.test\\@evil.test", "evil.test#allowed.test", "evil.test?allowed.test")
-        ),
-    ],
-)
-def test_url_host_must_be_allowed(server: RestProcess, host: str, status: int) -> None:
-    """The parsed host is compared, ignoring case and port; look-alikes are rejected."""
-    response = server.put_tool(server.create_bundle(), "web", **http_tool(f"http://{host}/x"))
-    assert response.status_code == status, response.text
 
 
 @pytest.mark.spec("BND-20", "BND-38")
@@ -610,7 +509,9 @@ def test_put_replaces_a_bundle_and_preserves_created_at(server: RestProcess) -> 
         "isEnabled": False,
     }
     assert (old["createdAt"], old["isBuiltIn"]) == (new["createdAt"], False)
-    times = [parse_time(text) for text in (old["createdAt"], old["modifiedAt"], new["modifiedAt"])]
+    times = [
+        datetime.fromisoformat(text) for text in (old["createdAt"], old["modifiedAt"], new["modifiedAt"])
+    ]
     assert before <= times[0] <= times[1] < times[2] <= datetime.now(UTC)
     assert server.stored_tool(tool)
 
@@ -625,12 +526,12 @@ def test_enabling_and_calling_do_not_change_modified_at(server: RestProcess) -> 
     for url in (server.url_of(tool), bundle_url(bundle)):
         server.set_enabled(url, False)
         server.set_enabled(url, True)
-    assert wait_for(lambda: server.get_tool(tool)["callCount"] == 1)
+    assert wait_until(lambda: server.get_tool(tool)["callCount"] == 1)
     assert (server.get_tool(tool)["modifiedAt"], server.find_bundle(bundle)) == (tool["modifiedAt"], before)
     server.put_bundle(bundle, slug=slug, description="new")
     after = server.find_bundle(bundle)
     assert after
-    assert parse_time(after["modifiedAt"]) > parse_time(before["modifiedAt"])
+    assert datetime.fromisoformat(after["modifiedAt"]) > datetime.fromisoformat(before["modifiedAt"])
 
 
 # Routes
@@ -669,19 +570,28 @@ def test_built_in_tools_use_the_same_routes_as_stored_ones(server: RestProcess) 
     assert called["value"].keys() == server.invoke_value(listed).keys() == {"iso", "timestamp"}
 
 
-@pytest.mark.spec("BND-32")
-def test_patch_enables_and_disables_a_bundle(server: RestProcess) -> None:
-    """An unknown id is a 404, any other body a 400."""
-    bundle = server.create_bundle()
-    before = server.find_bundle(bundle)
-    assert before
+@pytest.mark.spec("BND-32", "BND-36")
+@pytest.mark.parametrize("kind", ["bundle", "tool"])
+def test_patch_accepts_only_the_enabled_flag(server: RestProcess, kind: str) -> None:
+    """An unknown bundle or version is a 404, any other body a 400."""
+    tool = server.create_tool()
+    bundle = tool["bundleID"]
+    urls = {"bundle": bundle_url(bundle), "tool": server.url_of(tool)}
+    unknown = {"bundle": bundle_url(new_id()), "tool": server.tool_url(bundle, "unknown")}
+
+    def current() -> Any:
+        return server.find_bundle(bundle) if kind == "bundle" else server.get_tool(tool)
+
+    before = current()
+    for body in ({"isEnabled": "no"}, {"isEnabled": 0}, {"isEnabled": False, "slug": "x"}, {"slug": "x"}):
+        problem_of(server.client.patch(urls[kind], json=body), 400)
+    for malformed in ([], None):
+        problem_of(server.client.patch(urls[kind], json=malformed), 400)
+    assert current() == before
     for enabled in (False, True):
-        patched = server.set_enabled(bundle_url(bundle), enabled).json()
-        assert patched == server.find_bundle(bundle) == before | {"isEnabled": enabled}
-    problem_of(server.client.patch(bundle_url(new_id()), json=DISABLE), 404)
-    for body in ({"isEnabled": "no"}, {"isEnabled": False, "slug": "x"}, {"displayName": "x"}, [], None):
-        problem_of(server.client.patch(bundle_url(bundle), json=body), 400)
-    assert server.find_bundle(bundle) == before
+        patched = server.set_enabled(urls[kind], enabled).json()
+        assert patched == current() == before | {"isEnabled": enabled}
+    problem_of(server.client.patch(unknown[kind], json=DISABLE), 404)
 
 
 @pytest.mark.spec("BND-33", "BND-50")
@@ -693,7 +603,11 @@ def test_deleted_bundle_is_hidden_but_its_records_remain(server: RestProcess) ->
     assert server.find_bundle(bundle) is None
     assert server.list_slugs(bundle, includeDisabled="true") == []
     assert server.search_slugs(bundle, "orphan", includeDisabled="true") == []
-    assert before <= parse_time(server.read_bundle_record(bundle)["softDeletedAt"]) <= datetime.now(UTC)
+    assert (
+        before
+        <= datetime.fromisoformat(server.read_bundle_record(bundle)["softDeletedAt"])
+        <= datetime.now(UTC)
+    )
     problem_of(server.client.get(url), 404)
     problem_of(server.put_tool(bundle, "another"), 404)
     problem_of(server.client.patch(url, json=DISABLE), 404)
@@ -753,19 +667,6 @@ def test_invalid_query_parameters_return_400(server: RestProcess, path: str) -> 
         problem_of(server.client.get(path, params=required | invalid), 400)
 
 
-@pytest.mark.spec("BND-36")
-def test_patch_of_a_tool_accepts_only_the_enabled_flag(server: RestProcess) -> None:
-    tool = server.create_tool()
-    url, before = server.url_of(tool), server.get_tool(tool)
-    for body in ({"displayName": "x"}, {"isEnabled": False, "displayName": "x"}, {"isEnabled": 0}, [], None):
-        problem_of(server.client.patch(url, json=body), 400)
-    assert server.get_tool(tool) == before
-    for enabled in (False, True):
-        patched = server.set_enabled(url, enabled).json()
-        assert patched == server.get_tool(tool) == before | {"isEnabled": enabled}
-    problem_of(server.client.patch(server.tool_url(tool["bundleID"], "unknown"), json=ENABLE), 404)
-
-
 @pytest.mark.spec("BND-37")
 def test_deleted_tool_version_can_be_created_again(server: RestProcess) -> None:
     """Its record is removed, and other versions remain."""
@@ -798,20 +699,10 @@ def test_get_returns_a_tool_as_it_was_stored(server: RestProcess) -> None:
     assert (current["bundleID"], current["slug"], current["version"]) == (bundle, "read-it", "v1")
     assert (current["name"], current["isBuiltIn"]) == (f"{slug.replace('-', '_')}.read_it", False)
     assert (current["callCount"], current.get("lastCalledAt")) == (0, None)
-    assert parse_time(current["createdAt"]) == parse_time(current["modifiedAt"])
+    assert datetime.fromisoformat(current["createdAt"]) == datetime.fromisoformat(current["modifiedAt"])
     for unknown in ((bundle, "read-it", "v2"), (bundle, "read", "v1"), (new_id(), "read-it", "v1")):
         problem_of(server.client.get(server.tool_url(*unknown)), 404)
         assert server.client.post(f"{server.tool_url(*unknown)}/invoke", json={"args": {}}).status_code == 404
-
-
-def test_older_of_two_bundles_with_one_slug_owns_the_pack_name(server: RestProcess) -> None:
-    """Tool names of the later bundle contain eight digits of its id."""
-    slug = new_slug("twin")
-    older, later = (server.create_tool(server.create_bundle(slug=slug), "act") for _ in range(2))
-    pack = slug.replace("-", "_")
-    assert older["name"] == f"{pack}.act"
-    digits = later["name"].removeprefix(f"{pack}__").removesuffix(".act")
-    assert (len(digits), digits in later["bundleID"].replace("-", "")) == (8, True), later["name"]
 
 
 @pytest.mark.spec("BND-40")
@@ -855,13 +746,13 @@ def test_tools_are_filtered_by_tags_and_bundles_and_paged(server: RestProcess, p
 # Search
 
 
-@pytest.mark.spec("BND-41", "BND-47", "BND-62")
+@pytest.mark.spec("BND-04", "BND-41", "BND-47", "BND-49", "BND-62")
 def test_search_covers_slug_name_description_and_tags(search_server: RestProcess) -> None:
     """Every change applies to the next search."""
     bundle = search_server.create_bundle()
     words = {"displayName": "Quokka of the day", "description": "Counts wombats.", "tags": ["numbat", "读取"]}
     tool = search_server.create_tool(bundle, "zebra-crossing", **words)
-    for q in ("zebra", "crossing", "Quokka", "quokka", "wombats", "numbat", "读取"):
+    for q in ("zebra", "+zebra", "crossing", "Quokka", "quokka", "wombats", "numbat", "读取"):
         assert search_server.search_slugs(bundle, q) == ["zebra-crossing"], q
     assert search_server.search_slugs(bundle, "xylophone") == []
     search_server.set_enabled(search_server.url_of(tool), False)
@@ -873,56 +764,34 @@ def test_search_covers_slug_name_description_and_tags(search_server: RestProcess
 
 @pytest.mark.spec("BND-41", "BND-62")
 @pytest.mark.parametrize("path", ["/tools/tools/search", "/tools/search"])
-def test_search_requires_a_query_and_returns_pages(search_server: RestProcess, path: str) -> None:
+def test_search_requires_a_query_and_returns_pages(server: RestProcess, path: str) -> None:
     for query in ({}, {"q": ""}, {"includeDisabled": "true"}):
-        problem_of(search_server.client.get(path, params=query), 400)
-    bundle, word = search_server.create_bundle(), f"pangolin{new_id()[-8:]}"
+        problem_of(server.client.get(path, params=query), 400)
+    bundle, word = server.create_bundle(), f"pangolin{new_id()[-8:]}"
     slugs = [f"{word}-{number}" for number in range(5)]
     for slug in slugs:
-        search_server.create_tool(bundle, slug)
-    ((*found,),) = search_server.list_pages(path, q=word, pageSize="256")
+        server.create_tool(bundle, slug)
+    ((*found,),) = server.list_pages(path, q=word, pageSize="256")
     assert sorted(entry["slug"] for entry in found if entry["bundleID"] == bundle) == slugs
     for size in range(1, len(found) + 1):
-        pages = search_server.list_pages(path, q=word, pageSize=str(size))
+        pages = server.list_pages(path, q=word, pageSize=str(size))
         assert pages == [found[start : start + size] for start in range(0, len(found), size)]
     for after in ("nonsense", "9|a|b"):
         token = write_token({"kind": "search", "q": word, "off": False, "after": after, "size": 5})
-        problem_of(search_server.client.get(path, params={"q": word, "pageToken": token}), 400)
+        problem_of(server.client.get(path, params={"q": word, "pageToken": token}), 400)
     for q in ('"', "a OR b", "*", "NEAR(", "slug:x", "'; --", "+readfile", "%"):
-        assert search_server.client.get(path, params={"q": q}).status_code == 200, q
+        assert server.client.get(path, params={"q": q}).status_code == 200, q
 
 
 @pytest.mark.spec("BND-48", "BND-62")
-def test_search_ranks_prefix_before_word_before_similarity(search_server: RestProcess) -> None:
+def test_search_ranks_prefix_before_word_before_similarity(server: RestProcess) -> None:
     """Among equal matches the newest tool is first."""
-    bundle = search_server.create_bundle()
+    bundle = server.create_bundle()
     for slug in ("readfile", "file-read", "raed", "readone", "readtwo", "readabc"):
-        search_server.create_tool(bundle, slug, displayName=slug, description="")
+        server.create_tool(bundle, slug, displayName=slug, description="")
     best = ["readabc", "readtwo", "readone", "readfile", "file-read", "raed"]
-    assert search_server.search_slugs(bundle, "read") == best
-    assert search_server.search_slugs(bundle, "READ") == best
-
-
-@pytest.mark.spec("BND-49", "BND-62")
-def test_disabled_tools_are_listed_and_found_only_on_request(search_server: RestProcess) -> None:
-    """This includes the tools of a disabled bundle."""
-    bundle, off = search_server.create_bundle(), search_server.create_bundle()
-    search_server.create_tool(bundle, "okapi-on")
-    search_server.create_tool(bundle, "okapi-off", isEnabled=False)
-    search_server.create_tool(off, "okapi-bundle-off")
-    search_server.set_enabled(bundle_url(off), False)
-    everything = {"includeDisabled": "true"}
-    assert (search_server.search_slugs(bundle, "okapi"), search_server.search_slugs(off, "okapi")) == (
-        ["okapi-on"],
-        [],
-    )
-    assert sorted(search_server.search_slugs(bundle, "okapi", **everything)) == ["okapi-off", "okapi-on"]
-    assert search_server.search_slugs(off, "okapi", **everything) == ["okapi-bundle-off"]
-    assert (search_server.list_slugs(bundle), search_server.list_slugs(off)) == (["okapi-on"], [])
-    assert (
-        sorted(search_server.list_slugs(bundle, **everything)),
-        search_server.list_slugs(off, **everything),
-    ) == (["okapi-off", "okapi-on"], ["okapi-bundle-off"])
+    assert server.search_slugs(bundle, "read") == best
+    assert server.search_slugs(bundle, "READ") == best
 
 
 # Deletion and disabled bundles
@@ -940,7 +809,7 @@ def test_deleted_empty_bundles_are_reaped_after_two_days(new_server: NewServer, 
         old, young, restored, full, alive, next_one = (server.create_bundle() for _ in range(6))
         used, remaining = server.create_tool(old), server.create_tool(full)
         server.invoke_value(used)
-        assert wait_for(lambda: server.get_tool(used)["callCount"] == 1)
+        assert wait_until(lambda: server.get_tool(used)["callCount"] == 1)
         server.client.delete(server.url_of(used))
         for bundle in (old, young, restored, full, next_one):
             assert server.client.delete(bundle_url(bundle)).status_code == 204
@@ -952,12 +821,12 @@ def test_deleted_empty_bundles_are_reaped_after_two_days(new_server: NewServer, 
     server.options = ("--reap-interval", "0.1")
     with server:
         assert server.find_bundle(restored)  # a workspace opens with its first request
-        assert wait_for(lambda: not server.is_stored(old))
+        assert wait_until(lambda: not server.is_stored(old))
         age(next_one, 49)
-        assert wait_for(lambda: not server.is_stored(next_one)), "the reaper runs again"
+        assert wait_until(lambda: not server.is_stored(next_one)), "the reaper runs again"
         assert server.stored_tool(remaining)
         assert server.client.delete(server.url_of(remaining)).status_code == 204
-        assert wait_for(lambda: not server.is_stored(full)), "the bundle is empty and old enough"
+        assert wait_until(lambda: not server.is_stored(full)), "the bundle is empty and old enough"
         assert server.find_bundle(restored)
     assert [path for path in tmp_path.rglob("*") if old in path.name or used["id"] in path.name] == []
     assert [server.is_stored(bundle) for bundle in (young, restored, alive)] == [True] * 3
@@ -980,18 +849,6 @@ def test_tools_of_a_disabled_bundle_cannot_be_created_or_changed(server: RestPro
     assert server.set_enabled(server.url_of(tool), False).json()["isEnabled"] is False
 
 
-@pytest.mark.spec("BND-52", "BND-46")
-def test_tools_of_a_disabled_built_in_bundle_cannot_be_changed(server: RestProcess) -> None:
-    home = bundle_url(bundle := server.pack_bundle("web")["id"])
-    (tool, *_) = server.list_all("/tools/tools", bundleIDs=bundle)
-    server.set_enabled(home, False)
-    try:
-        problem_of(server.client.patch(server.url_of(tool), json=DISABLE), 409)
-    finally:
-        server.set_enabled(home, True)
-    assert server.get_tool(tool)["isEnabled"] is True
-
-
 # Storage and server
 
 
@@ -1008,17 +865,15 @@ def test_bundles_and_tools_are_stored_as_json_files_named_by_id(server: RestProc
     stored = json.loads(server.tool_file(tool).read_bytes())
     same = ("id", "slug", "version", "type", "argSchema", "tags", "isEnabled", "pythonImpl")
     assert {key: stored[key] for key in same} == {key: tool[key] for key in same}
-    assert parse_time(stored["createdAt"]) == parse_time(tool["createdAt"])
+    assert datetime.fromisoformat(stored["createdAt"]) == datetime.fromisoformat(tool["createdAt"])
     assert ("schemaVersion" in record, "schemaVersion" in stored) == (True, True)
     assert set(server.tool_files(tool["bundleID"])) == {server.tool_file(tool), server.tool_file(other)}
 
 
 @pytest.mark.spec("BND-63")
-def test_concurrent_puts_of_several_servers_create_one_tool(
-    server_kind: str, new_server: NewServer, tmp_path: Path
-) -> None:
+def test_concurrent_puts_of_several_servers_create_one_tool(new_server: NewServer, tmp_path: Path) -> None:
     """One server returns 201, the others return 409."""
-    count = {"local": 8, "hosted": 3}[server_kind]
+    count = 3
     servers = [new_server(tmp_path, probes=False) for _ in range(count)]
     for server in servers:
         server.start()
@@ -1089,28 +944,3 @@ def test_malformed_body_returns_400(server: RestProcess, content: bytes) -> None
     for url in (bundle_url(new_id()), server.tool_url(bundle, "torn")):
         problem_of(server.client.put(url, content=content, headers=json_type), 400)
     assert server.stored_tools(bundle) == {}
-
-
-@pytest.mark.parametrize(
-    "fields", [{"argSchema": {"type": "nonsense"}}, {"tags": "x"}, {"pythonImpl": None}], ids=str
-)
-def test_invalid_tool_definition_is_rejected(server: RestProcess, fields: dict[str, Any]) -> None:
-    problem_of(server.put_tool(server.create_bundle(), "never", **python_tool() | fields), 400)
-
-
-@pytest.mark.spec("BND-16")
-def test_new_pack_file_appears_as_a_read_only_bundle(server: RestProcess) -> None:
-    """No restart is needed."""
-    name = "late" + new_id()[-12:]
-    file = server.config / "tools" / f"{name}.py"
-    file.write_text(PROBES.replace('pack = "probes"', f'pack = "{name}"'))
-    try:
-        assert wait_for(
-            lambda: [bundle for bundle in server.list_all("/tools/bundles") if bundle["slug"] == name]
-        )
-        bundle = server.pack_bundle(name)
-        assert (bundle["origin"], bundle["isBuiltIn"], uuid.UUID(bundle["id"]).version) == ("pack", False, 7)
-        tool = server.client.get(server.tool_url(bundle["id"], "add", "current")).json()
-        assert server.invoke_value(tool, a=1, b=2) == 3
-    finally:
-        file.unlink()

@@ -1,7 +1,5 @@
 """The executor and the five built-in tools: rows RUN-01 to RUN-23, RUN-36 and RUN-37."""
 
-import asyncio
-import contextlib
 import json
 import os
 import subprocess
@@ -20,10 +18,9 @@ from onetool.domain import Caller, ToolCall, ToolResult, ToolSpec
 from onetool.domain.calls.caller import never_approve
 from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import Reason
-from onetool.sdk import Context, ErrorText, tool
+from onetool.sdk import ErrorText, tool
 from onetool.testing import memory_runtime
-from support.cli_process import onetool
-from support.waiting import HANG_S
+from support.onetool_process import onetool
 
 BUILT_IN = {"time.now", "tools.echo", "shell.pwd", "fs.list_dir", "fs.read_file"}
 NOT_FOUND, INVALID_ARGS, EXECUTION_ERROR = "tool_not_found", "invalid_args", "execution_error"
@@ -35,7 +32,6 @@ from onetool.sdk import tool
 def nap(): time.sleep(3600)
 def talk(): print('noise')
 """
-RAISED = (ValueError, KeyError, OSError, SystemExit, KeyboardInterrupt, GeneratorExit, StopIteration)
 INVALID_JSON = ["", "'x'", "NaN", "-Infinity", "1e999", "1}, {", "[" * 9999 + "]" * 9999]
 Mode = Literal["a", "b"]
 Count = Annotated[int, Field(ge=1)]
@@ -256,7 +252,7 @@ FORBIDDEN_PATHS = {
     "fs.list_dir": "dir dir/.. sub/up sub/up/out .. ../out {up}/out {up}/root2 / pipe fifo",
     "fs.read_file": "link chain dir/secret dir/../secret sub/up/out/secret ../out/secret sub/../../out/secret"
     " {up}/out/secret //{up}/out/secret {up}/root2/secret {up}/root2/../out/secret /dev/zero /etc/passwd"
-    " /proc/self/root{up}/out/secret /proc/self/environ ~/.profile link\0x a\0b \ud800 pipe fifo",
+    " /proc/self/root{up}/out/secret /proc/self/environ ~/.profile link\0x a\0b \ud800 pipe fifo loop",
 }
 
 
@@ -267,10 +263,12 @@ async def test_fs_tools_read_nothing_outside_the_root(ot: Any, root: Path) -> No
         (root.parent / secret).parent.mkdir(parents=True, exist_ok=True)
         (root.parent / secret).write_text("plain" if secret.endswith("plain") else SECRET_TEXT)
     links = {"link": "../out/secret", "chain": "link", "dir": "../out/sub", "sub/up": "../..", "fifo": "pipe"}
+    links |= {"loop": "loop", "inside": "sub/plain"}
     for link, target in links.items():
         (root / link).symlink_to(target)
     os.mkfifo(root / "pipe")
-    assert (await ot.call("fs.read_file", path=str(root / "sub/plain"))).data == "plain"
+    for path in (str(root / "sub/plain"), "inside"):
+        assert (await ot.call("fs.read_file", path=path)).data == "plain"
     for name, paths in FORBIDDEN_PATHS.items():
         for path in paths.split(" "):
             result = await ot.call(name, path=path.format(up=root.parent))
@@ -301,25 +299,6 @@ def test_fs_tools_do_not_read_onetool_directories(home: Any, monkeypatch: pytest
             failure_message(ot.call("fs.list_dir", path=path), EXECUTION_ERROR, path)
         listed = {entry["path"] for entry in ot.call("fs.list_dir", path=".", recursive=True).data}
     assert listed & {*protected, "plain"} == {"plain"}
-
-
-@pytest.mark.spec("RUN-16", "RUN-19")
-@pytest.mark.parametrize("kind", RAISED)
-async def test_any_exception_in_a_handler_becomes_an_execution_error(kind: type[BaseException]) -> None:
-    """The result contains the type and the message of the exception."""
-
-    def now() -> None:
-        raise kind("the reason")
-
-    async def later() -> None:
-        raise kind("the reason")
-
-    async with memory_runtime({"demo": [now, later]}) as ot:
-        for name in ("demo.now", "demo.later")[: 1 if kind is StopIteration else 2]:
-            result = await ot.call(name)
-            assert "the reason" in failure_message(result, EXECUTION_ERROR, name)
-            assert result.to_json()["meta"]["exception"] == kind.__name__
-        assert (await ot.call("time.now")).ok
 
 
 @pytest.mark.spec("RUN-18", "RUN-37")
@@ -422,68 +401,3 @@ def test_malformed_json_arguments_are_rejected_without_a_traceback(home: Any, va
     done = cli(home, "invoke", "tools.echo", "--args", f'{{"message": {value}}}')
     assert (done.returncode in (1, 2), "Traceback" in done.stderr) == (True, False), done
     assert "--args" in done.stderr or json.loads(done.stdout)["error"]["code"] == INVALID_ARGS
-
-
-@pytest.mark.spec("RUN-36")
-@pytest.mark.parametrize(
-    ("func", "configured", "limit_s"),
-    [("block", None, 8), ("own", None, 0.3)] + [(func, 0.4, 0.4) for func in ("block", "wait", "stay")],
-)
-async def test_slow_tool_times_out(func: str, configured: float | None, limit_s: float) -> None:
-    """The limit is 8 s or as configured, for blocking and async handlers.
-
-    The handler sees a deadline that is exactly the limit after the start of the call, hangs longer than that,
-    and the call ends after the deadline.
-    """
-    gate, seen = threading.Event(), []
-
-    def observe(ctx: Context) -> None:
-        seen.append((ctx.deadline, time.monotonic()))
-
-    def block(ctx: Context) -> None:
-        observe(ctx)
-        gate.wait()
-
-    @tool(timeout=0.3)
-    def own(ctx: Context) -> None:
-        block(ctx)
-
-    async def wait(ctx: Context) -> None:
-        observe(ctx)
-        await asyncio.Event().wait()
-
-    async def stay(ctx: Context) -> None:
-        observe(ctx)
-        while not gate.is_set():
-            with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.sleep(0.05)
-
-    settings = {"execution": {"timeout_s": configured}} if configured else {}
-    async with memory_runtime({"demo": [block, own, wait, stay]}, settings=settings) as ot:
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(HANG_S):
-                result = await ot.call(f"demo.{func}")
-        finally:
-            gate.set()
-        ended, ((deadline, running),) = time.monotonic(), seen
-    failure_message(result, EXECUTION_ERROR)
-    assert result.meta.reason is Reason.TIMEOUT
-    assert started <= deadline - limit_s + 1e-6
-    assert deadline - limit_s - 1e-6 <= running
-    assert ended >= deadline
-
-
-@pytest.mark.spec("RUN-36")
-async def test_hanging_tool_does_not_block_other_calls() -> None:
-    started, gate = threading.Event(), threading.Event()
-    packs, settings = (
-        demo_pack(block=lambda: started.set() or gate.wait(HANG_S)),
-        {"execution": {"timeout_s": 2 * HANG_S}},
-    )
-    async with memory_runtime(packs, settings=settings) as ot, asyncio.timeout(HANG_S):
-        hanging = asyncio.create_task(ot.call("demo.block"))
-        assert await asyncio.to_thread(started.wait, HANG_S)
-        assert ((await ot.call("time.now")).ok, hanging.done()) == (True, False)
-        gate.set()
-        assert (await hanging).ok

@@ -1,18 +1,17 @@
 """`ot.tools`, `ot.packs`, `ot.aliases` and `ot.snippets` at three levels of detail."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
 
 from onetool import testing
 from onetool.domain.text.yaml_text import to_yaml
-from support.cli_process import onetool
+from support.documented_tools import make_function, search
 
 GITHUB = {"servers": {"github": {"command": "github-server"}}}
 ALIASES = {"ws": "brave.web_search", "alias_f": "demo.foo"}
-EXCEL = 'def read(sheet: str) -> str:\n    """Read a sheet."""\n    return sheet\n'
 RESEARCH: dict[str, Any] = {
     "description": "Search web and extract structured findings",
     "params": {
@@ -47,36 +46,8 @@ SNIPPETS: dict[str, Any] = {
 }
 
 
-def search(query: str, count: int = 5) -> str:
-    """Search the web.
-
-    The newest pages come first.
-
-    Args:
-        query: What to look for.
-        count: How many.
-
-    Returns:
-        The findings.
-
-    Example:
-        brave.search(query="x")
-    """
-    return query * count
-
-
 def bare():
     return 1
-
-
-def make_function(name: str, doc: str = "Do it.") -> Callable[[], str]:
-    """Return a function without parameters."""
-
-    def function() -> str:
-        return name
-
-    function.__name__, function.__doc__ = name, doc
-    return function
 
 
 def make_packs(names: Iterable[str], docs: Mapping[str, str] | None = None) -> dict[str, list[Any]]:
@@ -103,16 +74,16 @@ async def call_ot(function: str, runtime: dict[str, Any] | None = None, /, **arg
         return result.data
 
 
-async def find_names(runtime: dict[str, Any], **args: Any) -> set[str]:
-    """Return the names of matching tools in the packs of the test."""
-    found = await call_ot("tools", runtime, info="list", **args)
-    return {name for name in found if name.partition(".")[0] in runtime["packs"]}
+def name_of(entry: Any) -> str:
+    """Return the name of an entry of a listing, or with which its text begins."""
+    return str(entry["name"]) if isinstance(entry, dict) else re.split(": | -> ", entry)[0]
 
 
 @pytest.fixture
 def local_and_proxied() -> dict[str, Any]:
-    """Return options for a runtime with a local pack and a proxied server."""
-    return {"packs": {"brave": [search], "x": [bare]}, "settings": GITHUB, "servers": [make_server()]}
+    """Return options for a runtime with local packs, a proxied server, aliases and snippets."""
+    settings = {**GITHUB, "aliases": ALIASES, "snippets": SNIPPETS}
+    return {"packs": {"brave": [search], "x": [bare]}, "settings": settings, "servers": [make_server()]}
 
 
 # Tools
@@ -157,7 +128,6 @@ async def test_listings_accept_a_pattern_and_an_info_level(function, info, local
 @pytest.mark.spec("OT-05", "OT-57", "OT-70", "OT-77")
 @pytest.mark.parametrize("function", ["tools", "packs", "aliases", "snippets"])
 async def test_default_info_level_is_min(function, local_and_proxied):
-    local_and_proxied["settings"] = {**GITHUB, "aliases": ALIASES, "snippets": SNIPPETS}
     async with testing.memory_runtime(**local_and_proxied) as ot:
         defaults = [(await ot.call(f"ot.{function}", **args)).data for args in ({}, {"info": "min"})]
         others = [(await ot.call(f"ot.{function}", info=info)).data for info in ("list", "full")]
@@ -166,24 +136,55 @@ async def test_default_info_level_is_min(function, local_and_proxied):
     assert defaults[0] not in others
 
 
-@pytest.mark.spec("OT-06", "OT-07")
+MATCHED: dict[str, Any] = {
+    "packs": make_packs(
+        ["brave.search", "Braver.two", "x.SEARCHall", "x.other", "x.brav", "a.get", "a.get_all", "axget.y"],
+        {"x.other": "Do a search."},
+    ),
+    "settings": {
+        "aliases": {"ws": "brave.web_SEARCH", "searchx": "a.b", "other": "c.d", "near": "bravexweb.y"},
+        "snippets": SNIPPETS,
+    },
+}
+
+
+@pytest.mark.spec("OT-06", "OT-07", "OT-58", "OT-71", "OT-78")
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("function", "pattern", "expected"),
     [
-        ("search", {"brave.search", "x.SEARCHall"}),
-        ("SeArCh", {"brave.search", "x.SEARCHall"}),
-        ("a.get", {"a.get", "a.get_all"}),
-        ("a.get_all", {"a.get_all"}),
-        ("ve.sea", {"brave.search"}),
-        ("axget", {"axget.y"}),
-        ("nothing_like_it", set()),
+        ("tools", "search", {"brave.search", "x.SEARCHall"}),
+        ("tools", "SeArCh", {"brave.search", "x.SEARCHall"}),
+        ("tools", "a.get", {"a.get", "a.get_all"}),
+        ("tools", "a.get_all", {"a.get_all"}),
+        ("tools", "ve.sea", {"brave.search"}),
+        ("tools", "axget", {"axget.y"}),
+        ("tools", "nothing_like_it", set()),
+        ("packs", "brav", {"brave", "Braver"}),
+        ("packs", "BRAV", {"brave", "Braver"}),
+        ("packs", "raver", {"Braver"}),
+        ("packs", ".", set()),
+        ("packs", "b.ave", set()),
+        ("aliases", "search", {"ws", "searchx"}),
+        ("aliases", "SEARCH", {"ws", "searchx"}),
+        ("aliases", "e.web", {"ws"}),
+        ("aliases", ".", {"ws", "searchx", "other", "near"}),
+        ("aliases", "->", set()),
+        ("aliases", "x -> a", set()),
+        ("snippets", "pkg", {"pkg_info", "outdated"}),
+        ("snippets", "PKG", {"pkg_info", "outdated"}),
+        ("snippets", "foo()", {"foon"}),
+        ("snippets", "(", {"foon"}),
+        ("snippets", "f.o", set()),
+        ("snippets", "foon: Get", set()),
     ],
 )
-async def test_tools_pattern_matches_a_substring_of_the_name(pattern, expected):
-    """Matching ignores case and descriptions."""
-    names = ["brave.search", "x.SEARCHall", "x.other", "a.get", "a.get_all", "axget.y"]
-    packs = make_packs(names, {"x.other": "Do a search."})
-    assert await find_names({"packs": packs}, pattern=pattern) == expected
+async def test_pattern_matches_a_part_of_a_name_target_or_description(function, pattern, expected):
+    """Ignores case. Descriptions of tools, tools of packs, arrows of aliases and bodies do not count."""
+    for info in ("list", "min"):
+        found = set(map(name_of, await call_ot(function, MATCHED, pattern=pattern, info=info)))
+        if function == "tools":
+            found = {name for name in found if name.partition(".")[0] in MATCHED["packs"]}
+        assert found == expected
 
 
 @pytest.mark.spec("OT-06", "OT-07", "OT-58", "OT-71", "OT-78")
@@ -198,13 +199,22 @@ async def test_pattern_is_literal_text(function):
                 assert (result.ok, result.data) == (True, []), pattern
 
 
-@pytest.mark.spec("OT-08")
-async def test_tools_info_list_returns_names_only(local_and_proxied):
-    names = await call_ot("tools", local_and_proxied, info="list")
+@pytest.mark.spec("OT-08", "OT-59", "OT-72", "OT-79")
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("tools", {"brave.search", "x.bare", "github.search"}),
+        ("packs", {"brave", "x", "github"}),
+        ("aliases", set(ALIASES)),
+        ("snippets", set(SNIPPETS)),
+    ],
+)
+async def test_info_list_returns_names_only(function, expected, local_and_proxied):
+    names = await call_ot(function, local_and_proxied, info="list")
     assert isinstance(names, list)
     assert {type(name) for name in names} == {str}
-    assert names == [entry["name"] for entry in await call_ot("tools", local_and_proxied)]
-    assert {"brave.search", "x.bare", "github.search"} < set(names)
+    assert names == [name_of(entry) for entry in await call_ot(function, local_and_proxied)]
+    assert expected <= set(names)
 
 
 @pytest.mark.spec("OT-09")
@@ -329,33 +339,6 @@ async def test_packs_lists_name_source_and_tool_count(local_and_proxied):
     assert set(sources.values()) == {"local"}
 
 
-@pytest.mark.spec("OT-58")
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("brav", {"brave", "Braver"}),
-        ("BRAV", {"brave", "Braver"}),
-        ("raver", {"Braver"}),
-        (".", set()),
-        ("b.ave", set()),
-    ],
-)
-async def test_packs_pattern_matches_a_substring_of_the_name(pattern, expected):
-    """Matching ignores case and the names of tools."""
-    packs = make_packs(["brave.one", "Braver.two", "x.brav"])
-    assert set(await call_ot("packs", {"packs": packs}, pattern=pattern, info="list")) == expected
-    assert {entry["name"] for entry in await call_ot("packs", {"packs": packs}, pattern=pattern)} == expected
-
-
-@pytest.mark.spec("OT-59")
-async def test_packs_info_list_returns_names_only(local_and_proxied):
-    names = await call_ot("packs", local_and_proxied, info="list")
-    assert isinstance(names, list)
-    assert {type(name) for name in names} == {str}
-    assert names == [entry["name"] for entry in await call_ot("packs", local_and_proxied)]
-    assert {"brave", "x", "github"} < set(names)
-
-
 @pytest.mark.spec("OT-62", "OT-64")
 async def test_packs_info_full_returns_a_header_and_the_tools():
     """Each tool has the first line of its description; other packs do not appear."""
@@ -391,22 +374,6 @@ async def test_packs_info_full_contains_the_configured_instructions():
     assert "excel.read" in without
 
 
-@pytest.mark.spec("OT-63", "OT-65")
-def test_pack_instructions_are_read_from_prompts_yaml(home):
-    home.write("tools/excel.py", EXCEL)
-
-    def full_info() -> str:
-        done = onetool("run", "ot.packs(pattern='excel', info='full')")
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "Use sheets, not cells." not in full_info()
-    home.write("prompts.yaml", "packs:\n  excel: Use sheets, not cells.\n")
-    after = full_info()
-    assert "Use sheets, not cells." in after
-    assert "excel.read" in after
-
-
 @pytest.mark.spec("OT-66", "OT-67")
 async def test_packs_info_full_of_a_server_lists_its_tools_and_source(local_and_proxied):
     issues = ("issues", "List issues.", {"type": "object"})
@@ -421,96 +388,35 @@ async def test_packs_info_full_of_a_server_lists_its_tools_and_source(local_and_
     assert not re.search(r"(?i)\bproxy\b", local)
 
 
-# Aliases
+# Aliases and snippets
 
 
-@pytest.mark.spec("OT-68", "OT-69", "OT-73")
-async def test_aliases_lists_names_with_their_targets():
-    expected = ["alias_f -> demo.foo", "ws -> brave.web_search"]
-    async with testing.memory_runtime(settings={"aliases": ALIASES}) as ot:
-        for args in ({}, {"info": "min"}):
-            result = await ot.call("ot.aliases", **args)
-            assert (result.ok, sorted(result.data)) == (True, expected)
-        text = (await ot.runtime.state.model_output.render_run(await ot.run("ot.aliases()"))).text
-    assert "ws -> brave.web_search" in text
-    assert await call_ot("aliases") == []
-
-
-@pytest.mark.spec("OT-71")
+@pytest.mark.spec("OT-68", "OT-69", "OT-73", "OT-75", "OT-76", "OT-80")
 @pytest.mark.parametrize(
-    ("pattern", "expected"),
+    ("function", "configured", "expected"),
     [
-        ("search", {"ws", "searchx"}),
-        ("SEARCH", {"ws", "searchx"}),
-        ("e.web", {"ws"}),
-        (".", {"ws", "searchx", "other", "near"}),
-        ("->", set()),
-        ("x -> a", set()),
+        ("aliases", ALIASES, {f"{name} -> {target}" for name, target in ALIASES.items()}),
+        ("snippets", SNIPPETS, {f"{name}: {it['description']}" for name, it in SNIPPETS.items()}),
     ],
 )
-async def test_aliases_pattern_matches_a_substring_of_name_or_target(pattern, expected):
-    """Matching ignores case; the arrow belongs to neither."""
-    aliases = {"ws": "brave.web_SEARCH", "searchx": "a.b", "other": "c.d", "near": "bravexweb.y"}
-    settings = {"settings": {"aliases": aliases}}
-    assert set(await call_ot("aliases", settings, pattern=pattern, info="list")) == expected
-    mapped = {f"{name} -> {aliases[name]}" for name in expected}
-    assert set(await call_ot("aliases", settings, pattern=pattern)) == mapped
+async def test_aliases_and_snippets_are_listed_with_what_they_are(function, configured, expected):
+    """An alias with its target, a snippet with its description."""
+    async with testing.memory_runtime(settings={function: configured}) as ot:
+        for args in ({}, {"info": "min"}):
+            result = await ot.call(f"ot.{function}", **args)
+            assert (result.ok, len(result.data), set(result.data)) == (True, len(configured), expected)
+        text = (await ot.runtime.state.model_output.render_run(await ot.run(f"ot.{function}()"))).text
+    assert [line for line in expected if line not in text] == []
+    assert await call_ot(function) == []
 
 
-@pytest.mark.spec("OT-72", "OT-74")
-async def test_aliases_info_list_returns_names_and_full_returns_entries():
-    settings = {"settings": {"aliases": ALIASES}}
-    names = await call_ot("aliases", settings, info="list")
-    assert (type(names[0]), sorted(names)) == (str, ["alias_f", "ws"])
-    entries = await call_ot("aliases", settings, info="full")
+@pytest.mark.spec("OT-74")
+async def test_aliases_info_full_returns_entries():
+    entries = await call_ot("aliases", {"settings": {"aliases": ALIASES}}, info="full")
     assert sorted(entries, key=lambda entry: entry["name"]) == [
         {"name": "alias_f", "target": "demo.foo"},
         {"name": "ws", "target": "brave.web_search"},
     ]
-
-
-# Snippets
-
-
-@pytest.mark.spec("OT-75", "OT-76", "OT-80")
-async def test_snippets_lists_names_with_their_descriptions():
-    expected = sorted(f"{name}: {snippet['description']}" for name, snippet in SNIPPETS.items())
-    async with testing.memory_runtime(settings={"snippets": SNIPPETS}) as ot:
-        for args in ({}, {"info": "min"}):
-            result = await ot.call("ot.snippets", **args)
-            assert (result.ok, sorted(result.data)) == (True, expected)
-        text = (await ot.runtime.state.model_output.render_run(await ot.run("ot.snippets()"))).text
-    assert "foon: Get foo() for n items" in expected
-    assert "foon: Get foo() for n items" in text
-    assert await call_ot("snippets") == []
-
-
-@pytest.mark.spec("OT-78")
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [
-        ("pkg", {"pkg_info", "outdated"}),
-        ("PKG", {"pkg_info", "outdated"}),
-        ("foo()", {"foon"}),
-        ("(", {"foon"}),
-        ("f.o", set()),
-        ("foon: Get", set()),
-    ],
-)
-async def test_snippets_pattern_matches_a_substring_of_name_or_description(pattern, expected):
-    """Matching ignores case and bodies."""
-    settings = {"settings": {"snippets": SNIPPETS}}
-    assert set(await call_ot("snippets", settings, pattern=pattern, info="list")) == expected
-    found = await call_ot("snippets", settings, pattern=pattern)
-    assert {line.partition(":")[0] for line in found} == expected
-
-
-@pytest.mark.spec("OT-79")
-async def test_snippets_info_list_returns_names_only():
-    names = await call_ot("snippets", {"settings": {"snippets": SNIPPETS}}, info="list")
-    assert isinstance(names, list)
-    assert {type(name) for name in names} == {str}
-    assert sorted(names) == sorted(SNIPPETS)
 
 
 @pytest.mark.spec("OT-81", "OT-82", "OT-83", "OT-84", "OT-85")

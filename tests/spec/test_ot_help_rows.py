@@ -1,13 +1,13 @@
 """`ot.help`: an overview, the documentation of one item, or a search."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from uuid_utils.compat import uuid7
 
 from onetool import onetool_runtime, testing
+from support.documented_tools import make_function, search
 
 BASE = "https://onetool.beycom.online/reference/tools/"
 GROUPS = ["Tools", "Packs", "Snippets", "Aliases"]
@@ -30,34 +30,6 @@ SLUGS = {
     "llm": "transform",
     "web": "web-fetch",
 }
-
-
-def search(query: str, count: int = 5) -> str:
-    """Search the web.
-
-    The newest pages come first.
-
-    Args:
-        query: What to look for.
-        count: How many.
-
-    Returns:
-        The findings.
-
-    Example:
-        brave.search(query="x")
-    """
-    return query * count
-
-
-def make_function(name: str, doc: str) -> Callable[[], str]:
-    """Return a function without parameters."""
-
-    def function() -> str:
-        return name
-
-    function.__name__, function.__doc__ = name, doc
-    return function
 
 
 PACKS: dict[str, list[Any]] = {
@@ -142,17 +114,14 @@ async def test_overview_explains_the_info_levels():
     assert [len(found) for found in named.values()] == [1, 1, 1]
 
 
-@pytest.mark.spec("OT-89")
-async def test_overview_has_examples_of_a_tool_and_a_snippet():
-    section = re.search(r"(?is)\bexamples?\b(.*)", await call_help())
+@pytest.mark.spec("OT-89", "OT-90")
+async def test_overview_has_tips_and_examples_of_a_tool_and_a_snippet():
+    overview = await call_help()
+    section = re.search(r"(?is)\bexamples?\b(.*)", overview)
     assert section
     assert re.search(r"\b[a-z_]+\.[a-z_]+\(", section[1])
     assert re.search(r"\$[a-z_]\w*", section[1])
-
-
-@pytest.mark.spec("OT-90")
-async def test_overview_has_a_tips_section():
-    assert re.search(r"(?im)^\W*(?:\w+ )?tips\b.*\n\s*\S", await call_help())
+    assert re.search(r"(?im)^\W*(?:\w+ )?tips\b.*\n\s*\S", overview)
 
 
 @pytest.mark.spec("OT-91", "OT-92", "OT-93")
@@ -172,46 +141,50 @@ async def test_help_of_a_tool_shows_its_documentation():
         assert re.search(rf"(?m)^.*\b{argument}\b.*\b{kind}\b.*{re.escape(description)}", shown)
 
 
-@pytest.mark.spec("OT-91", "OT-92", "OT-106")
-async def test_help_of_a_proxied_tool_is_derived_from_its_schema():
-    shown = await call_help(query="github.issues")
-    assert shown.splitlines()[0] == "# github.issues"
-    for text in ("List issues.", "github.issues(query: str)"):
-        assert text in shown
-    assert "Documentation" not in shown
-    assert re.search(r"(?m)^.*\bquery\b.*\bstr\b.*Search text", shown)
+@pytest.mark.spec("OT-91", "OT-92", "OT-94", "OT-95", "OT-96", "OT-97", "OT-106", "OT-108")
+@pytest.mark.parametrize(
+    ("query", "heading", "texts", "patterns", "others"),
+    [
+        (
+            "github.issues",
+            "# github.issues",
+            ["List issues.", "github.issues(query: str)"],
+            [r"^.*\bquery\b.*\bstr\b.*Search text"],
+            ["Documentation"],
+        ),
+        (
+            "firecrawl",
+            "# firecrawl",
+            ["Crawl politely.", "Crawl a site.", "firecrawl.scrape", "Scrape a page.", f"{BASE}firecrawl/"],
+            [r"firecrawl\.crawl\b"],
+            ["piano"],
+        ),
+        (
+            "$b_q",
+            r".*\bb_q\b.*",
+            [
+                "Ask the web quickly",
+                "The question",
+                'brave.search(query="{{ q }}", count={{ n }})',
+                "$b_q q=tea",
+            ],
+            [r"^.*\bn\b.*\bdefault\b\W+3\b|^.*\bn\b.*= ?3\b"],
+            ["webfetch"],
+        ),
+    ],
+)
+async def test_help_of_one_item_shows_all_about_it(query, heading, texts, patterns, others):
+    """A tool of a server as its schema describes it, a pack with its tools, a snippet with its usage."""
+    shown = await call_help(query=query)
+    assert re.fullmatch(heading, shown.splitlines()[0])
+    assert [text for text in texts if text not in shown] == []
+    assert [pattern for pattern in patterns if not re.search(pattern, shown, re.MULTILINE)] == []
+    assert [other for other in others if other in shown] == []
 
 
-@pytest.mark.spec("OT-94", "OT-95", "OT-108")
-async def test_help_of_a_pack_shows_instructions_tools_and_url():
-    shown = await call_help(query="firecrawl")
-    assert shown.splitlines()[0] == "# firecrawl"
-    for text in (
-        "Crawl politely.",
-        "firecrawl.crawl",
-        "Crawl a site.",
-        "firecrawl.scrape",
-        "Scrape a page.",
-        f"{BASE}firecrawl/",
-    ):
-        assert text in shown
+@pytest.mark.spec("OT-95")
+async def test_help_of_a_pack_without_instructions_shows_none():
     assert "Crawl politely." not in await call_help(query="scaffold")
-    assert "piano" not in shown
-
-
-@pytest.mark.spec("OT-96", "OT-97")
-async def test_help_of_a_snippet_shows_parameters_body_and_usage():
-    shown = await call_help(query="$b_q")
-    assert "b_q" in shown.splitlines()[0]
-    for text in (
-        "Ask the web quickly",
-        "The question",
-        'brave.search(query="{{ q }}", count={{ n }})',
-        "$b_q q=tea",
-    ):
-        assert text in shown
-    assert re.search(r"(?m)^.*\bn\b.*\bdefault\b\W+3\b|^.*\bn\b.*= ?3\b", shown)
-    assert "webfetch" not in shown
 
 
 @pytest.mark.spec("OT-98", "OT-99")

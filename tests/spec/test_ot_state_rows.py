@@ -29,7 +29,7 @@ from onetool.storage.memory.activity import MemoryActivity
 from onetool.testing import memory_runtime
 from onetool.testing.runtime import MemoryClient
 from support.activity import add, record
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 FUNCTIONS = {
     *("tools", "config", "health", "notify", "reload", "stats"),
@@ -226,14 +226,12 @@ async def test_config_returns_aliases_snippets_and_servers_in_file_order(home):
         ({"aliases": {"ws": "a.b"}}, "aliases: {ws: a.b}\nsnippets: {}\nservers: []"),
     ],
 )
-async def test_config_shows_empty_values_for_missing_settings(home, settings, text):
+async def test_config_shows_empty_values_for_missing_settings(settings, text):
     """No defaults and no other keys appear."""
     async with memory_runtime(settings=settings) as ot:
         config = (await ot.call("ot.config")).data
         assert await run_rendered(ot, "ot.config()") == str(config) == text
     assert config == yaml.safe_load(text)
-    home.write("onetool.yaml", json.dumps(settings))
-    assert run_cli("ot.config()") == text
 
 
 # Health
@@ -275,22 +273,18 @@ async def test_health_connects_to_servers_and_counts_local_tools_only(tmp_path, 
 
 @pytest.mark.spec("OT-22", "OT-23", "OT-24")
 async def test_health_is_degraded_by_a_server_that_cannot_connect():
-    """The state of each server is reported; server_count includes those that are not connected."""
-    settings = {"servers": {name: {"command": "x"} for name in ("good", "refuses", "missing")}}
+    """The state of each server is reported; server_count includes those that are not connected.
+
+    Disabled servers do not count.
+    """
+    names = ("good", "refuses", "missing", "off")
+    settings = {"servers": {name: {"command": "x", "enabled": name != "off"} for name in names}}
     servers = [make_server("good"), make_server("refuses", connected=False)]
     async with memory_runtime(settings=settings, servers=servers) as ot:
         proxy = (await ot.call("ot.health")).data["proxy"]
         assert yaml.safe_load(await run_rendered(ot, "ot.health()"))["proxy"] == proxy
     states = {"good": "connected", "refuses": "disconnected", "missing": "disconnected"}
     assert proxy == {"status": "degraded", "server_count": 3, "servers": states}
-
-
-@pytest.mark.spec("OT-22", "OT-24")
-async def test_health_ignores_disabled_servers():
-    settings = {"servers": {"off": {"command": "x", "enabled": False}, "on": {"command": "x"}}}
-    async with memory_runtime(settings=settings, servers=[make_server("on")]) as ot:
-        proxy = (await ot.call("ot.health")).data["proxy"]
-    assert proxy == {"status": "ok", "server_count": 1, "servers": {"on": "connected"}}
 
 
 @pytest.mark.spec("OT-23", "OT-24")
@@ -427,6 +421,7 @@ def word() -> str:
 OLD: dict[str, Any] = {
     "alias": "one",
     "aliases": ["short"],
+    "is_added": False,
     "config": {"aliases": {"short": "mine.one"}, "snippets": {}, "servers": []},
     "secret": 12,
     "word": "old",
@@ -436,6 +431,7 @@ OLD: dict[str, Any] = {
 NEW: dict[str, Any] = {
     "alias": "two",
     "aliases": ["added", "short"],
+    "is_added": True,
     "config": {
         "aliases": {"short": "mine.two", "added": "mine.one"},
         "snippets": {"s": {"description": "New one"}},
@@ -480,6 +476,7 @@ async def observe_state(ot: Any) -> dict[str, Any]:
     return {
         "alias": await data("short"),
         "aliases": sorted(await data("ot.aliases", info="list")),
+        "is_added": (await ot.call("added")).ok,
         "config": await data("ot.config"),
         "secret": await data("mine.secret"),
         "word": await data("mine.word"),
@@ -498,7 +495,7 @@ async def test_reload_takes_no_arguments_and_reports_success(home):
     assert run_cli("ot.reload()") == RELOADED
 
 
-@pytest.mark.spec("OT-29", "OT-30", "OT-32")
+@pytest.mark.spec("OT-29", "OT-30", "OT-31", "OT-32")
 async def test_reload_applies_every_changed_file(home):
     """Settings, secrets, prompts, packs and servers change together, and only on reload."""
     write_old(home)
@@ -548,24 +545,6 @@ async def test_reload_applies_changed_output_settings(home):
         assert await observe(ot) == large
 
 
-@pytest.mark.spec("OT-31")
-async def test_reload_adds_and_removes_aliases(home):
-    home.write("onetool.yaml", "aliases: {}\n")
-    async with onetool_runtime() as ot:
-        for text, names in [
-            ("aliases: {now: time.now}\n", ["now"]),
-            ("aliases: {now: time.now, say: tools.echo}\n", ["now", "say"]),
-            ("aliases: {say: tools.echo}\n", ["say"]),
-            ("", []),
-        ]:
-            before = (await ot.call("ot.aliases", info="list")).data
-            home.write("onetool.yaml", text)
-            assert (await ot.call("ot.aliases", info="list")).data == before
-            await ot.call("ot.reload")
-            assert (await ot.call("ot.aliases", info="list")).data == names
-            assert (await ot.call("now")).ok == ("now" in names)
-
-
 @pytest.mark.spec("OT-30", "OT-32")
 @pytest.mark.parametrize(
     ("file", "text"),
@@ -607,7 +586,10 @@ STRUCTURED = [
 @pytest.mark.spec("OT-01", "OT-48", "OT-51", "OT-52")
 @pytest.mark.parametrize("call", STRUCTURED)
 async def test_structured_results_are_json_data_and_render_as_yaml(call):
-    """A call and code give the same text: unfolded, with at most two flow levels."""
+    """A call and code give the same text: unfolded, with at most two flow levels.
+
+    In code, `print`, `str` and f-strings give it too, and the value is an ordinary dict or list.
+    """
     activity, ends = MemoryActivity(), (None, None, Reason.RAISED)
     await add(activity, *(record("demo.foo", 1.75e9, reason=reason) for reason in ends))
     packs, servers = {"demo": [foo]}, [make_server(SERVER)]
@@ -616,8 +598,13 @@ async def test_structured_results_are_json_data_and_render_as_yaml(call):
         handle = (await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool")).handle
         name, *words = call.replace("HANDLE", handle).split()
         args = dict(word.split("=") for word in words)
+        code = call_code(name, args)
         result = await ot.call(f"ot.{name}", **args)
-        text = await run_rendered(ot, call_code(name, args))
+        text = await run_rendered(ot, code)
+        texts = "[str(value), f'{value}', f'{value!s}', f'<{value}>']"
+        shown = await ot.run(f"import json\nvalue = {code}\nprint(value)\n[json.dumps(value), {texts}]")
+        awaited = f"import asyncio\na, b = await asyncio.gather({code}, {code})\nf'{{a}}{{b}}'"
+        twice = (await ot.run(awaited)).data
     assert result.ok, result
     assert isinstance(result.data, list | dict)
     assert json.loads(json.dumps(result.data)) == result.data
@@ -625,28 +612,11 @@ async def test_structured_results_are_json_data_and_render_as_yaml(call):
     assert text == str(result.data) == to_yaml(result.data)
     assert flow_levels(text) <= 2
     assert folded_nodes(text) == []
-
-
-@pytest.mark.spec("OT-48")
-@pytest.mark.parametrize("call", STRUCTURED)
-async def test_text_of_a_structured_result_is_the_same_in_code(call):
-    """`print`, `str` and f-strings give it, and the value is an ordinary dict or list."""
-    activity, ends = MemoryActivity(), (None, None, Reason.RAISED)
-    await add(activity, *(record("demo.foo", 1.75e9, reason=reason) for reason in ends))
-    packs, servers = {"demo": [foo]}, [make_server(SERVER)]
-    async with memory_runtime(packs, settings=SETTINGS, servers=servers, activity=activity) as ot:
-        handle = (await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool")).handle
-        name, *words = call.replace("HANDLE", handle).split()
-        call_text = call_code(name, dict(word.split("=") for word in words))
-        texts = "[str(value), f'{value}', f'{value!s}', f'<{value}>']"
-        result = await ot.run(f"import json\nvalue = {call_text}\nprint(value)\n[json.dumps(value), {texts}]")
-        awaited = f"import asyncio\na, b = await asyncio.gather({call_text}, {call_text})\nf'{{a}}{{b}}'"
-        twice = (await ot.run(awaited)).data
-    assert result.ok, result
-    dumped, texts = result.data
-    text = to_yaml(json.loads(dumped))
-    assert result.printed == f"{text}\n"
-    assert texts == [text, text, text, f"<{text}>"]
+    assert shown.ok, shown
+    dumped, in_code = shown.data
+    assert json.loads(dumped) == result.data
+    assert shown.printed == f"{text}\n"
+    assert in_code == [text, text, text, f"<{text}>"]
     assert twice == text * 2
 
 

@@ -86,72 +86,32 @@ def github(request, tmp_path_factory):
             yield ProxyRuntime(session, home, server, request.param, read_health(session))
 
 
-def full_entries(github, pattern=""):
-    """Return full entries of matching tools by name."""
-    entries = yaml.safe_load(github.run(f"ot.tools(pattern={pattern!r}, info='full')"))
-    return {entry["name"]: entry for entry in entries}
+def full_entries(github):
+    """Return full entries of all tools by name."""
+    return {entry["name"]: entry for entry in yaml.safe_load(github.run("ot.tools(info='full')"))}
 
 
-@pytest.mark.spec("OT-12")
-def test_source_of_a_proxied_tool_is_its_server(github):
-    sources = {name: entry["source"] for name, entry in full_entries(github).items()}
-    assert {name for name, source in sources.items() if source == "proxy:github"} == {
-        f"github.{tool}" for tool in TOOLS
-    }
-    assert sources["nearby.find"] == sources["ot.tools"] == "local"
-    assert set(sources.values()) == {"local", "proxy:github"}
-
-
-@pytest.mark.spec("OT-13", "OT-14", "OT-15")
-@pytest.mark.parametrize(
-    ("tool", "signature"),
-    [
-        ("search", "github.search(query: str, repo: str = '...')"),
-        ("ordered", "github.ordered(query: str, zeta: str = '...', alpha: str = '...')"),
-        (
-            "defaults",
-            "github.defaults(must: int, n: int = 5, zero: int = 0, off: bool = False, empty: str = '', "
-            "branch: str = 'main', nothing: str = None, bare: int = '...')",
-        ),
-        ("mixed", "github.mixed(query: str, repo: str = '...', plain: str = '...')"),
-        ("nothing", "github.nothing()"),
-    ],
-)
-def test_signature_of_a_proxied_tool_is_derived_from_its_schema(github, tool, signature):
-    """Required parameters come first without a default; the others have their default or '...'."""
-    assert full_entries(github, f"github.{tool}")[f"github.{tool}"]["signature"] == signature
-
-
-@pytest.mark.spec("OT-16", "OT-17")
-def test_args_of_a_proxied_tool_are_the_descriptions_of_its_schema(github):
-    """Undescribed parameters and empty lists are omitted."""
-    (entry,) = yaml.safe_load(github.run('ot.tools(pattern="github.search", info="full")'))
-    assert entry["args"] == ["query: Search text", "repo: Repository"]
-    entries = full_entries(github, "github.")
+@pytest.mark.spec("OT-12", "OT-13", "OT-14", "OT-15", "OT-16", "OT-17", "OT-56", "OT-61", "OT-66", "OT-67")
+def test_tools_of_a_real_server_are_described_as_it_lists_them(github):
+    entries = full_entries(github)
+    sources = {name: entry["source"] for name, entry in entries.items()}
+    proxied = {name for name, source in sources.items() if source == "proxy:github"}
+    assert proxied == {f"github.{tool}" for tool in TOOLS}
+    assert {source for name, source in sources.items() if name not in proxied} == {"local"}
+    assert entries["github.ordered"]["signature"] == (
+        "github.ordered(query: str, zeta: str = '...', alpha: str = '...')"
+    )
+    assert entries["github.defaults"]["signature"] == (
+        "github.defaults(must: int, n: int = 5, zero: int = 0, off: bool = False, empty: str = '', "
+        "branch: str = 'main', nothing: str = None, bare: int = '...')"
+    )
     assert entries["github.mixed"]["args"] == ["query: Search text", "repo: Repository"]
-    assert [name for name, entry in entries.items() if "args" in entry] == ["github.search", "github.mixed"]
-
-
-@pytest.mark.spec("OT-56", "OT-61")
-def test_packs_lists_local_and_proxied_packs_with_source_and_count(github):
-    packs = yaml.safe_load(github.run("ot.packs()"))
-    assert isinstance(packs, list)
-    by_name = {pack["name"]: (pack["source"], pack["tool_count"]) for pack in packs}
-    assert len(by_name) == len(packs)
-    assert by_name.pop("github") == ("proxy", len(TOOLS))
-    assert by_name["nearby"] == ("local", 1)
-    assert {source for source, _ in by_name.values()} == {"local"}
-    assert {"github", "nearby", "ot"} <= set(yaml.safe_load(github.run('ot.packs(info="list")')))
-
-
-@pytest.mark.spec("OT-66", "OT-67")
-def test_packs_info_full_lists_the_tools_of_a_server(github):
+    packs = {pack["name"]: pack for pack in yaml.safe_load(github.run("ot.packs()"))}
+    assert packs["github"] == {"name": "github", "source": "proxy", "tool_count": len(TOOLS)}
+    assert packs["nearby"] == {"name": "nearby", "source": "local", "tool_count": 1}
     text = github.run('ot.packs(pattern="github", info="full")')
-    for tool in TOOLS:
-        assert f"github.{tool}" in text
-        assert f"Does {tool}." in text
+    assert [tool for tool in TOOLS if f"Does {tool}." not in text] == []
     assert "source: proxy" in text.casefold()
-    assert "proxy" not in github.run('ot.packs(pattern="nearby", info="full")').casefold()
 
 
 def test_proxied_tool_receives_exactly_the_given_arguments(github):

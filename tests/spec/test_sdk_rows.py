@@ -18,7 +18,7 @@ from onetool import onetool_runtime, sdk
 from onetool.domain import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.testing import memory_runtime
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.processes import wait_until
 from support.waiting import HANG_S
 
@@ -189,6 +189,7 @@ async def test_nested_call_raises_the_original_exception(call: Any, kind: Any) -
 @pytest.mark.parametrize(
     ("name", "message"),
     [("nonexistent.foo", "Pack not found: nonexistent"), ("llm.foo", "Tool not found: llm.foo")]
+    + [("foo", "Pack not found: foo")]
     + [(name, None) for name in ("nonexistent.foo.bar", "llm", "", ".")],
 )
 async def test_call_tool_with_an_unknown_name_raises_value_error(name: str, message: str | None) -> None:
