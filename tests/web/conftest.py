@@ -39,18 +39,18 @@ async def shared_browser() -> AsyncIterator[Browser]:
 
 @async_fixture(loop_scope="session")
 async def browser(shared_browser: Browser) -> AsyncIterator[Browser]:
-    """Return the shared browser, and close the test's contexts afterwards."""
+    """Return the shared browser, and close the test's contexts afterwards. Errors on a page fail the test."""
     yield shared_browser
+    errors, shared_browser.errors = shared_browser.errors, []  # type: ignore[attr-defined]
     for context in shared_browser.contexts:
         await context.close()
+    assert not errors
 
 
 @async_fixture(loop_scope="session")
-async def page(web_app: WebApp, browser: Browser) -> AsyncIterator[Page]:
-    """Open a page with a logged-in user. Errors on the page fail the test."""
-    page = await open_page(browser, web_app)
-    yield page
-    assert not page.errors, page.errors  # type: ignore[attr-defined]
+async def page(web_app: WebApp, browser: Browser) -> Page:
+    """Open a page with a logged-in user."""
+    return await open_page(browser, web_app)
 
 
 @pytest.fixture
@@ -81,11 +81,9 @@ def aude(workspace: WorkspaceView) -> Iterator[WorkspaceView]:
 
 
 @async_fixture(loop_scope="session")
-async def owner_page(workspace: WorkspaceView, browser: Browser) -> AsyncIterator[Page]:
-    """Open a page as the owner of the workspace. Errors on the page fail the test."""
-    page = await open_page(browser, workspace)
-    yield page
-    assert not page.errors, page.errors  # type: ignore[attr-defined]
+async def owner_page(workspace: WorkspaceView, browser: Browser) -> Page:
+    """Open a page as the owner of the workspace."""
+    return await open_page(browser, workspace)
 
 
 @pytest.fixture(scope="session")
@@ -108,8 +106,10 @@ def new_workspace(site: HostedProcess, installation: Installation) -> Iterator[C
     views: list[WorkspaceView] = []
 
     def create(settings: str = SETTINGS) -> WorkspaceView:
-        views.append(WorkspaceView(site, installation.create_workspace(settings)).__enter__())
-        return views[-1]
+        view = WorkspaceView(site, installation.create_workspace(settings)).__enter__()
+        view.issuer = site.issuer  # type: ignore[attr-defined]
+        views.append(view)
+        return view
 
     yield create
     for view in views:

@@ -3,11 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from playwright.async_api import Locator, Page
+from playwright.async_api import Locator, Page, expect
 
 from support.hosted_process import HostedProcess, WorkspaceView
 from support.web_app import find_violations
 
+SIZES = {"dark": {"width": 360, "height": 800}, "light": {"width": 1280, "height": 800}}
+"""Of a phone with a dark theme, and of a desktop with a light one."""
+PHONE: Any = {"viewport": SIZES["dark"], "color_scheme": "dark"}
+TRANSITIONS = """Promise.allSettled(
+    document.getAnimations().filter(each => each instanceof CSSTransition).map(each => each.finished)
+).then(() => null)"""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 MARKUP = '<img src=x onerror="alert(1)">'
 
@@ -52,7 +58,17 @@ async def select(page: Page, field: Locator, option: str) -> None:
 
 
 async def check_page(page: Page) -> None:
-    """Check that the page has no serious violations and does not scroll horizontally."""
-    assert await page.evaluate(OVERFLOW) <= 0
-    violations = await find_violations(page)
-    assert not violations, violations
+    """Check that a page on a phone has no serious violations and does not scroll, also on a desktop."""
+    for scheme in ("dark", "light"):
+        await _resize(page, scheme)
+        assert await page.evaluate(OVERFLOW) <= 0
+        violations = await find_violations(page)
+        assert not violations, (scheme, violations)
+    await _resize(page, "dark")
+
+
+async def _resize(page: Page, scheme: Any) -> None:
+    await page.emulate_media(color_scheme=scheme)
+    await page.set_viewport_size(SIZES[scheme])  # type: ignore[arg-type]
+    await expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", scheme)
+    await page.evaluate(TRANSITIONS)

@@ -12,16 +12,11 @@ from support.web_app import open_page
 
 async def open_as(browser: Browser, workspace: HostedProcess, name: str, **options: Any) -> Page:
     """Open a page for a new person, whom the provider recognizes."""
-    page = await open_page(browser, workspace, logged_in=False, **options)
+    others = (workspace.issuer, *options.pop("others", ()))  # type: ignore[attr-defined]
+    page = await open_page(browser, workspace, logged_in=False, others=others, **options)
     person = {"sub": f"sub-{uuid4().hex}", "email": f"{name.lower()}@example.com", "name": name}
     await page.context.set_extra_http_headers({"X-Person": json.dumps(person)})
     return page
-
-
-def errors_of(page: Page, *others: str) -> list[str]:
-    """Return what went wrong on a page, without requests to other servers that belong to the test."""
-    errors: list[str] = page.errors  # type: ignore[attr-defined]
-    return [error for error in errors if not any(f": {other}/" in error for other in others)]
 
 
 async def log_in(page: Page) -> None:

@@ -33,17 +33,13 @@ async def open_page_of(page, web_app, name):
 
 
 @pytest.mark.spec("MCP-60")
-async def test_a_tool_with_an_app_has_a_notice_and_its_result_is_text(web_app, name, page):
+async def test_only_a_tool_with_an_app_has_a_notice_and_its_result_is_text(web_app, name, page):
     await open_page_of(page, web_app, f"{name}.chart")
     await expect(page.get_by_text(NOTICE)).to_be_visible()
     await page.get_by_role("button", name="Run", exact=True).click()
     await expect(page.get_by_role("region", name="Result")).to_contain_text("chart")
     assert await page.locator("iframe, object, embed").count() == 0
     assert await find_violations(page) == []
-
-
-@pytest.mark.spec("MCP-60")
-async def test_a_tool_without_an_app_has_no_notice(web_app, name, page):
     await open_page_of(page, web_app, f"{name}.plain")
     await expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     assert await page.get_by_text(NOTICE).count() == 0

@@ -239,10 +239,3 @@ async def test_arrow_keys_move_through_the_palette(page):
     await page.keyboard.press("ArrowUp")
     await page.keyboard.press("ArrowUp")
     await expect(search).to_be_focused()
-
-
-async def test_error_of_the_model_is_shown(web_app, page):
-    web_app.script_model({"error": {"kind": "rejected", "message": "The key has expired."}})
-    await page.goto("/chat")
-    await send(page, "Hello?")
-    await expect(page.get_by_role("alert")).to_contain_text("The key has expired.")

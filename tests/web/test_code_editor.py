@@ -4,6 +4,7 @@ import asyncio
 import random
 import string
 
+import pytest
 from playwright.async_api import Page, expect
 
 from support.rest_process import new_slug
@@ -35,9 +36,10 @@ async def press_without_waiting(page: Page, keys: list[str]) -> None:
     await asyncio.gather(*presses)
 
 
-async def test_every_key_typed_on_a_slow_machine_arrives(page):
-    """The editor and the page have all 200 characters: no late render restores an older text."""
-    text = "".join(random.choices(string.ascii_lowercase + string.digits, k=200))
+@pytest.mark.stress
+async def test_every_key_typed_on_a_slow_machine_arrives(page, size):
+    """The editor and the page have all characters: no late render restores an older text."""
+    text = "".join(random.choices(string.ascii_lowercase + string.digits, k=size(100, 200)))
     await page.add_init_script(DELAY_EFFECTS)
     await page.goto("/playground")
     editor = page.get_by_role("textbox", name="Code")

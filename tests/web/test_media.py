@@ -1,17 +1,17 @@
-"""Browser tests: media in the result of a call."""
+"""Browser tests: media in the results of calls, in the tester and in the chat."""
 
 import struct
-import zlib
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
-from support.rest_process import write_private
+from support.images import make_png
+from support.rest_process import new_slug, write_private
 from support.web_app import browser_test, find_violations
 
 pytestmark = browser_test
-WIDTH, HEIGHT = 256, 128
+SIZE = 120
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="30" onload="alert(1)">'
     "<script>alert(2)</script>"
@@ -34,18 +34,6 @@ def show() -> dict[str, object]:
 '''
 
 
-def png_chunk(kind, data):
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def picture():
-    """Return a PNG with a gradient."""
-    rows = [b"\0" + b"".join(bytes((x, 2 * y, 160)) for x in range(WIDTH)) for y in range(HEIGHT)]
-    header = struct.pack(">IIBBBBB", WIDTH, HEIGHT, 8, 2, 0, 0, 0)
-    parts = [(b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows))), (b"IEND", b"")]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(png_chunk(*part) for part in parts)
-
-
 def sound():
     """Return one second of silence as WAV."""
     samples = bytes(8_000)
@@ -55,7 +43,7 @@ def sound():
 
 
 MEDIA = [
-    (picture(), "image/png"),
+    (make_png(SIZE), "image/png"),
     (sound(), "audio/wav"),
     (SVG.encode(), "image/svg+xml"),
     (HTML.encode(), "text/html"),
@@ -79,15 +67,12 @@ async def loaded_size(image):
     return await image.evaluate("image => [image.naturalWidth, image.naturalHeight]")
 
 
-@pytest.mark.spec("MCP-11")
-async def test_the_tester_shows_images_and_sounds_and_offers_the_rest(web_app, page):
-    bundle = web_app.pack_bundle("media")
-    await page.goto(f"/tools/{bundle['id']}/show")
-    await page.get_by_role("button", name="Run", exact=True).click()
+async def check_media(page):
+    """Check that images and sounds are shown, and that the rest is only offered."""
     files = page.get_by_role("list", name="Images, sounds and files").get_by_role("listitem")
     await expect(files).to_have_count(len(MEDIA))
     image, audio, svg, html, broken = [files.nth(index) for index in range(len(MEDIA))]
-    assert await loaded_size(image.get_by_role("img")) == [WIDTH, HEIGHT]
+    assert await loaded_size(image.get_by_role("img")) == [SIZE, SIZE]
     assert await loaded_size(svg.get_by_role("img")) == [40, 30]
     player = audio.locator("audio")
     await player.evaluate("audio => audio.readyState || new Promise(done => audio.onloadedmetadata = done)")
@@ -100,7 +85,29 @@ async def test_the_tester_shows_images_and_sounds_and_offers_the_rest(web_app, p
         async with page.expect_download() as download:
             await item.get_by_role("link", name="Download").click()
         assert Path(await (await download.value).path()).read_bytes() == data
+
+
+@pytest.mark.spec("MCP-11")
+async def test_the_tester_shows_images_and_sounds_and_offers_the_rest(web_app, page):
+    bundle = web_app.pack_bundle("media")
+    await page.goto(f"/tools/{bundle['id']}/show")
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await check_media(page)
     assert await find_violations(page) == []
+
+
+@pytest.mark.spec("MCP-11")
+async def test_the_chat_shows_media_also_when_the_conversation_is_opened_again(web_app, page):
+    """Nothing in them runs: an error on the page fails the test."""
+    web_app.script_model({"calls": [{"name": "media.show", "args": {}}]}, {"text": "Here they are."})
+    await page.goto("/chat")
+    await page.get_by_label("Message").fill(new_slug("Show me the pictures"))
+    await page.get_by_label("Message").press("Enter")
+    await expect(page.get_by_role("article", name="Model").last).to_contain_text("Here they are.")
+    await check_media(page)
+    assert await find_violations(page) == []
+    await page.reload()
+    await check_media(page)
 
 
 @pytest.mark.spec("MCP-11")

@@ -3,24 +3,20 @@
 import json
 
 import httpx2
-import pytest
 from playwright.async_api import expect
 from pytest_asyncio import fixture as async_fixture
 
 from support.waiting import HANG_S
 from support.web_app import browser_test, click_switch, open_page
-from web.hosted_pages import MARKUP, add_service, card, check_page, create_key, select
+from web.hosted_pages import MARKUP, PHONE, add_service, card, check_page, create_key, select
 
 pytestmark = browser_test
 MCP_HEADERS = {"Accept": "application/json, text/event-stream"}
 
 
 @async_fixture(loop_scope="session")
-async def page(workspace, browser):
-    """Open a page as the owner. Errors on the page fail the test."""
-    page = await open_page(browser, workspace)
-    yield page
-    assert not page.errors, page.errors
+async def page(owner_page):
+    return owner_page
 
 
 def find_member(workspace, name):
@@ -168,7 +164,7 @@ def list_mcp_tools(server):
     }
     request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": info}
     headers = server["headers"] | MCP_HEADERS
-    with httpx2.Client(trust_env=False, timeout=HANG_S) as client:
+    with httpx2.Client(trust_env=False, verify=False, timeout=HANG_S) as client:
         response = client.post(server["url"], json=request, headers=headers)
     return response.status_code == 200 and "serverInfo" in response.text
 
@@ -189,7 +185,6 @@ async def test_caller_manages_only_their_own_keys(workspace, carl, browser):
     await expect(page.locator("main li h2")).to_have_text(["second", "carl"])
     with workspace.new_client(key) as client:
         assert client.get("/me").json()["principal"] == "carl"
-    assert not page.errors
 
 
 async def test_only_owners_see_the_page_of_members(workspace, carl, page, browser):
@@ -210,7 +205,6 @@ async def test_only_owners_see_the_page_of_members(workspace, carl, page, browse
     await expect(page.get_by_role("complementary")).to_contain_text(
         "Logged in as carl caller", use_inner_text=True
     )
-    assert not page.errors
 
 
 async def log_in(page, key):
@@ -233,7 +227,6 @@ async def test_who_logs_in_next_sees_nothing_of_the_one_before(workspace, carl, 
     await expect(card(page, "carl")).to_be_visible()
     await expect(page.get_by_role("complementary")).not_to_contain_text("anna")
     await expect(page.get_by_role("navigation").get_by_role("link", name="Members")).to_have_count(0)
-    assert not page.errors
 
 
 async def test_key_is_created_and_revoked_by_keyboard(workspace, page):
@@ -257,28 +250,18 @@ async def test_key_is_created_and_revoked_by_keyboard(workspace, page):
     await expect(card(page, "laptop").get_by_text("revoked", exact=True)).to_be_visible()
 
 
-async def test_names_and_patterns_are_shown_as_text(workspace, page):
-    add_service(workspace, "ci-deploy", patterns=[MARKUP])
-    grant = {"kind": "service", "member": "ci-deploy", "effect": "ask", "pattern": MARKUP}
-    assert workspace.client.post("/grants", json=grant).status_code == 201
-    create_key(workspace, MARKUP, patterns=[MARKUP])
-    for path in ("members", "keys"):
+async def test_both_pages_and_their_dialogs_are_accessible(workspace, browser):
+    """None has serious violations or scrolls horizontally, also in Chinese. Names and patterns are text."""
+    add_service(workspace, "ci-deploy-" + 80 * "x", patterns=["probes.*", 150 * "y", MARKUP])
+    for pattern in (150 * "z", MARKUP):
+        grant = {"kind": "service", "member": "anna", "effect": "deny", "pattern": pattern}
+        assert workspace.client.post("/grants", json=grant).status_code == 201
+    create_key(workspace, MARKUP, patterns=[150 * "y", MARKUP])
+    page = await open_page(browser, workspace, **PHONE)
+    for path, action in (("members", "Add service"), ("keys", "Create API key")):
         await page.goto(f"{workspace.url}/{path}")
         await expect(page.get_by_role("listitem").get_by_text(MARKUP).first).to_be_visible()
         assert await page.locator("img[src=x], [onerror]").count() == 0
-
-
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-async def test_both_pages_and_their_dialogs_are_accessible(workspace, browser, scheme, width):
-    """None has serious violations or scrolls horizontally, on a desktop and on a phone, also in Chinese."""
-    add_service(workspace, "ci-deploy-" + 80 * "x", patterns=["probes.*", 150 * "y"])
-    grant = {"kind": "service", "member": "anna", "effect": "deny", "pattern": 150 * "z"}
-    assert workspace.client.post("/grants", json=grant).status_code == 201
-    create_key(workspace, "laptop", patterns=[150 * "y"])
-    page = await open_page(browser, workspace, viewport={"width": width, "height": 800}, color_scheme=scheme)
-    for path, action in (("members", "Add service"), ("keys", "Create API key")):
-        await page.goto(f"{workspace.url}/{path}")
-        await page.locator("main li h2").first.wait_for()
         await check_page(page)
         await page.get_by_role("button", name=action).click()
         await expect(page.get_by_role("dialog").get_by_label("Name")).to_be_focused()
@@ -293,7 +276,6 @@ async def test_both_pages_and_their_dialogs_are_accessible(workspace, browser, s
         await expect(page.get_by_role("heading", level=1)).to_have_text(title)
         await page.locator("main li h2").first.wait_for()
         await check_page(page)
-    assert not page.errors
 
 
 async def test_local_server_has_neither_page(web_app, browser):
@@ -309,4 +291,3 @@ async def test_local_server_has_neither_page(web_app, browser):
         await expect(page.get_by_role("navigation").get_by_role("link", name="API keys")).to_have_count(0)
     assert "/login" in requests
     assert "/me" not in requests
-    assert not page.errors

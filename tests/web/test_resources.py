@@ -12,16 +12,16 @@ from support.web_app import added_server, browser_test, find_violations
 pytestmark = browser_test
 
 
-@pytest.fixture
-def name(web_app):
-    """The name of a new server with resources and prompts. One of its texts is HTML."""
+@pytest.fixture(scope="module")
+def name(shared_web_app):
+    """The name of a server with resources and prompts. One of its texts is HTML."""
     name = f"s_{new_id()[-12:]}"
-    offer = web_app.config.parent / name
+    offer = shared_web_app.config.parent / name
     html = "<img src=x onerror=alert(1)><b>bold</b>"
     resource = {"uri": "memo:html", "name": "html", "mimeType": "text/html"}
     resources = [*contents_server.RESOURCES, resource]
     offer.write_text(json.dumps({"texts": {"memo:html": html}, "resources": resources}))
-    with added_server(web_app, name, "contents_server.py", offer):
+    with added_server(shared_web_app, name, "contents_server.py", offer):
         yield name
 
 

@@ -1,10 +1,9 @@
 """Browser tests of hosted mode: the page Secrets."""
 
-import pytest
 from playwright.async_api import expect
 
 from support.web_app import browser_test, open_page
-from web.hosted_pages import MARKUP, card, check_page, select
+from web.hosted_pages import MARKUP, PHONE, card, check_page, select
 
 pytestmark = browser_test
 VALUE = "ghp_a_value_that_no_page_shows"
@@ -72,7 +71,6 @@ async def test_maker_changes_secrets_of_the_workspace(mia, browser):
     await expect(dialog).to_contain_text("Tools that need it fail for members without")
     await dialog.get_by_role("button", name="Delete").click()
     await expect(item).to_have_count(0)
-    assert not page.errors
 
 
 async def test_caller_replaces_a_secret_of_the_workspace_by_their_own(workspace, carl, browser):
@@ -94,7 +92,6 @@ async def test_caller_replaces_a_secret_of_the_workspace_by_their_own(workspace,
     await expect(section(page, "My secrets").get_by_role("listitem")).to_have_count(1)
     assert stored(carl, "SHARED_TOKEN") == ["api.example.com"]
     assert stored(workspace, "SHARED_TOKEN") is None, "it belongs to carl alone"
-    assert not page.errors
 
 
 async def test_adding_a_secret_does_not_replace_one(workspace, owner_page):
@@ -121,13 +118,12 @@ async def test_adding_a_secret_does_not_replace_one(workspace, owner_page):
     await expect(dialog.get_by_text("at most 100 items").first).to_be_visible()
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 360)])
-async def test_page_of_secrets_is_accessible(workspace, browser, scheme, width):
+async def test_page_of_secrets_is_accessible(workspace, browser):
     """Also in Chinese. Hosts are shown as text."""
     put(workspace, "MY_TOKEN", hosts=[MARKUP, 200 * "y"])
     put(workspace, "SHARED_" + 80 * "X", "workspace", hosts=None)
     put(workspace, "MY_TOKEN", "workspace")
-    page = await open_page(browser, workspace, viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = await open_page(browser, workspace, **PHONE)
     await page.goto(f"{workspace.url}/secrets")
     await expect(card(page, "MY_TOKEN").first).to_contain_text(MARKUP)
     assert await page.locator("img[src=x]").count() == 0
@@ -142,4 +138,3 @@ async def test_page_of_secrets_is_accessible(workspace, browser, scheme, width):
     await page.reload()
     await expect(page.get_by_role("heading", name="我的机密")).to_be_visible()
     await check_page(page)
-    assert not page.errors

@@ -77,7 +77,6 @@ async def test_recipe_creates_a_tool_without_json(web_app, upstream, page):
 
 
 async def test_server_errors_are_shown_at_their_fields(web_app, page):
-    """This applies to the form and to the JSON text."""
     _, tool = create_tool_and_bundle(web_app)
     await page.goto(f"/tools/new?bundle={tool['bundleID']}")
     await page.get_by_role("textbox", name="Short name", exact=True).fill("not_a_slug")
@@ -87,11 +86,6 @@ async def test_server_errors_are_shown_at_their_fields(web_app, page):
     await page.get_by_role("textbox", name="Short name", exact=True).fill(new_slug())
     await page.get_by_role("button", name="Save tool").click()
     await expect(page.get_by_role("textbox", name="URL")).to_have_attribute("aria-invalid", "true")
-    await page.get_by_role("tab", name="JSON").click()
-    await page.get_by_role("textbox", name="Short name", exact=True).fill(new_slug())
-    await replace_text(page.get_by_role("textbox", name="JSON", exact=True), '{"type": "http", "tags": 5}')
-    await page.get_by_role("button", name="Save tool").click()
-    await expect(page.get_by_role("alert").filter(has_text="tags").first).to_be_visible()
 
 
 async def test_recipe_and_json_show_the_same_draft(web_app, page):
