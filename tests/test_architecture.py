@@ -4,6 +4,8 @@ import ast
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,39 +15,43 @@ import onetool
 ROOT = Path(onetool.__file__).parent
 
 
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return the syntax tree of each module, by its path."""
+    paths = ROOT.rglob("*.py")
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+
+
+def users(is_used: Callable[[ast.Attribute], bool]) -> set[str]:
+    """Return the modules that use such an attribute."""
+    return {
+        path
+        for path, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and is_used(node)
+    }
+
+
 def test_only_dispatch_accesses_tool_runners():
     """Only pipeline/dispatch.py reads `Tool.runner`, so no call can bypass the pipeline."""
-    users = {
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr == "runner"
-    }
-    assert users == {"pipeline/dispatch.py"}
+    assert users(lambda node: node.attr == "runner") == {"pipeline/dispatch.py"}
 
 
 def test_untrusted_yaml_has_one_reader():
     """The editor of settings uses positions of a text that the reader has accepted."""
     loaders = {"compose", "compose_all", "load", "load_all", "parse", "safe_load", "safe_load_all", "scan"}
-    users = {
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "yaml"
-        if node.attr in loaders or node.attr.endswith("Loader")
-    }
-    assert users == {"files/safe_yaml.py", "settings/yaml_text.py"}
+
+    def is_loader(node: ast.Attribute) -> bool:
+        is_yaml = isinstance(node.value, ast.Name) and node.value.id == "yaml"
+        return is_yaml and (node.attr in loaders or node.attr.endswith("Loader"))
+
+    assert users(is_loader) == {"files/safe_yaml.py", "settings/yaml_text.py"}
 
 
 def test_transactions_of_postgres_use_no_pipelines():
     """In the middle of a pipeline, PostgreSQL limits neither the statement nor the idle transaction."""
-    users = {
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("storage/postgres/**/*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr in {"executemany", "pipeline"}
-    }
-    assert users == set()
+    found = users(lambda node: node.attr in {"executemany", "pipeline"})
+    assert {path for path in found if path.startswith("storage/postgres/")} == set()
 
 
 def test_importing_onetool_loads_no_third_party_package():
@@ -65,10 +71,4 @@ def test_unknown_attribute_of_the_package_raises_attribute_error():
 
 
 def test_every_module_has_a_docstring():
-    undocumented = [
-        path.relative_to(ROOT).as_posix()
-        for path in ROOT.rglob("*.py")
-        if path.read_text(encoding="utf-8").strip()
-        and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    ]
-    assert undocumented == []
+    assert [path for path, tree in modules().items() if tree.body and not ast.get_docstring(tree)] == []

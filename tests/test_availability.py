@@ -25,7 +25,7 @@ SERVERS = {
     "values": {"command": sys.executable, "args": [FAULTY, "good"], "sandbox": False},
     "listing": {"command": sys.executable, "args": [FAULTY, "many-at-once"], "sandbox": False},
 }
-CONNECTIONS, BODIES, CALLS = 2_000, 12, 60
+CONNECTIONS, BODIES, CALLS = 2_000, 12, 30
 ATTACKERS = 4
 """Processes: the flood, two servers with many values, and the one with many tools."""
 MAX_MEMORY_KIB = 400 * 2**10

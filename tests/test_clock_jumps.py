@@ -1,12 +1,12 @@
 """A wall clock that jumps by hours while OneTool runs."""
 
 import asyncio
-from threading import Thread
 
 import pytest
 
 from support.jumping_clock import HOUR_S, JumpingClock
-from support.rest_process import RestProcess, RestReply, Upstream, http_tool, write_private
+from support.rest_process import RestProcess, RestReply, http_tool, write_private
+from support.rest_process import shared_upstream as shared_upstream
 from support.waiting import HANG_S, until
 
 WAITING_PACK = """import time
@@ -32,19 +32,17 @@ class JumpingServer(RestProcess):
         return self.client.post("/tools/call", json={"name": name, "args": args}).json()
 
 
-@pytest.fixture
-def server(tmp_path):
-    with JumpingServer(tmp_path) as server:
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with JumpingServer(tmp_path_factory.mktemp("jumping")) as server:
         yield server
 
 
 @pytest.fixture
-def upstream():
-    server = Upstream()
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+def server(shared):
+    """Return the shared server, with the right time."""
+    shared.clock.set(0)
+    return shared
 
 
 @pytest.mark.parametrize("hours", [10, -10])
@@ -89,11 +87,16 @@ def test_tokens_of_http_tools_work_after_every_jump(server, upstream):
 
 
 def test_results_statistics_and_health_go_on(server):
+    def echoes():
+        return server.call("ot.stats", period="all")["value"]["tools"]["tools.echo"]["calls"]
+
+    assert server.call("tools.echo", message="hi")["ok"]
+    before = echoes()
     for hours in (10, -10, 0):
         server.clock.set(hours)
         assert server.call("tools.echo", message="hi")["ok"]
         assert server.client.get("/health").json()["problems"] == []
         assert server.client.get("/readyz").status_code == 200
-    assert server.call("ot.stats", period="all")["value"]["tools"]["tools.echo"]["calls"] == 3
+    assert echoes() == before + 3
     tool = server.create_tool(slug="probe")
     assert server.search_slugs(tool["bundleID"], "probe") == ["probe"]

@@ -405,19 +405,3 @@ async def test_timeout_of_the_handler_applies_to_a_tool_that_delegates_to_it():
     sources, settings = [SnapshotSource(StaticReader("a", registry))], {"execution": {"timeout_s": 3600}}
     async with memory_runtime(sources=sources, settings=settings) as ot, asyncio.timeout(HANG_S):
         assert (await ot.call("a.front")).meta.reason is Reason.TIMEOUT
-
-
-def test_trust_applies_to_the_content_shown_in_the_prompt(home):
-    """A file that changes before the user confirms is untrusted."""
-    project = home.cwd / ".onetool"
-    project.mkdir()
-    file = project / "onetool.yaml"
-    file.write_text("aliases: {a: time.now}\n")
-    child = subprocess.Popen(
-        [sys.executable, "-m", "onetool", "trust"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    while "onetool.yaml" not in child.stdout.readline():
-        pass
-    file.write_text("aliases: {evil: time.now}\n")
-    child.communicate("y\n", timeout=60)
-    assert load_configuration(find_paths(home.env, home.cwd), {}).settings.aliases == {}

@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 from onetool.sources.python_packs.script_metadata import ScriptMetadata, read_metadata
-from support.cli_process import onetool
 from support.doc_blocks import execute_page
+from support.onetool_process import onetool
 from support.paths import PROJECT as ROOT
 
 

@@ -16,7 +16,7 @@ from onetool.runtime.health import check_health
 from onetool.runtime.runtime import Runtime
 from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
-from onetool.testing import memory_runtime
+from support.onetool_process import onetool
 from support.processes import wait_until
 from support.waiting import HANG_S, until
 
@@ -94,15 +94,6 @@ async def test_reload_applies_to_all_processes(home, call_in_other_process):
         assert call_in_other_process("now")["ok"]
 
 
-async def test_failed_reload_reports_the_error_and_changes_nothing(home):
-    home.write("onetool.yaml", "aliases: {now: time.now}")
-    async with open_home(home) as runtime:
-        home.write("onetool.yaml", "aliases: [")
-        with pytest.raises(SettingsError, match=r"onetool\.yaml:2: not valid YAML"):
-            await runtime.reload()
-        assert (await call(runtime, "now")).ok
-
-
 async def test_process_with_a_failed_reload_continues_with_the_old_state(home):
     """Another process reloaded, and the file became invalid afterwards."""
     home.write("onetool.yaml", "aliases: {now: time.now}")
@@ -152,12 +143,6 @@ async def test_every_call_is_logged_with_span_status_and_duration(home):
     assert spans["ot.health"]["duration"] > 0
 
 
-async def test_runtime_without_files_can_be_reloaded():
-    async with memory_runtime() as ot:
-        await ot.runtime.reload()
-        assert (await ot.call("tools.echo", message=1)).ok
-
-
 def test_sync_runtime_raises_settings_errors(home):
     """The error reaches the caller, and no thread remains."""
     home.write("onetool.yaml", "nonsense: 1")
@@ -205,11 +190,6 @@ def test_hanging_tool_does_not_block_the_exit_of_the_command(home):
         "        except asyncio.CancelledError:\n            pass\n",
     )
     for name in ("sync", "pool", "stubborn"):
-        done = subprocess.run(
-            [sys.executable, "-m", "onetool", "tools", "invoke", f"hang.{name}"],
-            capture_output=True,
-            text=True,
-            timeout=HANG_S,
-        )
+        done = onetool("tools", "invoke", f"hang.{name}")
         assert json.loads(done.stdout)["meta"]["reason"] == "timeout"
         assert done.returncode == 1

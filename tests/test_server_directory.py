@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from support.asking_client import AskingClient, HttpTransport, text_of
-from support.cli_process import onetool
+from support.onetool_process import onetool
 from support.paths import MCP_SERVERS
 from support.raw_mcp import LEGACY
 from support.rest_process import TOKEN, RestProcess

@@ -40,9 +40,16 @@ async def test_functions_run_concurrently_without_limit_and_reuse_threads():
 
 
 async def test_close_ends_idle_threads_at_once_and_busy_ones_after_their_work():
-    threads, release = Threads(), threading.Event()
+    threads, started, release = Threads(), threading.Event(), threading.Event()
+
+    def work():
+        started.set()
+        release.wait()
+        return threading.current_thread()
+
     idle = await threads.run(threading.current_thread)
-    busy = asyncio.create_task(threads.run(lambda: release.wait() and threading.current_thread()))
+    busy = asyncio.create_task(threads.run(work))
+    await until(started.is_set)  # otherwise it could get the thread of `other`, which would not end
     other = await threads.run(threading.current_thread)
     threads.close()
     other.join(HANG_S)

@@ -65,17 +65,20 @@ def machine(tmp_path):
         yield Machine(tmp_path, disk)
 
 
-@pytest.fixture(params=["full", "read-only"])
-def unwritable(request, machine):
+@pytest.fixture(scope="module", params=REASONS)
+def unwritable(request, tmp_path_factory):
     """A machine with one stored tool, after its disk became full or read-only. No process runs."""
-    with machine.serve() as server:
-        server.create_tool(server.create_bundle(slug="stored"))
-    if request.param == "full":
-        machine.disk.fill()
-    else:
-        machine.disk.make_read_only()
-    machine.reason = REASONS[request.param]
-    return machine
+    root = tmp_path_factory.mktemp("unwritable")
+    with small_disk(root / "disk") as disk:
+        machine = Machine(root, disk)
+        with machine.serve() as server:
+            server.create_tool(server.create_bundle(slug="stored"))
+        if request.param == "full":
+            disk.fill()
+        else:
+            disk.make_read_only()
+        machine.reason = REASONS[request.param]
+        yield machine
 
 
 def call(server, name, **args):
@@ -115,6 +118,7 @@ def test_a_running_server_goes_on_while_the_disk_is_full(machine):
 
 
 def test_a_server_starts_and_serves(unwritable):
+    """Media that cannot be stored are sent inline, and have no handle."""
     with unwritable.serve() as server:
         assert call(server, "tools.echo", message="hi") == "hi"
         assert call(server, "stored.probe") == 1
@@ -122,10 +126,6 @@ def test_a_server_starts_and_serves(unwritable):
         assert unwritable.reason in json.dumps(server.client.get("/health").json()["problems"])
         rejected = server.put_bundle()
         assert (rejected.status_code, unwritable.reason in rejected.text) == (503, True)
-
-
-def test_media_that_cannot_be_stored_are_sent_inline_but_have_no_handle(unwritable):
-    with unwritable.serve() as server:
         write_private(server.config / "tools" / "draw.py", DRAW_PACK)
         response = server.client.post("/tools/call?media=inline", json={"name": "draw.chart"})
         assert response.json()["content"] == [

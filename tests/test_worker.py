@@ -140,9 +140,7 @@ async def test_job_of_a_revoked_key_makes_no_call_although_its_owner_has_another
     later = await team.submit(workspace)
     async with team.working():
         await team.until_status(workspace, later, "succeeded")
-        async with asyncio.timeout(HANG_S):
-            while await team.status(workspace, job) != "failed":
-                await asyncio.sleep(0.02)
+        await team.until_status(workspace, job, "failed")
     async with team.workspaces.use(workspace.slug) as opened:
         outcome = await opened.runtime.jobs.outcome(await opened.runtime.jobs.find(job.id, ANNA))
     assert "the API key of 'anna' that started it is not valid any more" in outcome.error.message
@@ -249,9 +247,7 @@ async def test_tasks_of_a_killed_worker_are_given_to_others(team):
     )
     await store.aclose()  # its lease ends
     async with team.working():
-        async with asyncio.timeout(HANG_S):
-            while await team.status(workspace, claimed) != "lost":
-                await asyncio.sleep(0.02)
+        await team.until_status(workspace, claimed, "lost")
         await team.until_status(workspace, unclaimed, "succeeded")
         rows = "select from queue.procrastinate_jobs where status = 'doing' and worker_id is null"
         await until(lambda: not team.execute(rows))

@@ -2,9 +2,9 @@
 
 import json
 import re
+from functools import cache
 from typing import Any
 
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
 from pydantic import TypeAdapter
 
 from chat_models.provider_server import (
@@ -18,7 +18,6 @@ from chat_models.provider_server import (
     sse,
 )
 
-REQUEST_SCHEMA = TypeAdapter(MessageCreateParamsStreaming)
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 ID = re.compile(r"[a-zA-Z0-9_-]+")
 REASONS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "refused": "refusal"}
@@ -41,6 +40,14 @@ BLOCKS = {
 ASSISTANT_BLOCKS = {"text", "tool_use", "thinking", "redacted_thinking"}
 
 
+@cache
+def request_schema() -> TypeAdapter[Any]:
+    """Return the schema of the SDK, which takes a second to import."""
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    return TypeAdapter(MessageCreateParamsStreaming)
+
+
 class AnthropicServer(ProviderServer):
     path = "/v1/messages"
     partial_frames = 4
@@ -53,7 +60,7 @@ class AnthropicServer(ProviderServer):
         body = check_keys(
             request.body, required="model max_tokens messages stream", optional="system tools tool_choice"
         )
-        REQUEST_SCHEMA.validate_python(body)
+        request_schema().validate_python(body)
         require(body["model"] == MODEL, f"model: {body['model']}")
         require(body["stream"] is True, "stream: must be true here")
         require(body["messages"], "messages: at least one message is required")

@@ -3,11 +3,8 @@
 import json
 import re
 import warnings
+from functools import cache
 from typing import Any
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
-    from google.genai import types
 
 from chat_models.provider_server import (
     KEY,
@@ -38,6 +35,15 @@ SCHEMA = (
 PARTS = {"text", "inlineData", "inline_data", "functionCall", "functionResponse"}
 
 
+@cache
+def sdk_types() -> Any:
+    """Return the models of the SDK, which takes a second to import."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its source has an invalid escape, which warns when compiled
+        from google.genai import types
+    return types
+
+
 class GeminiServer(ProviderServer):
     path = f"/v1beta/models/{MODEL}:streamGenerateContent?alt=sse"
     partial_frames = 1
@@ -51,12 +57,12 @@ class GeminiServer(ProviderServer):
         )
         require(body.get("generationConfig", {}) == {}, "generationConfig: must be empty")
         if "systemInstruction" in body:
-            types.Content.model_validate(
+            sdk_types().Content.model_validate(
                 check_keys(body["systemInstruction"], required="parts", optional="role")
             )
         require(len(body.get("tools", [])) <= 1, "tools: give one tool with all functions")
         for tool in body.get("tools", []):
-            types.Tool.model_validate(tool)
+            sdk_types().Tool.model_validate(tool)
             for declaration in check_keys(tool, required="functionDeclarations")["functionDeclarations"]:
                 check_keys(declaration, required="name description", optional="parameters")
                 require(NAME.fullmatch(declaration["name"]), f"Invalid function name {declaration['name']}")
@@ -78,7 +84,7 @@ class GeminiServer(ProviderServer):
         pending: list[tuple[str, str]] = []
         before = ""
         for content in contents:
-            types.Content.model_validate(check_keys(content, required="role parts"))
+            sdk_types().Content.model_validate(check_keys(content, required="role parts"))
             require(content["role"] in ("user", "model"), "Please use a valid role: user, model.")
             require(content["role"] != before, "roles must alternate")
             before = content["role"]

@@ -1,9 +1,9 @@
 """A fake server of the OpenAI chat completions API."""
 
 import re
+from functools import cache
 from typing import Any
 
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter
 
 from chat_models.provider_server import (
@@ -17,10 +17,17 @@ from chat_models.provider_server import (
     sse,
 )
 
-REQUEST_SCHEMA = TypeAdapter(CompletionCreateParamsStreaming)
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 REASONS = {"end": "stop", "calls": "tool_calls", "length": "length", "refused": "content_filter"}
 ERRORS = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
+
+
+@cache
+def request_schema() -> TypeAdapter[Any]:
+    """Return the schema of the SDK, which takes a second to import."""
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+    return TypeAdapter(CompletionCreateParamsStreaming)
 
 
 class OpenAIServer(ProviderServer):
@@ -35,7 +42,7 @@ class OpenAIServer(ProviderServer):
 
     def check(self, request: Request) -> None:
         body = check_keys(request.body, required="model messages stream stream_options", optional="tools")
-        REQUEST_SCHEMA.validate_python(body)
+        request_schema().validate_python(body)
         require(body["model"] == MODEL, f"The model `{body['model']}` does not exist")
         require(body["stream"] is True, "stream must be true here")
         check_keys(body["stream_options"], required="include_usage")

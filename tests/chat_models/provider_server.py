@@ -4,7 +4,9 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
+
+from support.raw_http import LoopbackServer, read_request
 
 KEY = "sk-test-0123456789-abcdefghij"
 MODEL = "test-model"
@@ -79,7 +81,7 @@ def check_keys(value: Any, *, required: str = "", optional: str = "") -> dict[st
     return value
 
 
-class ProviderServer:
+class ProviderServer(LoopbackServer):
     """A server that responds to each request with the next of `responses`, and repeats the last one.
 
     async with OpenAIServer() as server:
@@ -100,19 +102,6 @@ class ProviderServer:
         """Replaces the body of an error."""
         self.disconnected = asyncio.Event()
         """Set when a client has disconnected."""
-        self._tasks: set[Any] = set()
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._server.wait_closed()
 
     @property
     def base_url(self) -> str:
@@ -140,24 +129,13 @@ class ProviderServer:
         """Return the body of an error in the format of the provider."""
         raise NotImplementedError
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._tasks.add(asyncio.current_task())
-        try:
-            while await self._serve_request(reader, writer):
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            self.disconnected.set()
-            writer.close()
+    def on_disconnected(self) -> None:
+        self.disconnected.set()
 
-    async def _serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
-        first, *lines = head.split("\r\n")[:-2]
-        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
-        body = await reader.readexactly(int(headers.get("content-length", "0")))
-        method, target, _ = first.split(" ")
-        request = Request(method, target, headers, json.loads(body) if body else None)
+    async def serve_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        raw = await read_request(reader)
+        method, target, _ = raw.line.split(" ")
+        request = Request(method, target, raw.headers, json.loads(raw.body) if raw.body else None)
         self.requests.append(request)
         return await self._respond(self._next_response(request), reader, writer)
 

@@ -109,13 +109,6 @@ async def test_unknown_events_are_ignored(harness):
     assert (await harness.ask()).text == "x"
 
 
-async def test_environment_is_ignored(harness, monkeypatch):
-    """The base URL and the key come only from the settings."""
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "other")
-    assert (await harness.ask()).text == "ok"
-
-
 async def test_call_delta_without_an_index_is_malformed(harness):
     frames = harness.server.frames(TextTurn(text=["x"]))
     delta = event("content_block_delta", delta={"type": "input_json_delta", "partial_json": "{}"})

@@ -285,7 +285,29 @@ async def test_exception_of_the_listener_propagates(harness, kind):
         await harness.chat.reply(QUESTION, TOOLS, on_text=listen, deadline=deadline)
 
 
-async def test_concurrent_replies_share_one_client(harness):
+ENVIRONMENT = {
+    "OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
+    "OPENAI_API_KEY": "sk-other",
+    "ANTHROPIC_BASE_URL": "http://127.0.0.1:1",
+    "ANTHROPIC_AUTH_TOKEN": "other",
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_CLOUD_PROJECT": "p",
+    "GOOGLE_CLOUD_LOCATION": "l",
+    "GOOGLE_API_KEY": "other",
+    "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
+    "GOOGLE_GENAI_API_VERSION": "v9",
+}
+
+
+async def test_environment_is_ignored(harness, monkeypatch):
+    """The base URL and the key come only from the settings."""
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    assert (await harness.ask()).text == "ok"
+    assert KEY in json.dumps(harness.server.requests[0].headers)
+
+
+async def test_replies_may_be_requested_at_the_same_time(harness):
     replies = await asyncio.gather(*(harness.ask() for _ in range(5)))
     assert {response.text for response in replies} == {"ok"}
 

@@ -1,11 +1,9 @@
 """Behavior specific to the Gemini API."""
 
-import json
-
 import pytest
 
 from chat_models.gemini_server import GeminiServer, chunk
-from chat_models.harness import QUESTION, TOOLS, make_harness
+from chat_models.harness import QUESTION, make_harness
 from chat_models.provider_server import KEY, CallTurn, Fault, Status, TextTurn, sse
 from onetool.domain.chat.messages import Message, TokenCount, ToolCallRequest, ToolDefinition
 
@@ -134,18 +132,3 @@ async def test_error_in_the_stream(harness):
     error = await harness.fail()
     assert (error.kind, str(error)) == ("unreachable", "gemini: HTTP 503: overloaded [secret]")
     assert len(harness.server.requests) == 1
-
-
-async def test_environment_is_ignored(harness, monkeypatch):
-    """The base URL and the key come only from the settings."""
-    for name, value in {
-        "GOOGLE_GENAI_USE_VERTEXAI": "true",
-        "GOOGLE_CLOUD_PROJECT": "p",
-        "GOOGLE_CLOUD_LOCATION": "l",
-        "GOOGLE_API_KEY": "other",
-        "GOOGLE_GEMINI_BASE_URL": "http://127.0.0.1:1",
-        "GOOGLE_GENAI_API_VERSION": "v9",
-    }.items():
-        monkeypatch.setenv(name, value)
-    assert (await harness.ask(tools=TOOLS[1:])).text == "ok"
-    assert KEY in json.dumps(harness.server.requests[0].headers)

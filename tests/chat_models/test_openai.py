@@ -155,14 +155,6 @@ async def test_top_level_combinators_are_removed(harness, schema):
     }
 
 
-async def test_environment_is_ignored(harness, monkeypatch):
-    """The base URL and the key come only from the settings."""
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
-    assert (await harness.ask()).text == "ok"
-    assert harness.server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-
-
 @pytest.mark.parametrize("kind", ["anthropic", "gemini", "openai"])
 async def test_public_api_without_a_key_fails_immediately(kind):
     """No request is sent."""

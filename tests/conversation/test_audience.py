@@ -38,6 +38,13 @@ BLOCKS = [
 ]
 
 
+WORDS = {"both", "everyone", "seen-by-model", "seen-by-person"}
+
+
+def words(text):
+    return {word for word in WORDS if word in text}
+
+
 async def ask(runtime, turns=1, on_event=ignore_event):
     """Let a model call the tool; return the result and the last request to the model."""
     async with SERVERS["anthropic"]() as server:
@@ -59,20 +66,10 @@ async def test_each_reader_gets_its_own_parts():
         result, request = await ask(ot.runtime, on_event=events.append)
         (shown,) = [event.result for event in events if isinstance(event, ToolCallFinished)]
         records = await ot.runtime.sessions.read("s")
-    assert [word in request for word in ("both", "everyone", "seen-by-model", "seen-by-person")] == [
-        True,
-        True,
-        True,
-        False,
-    ]
+    assert words(request) == WORDS - {"seen-by-person"}
     assert (encoded(BLUE) in request, encoded(PNG) in request) == (True, False)
     for text in (repr(shown.data), json.dumps(result.to_json()["toolResults"], default=str)):
-        assert [word in text for word in ("both", "everyone", "seen-by-person", "seen-by-model")] == [
-            True,
-            True,
-            True,
-            False,
-        ]
+        assert words(text) == WORDS - {"seen-by-model"}
     (media,) = result.to_json()["toolResults"][0]["content"]
     assert media["size"] == len(PNG)
     assert f"handle='{media['handle']}'" not in request
@@ -90,11 +87,8 @@ async def test_stored_conversation_has_what_each_reader_sees():
             (message,) = [message for message in messages if message["role"] == "tool"]
             (media,) = message["content"]
             data = (await client.get(f"/results/{media['handle']}")).content
-    assert ("seen-by-person" in request, encoded(BLUE) in request, encoded(PNG) in request) == (
-        False,
-        True,
-        False,
-    )
+    assert words(request) == WORDS - {"seen-by-person"}
+    assert (encoded(BLUE) in request, encoded(PNG) in request) == (True, False)
     assert ("seen-by-person" in message["text"], "seen-by-model" in message["text"]) == (True, False)
     assert (media["type"], media["mimeType"], media["size"], data) == ("image", "image/png", len(PNG), PNG)
 
@@ -107,10 +101,8 @@ async def test_model_is_told_that_a_result_is_for_the_user(schema):
     result = {"content": [text_block("seen-by-person", "user")], **structured}
     async with memory_runtime(sources=[content_source(result=result)]) as ot:
         asked, request = await ask(ot.runtime)
-    assert ("seen-by-person" in request, "The result is for the user, who sees it." in request) == (
-        False,
-        True,
-    )
+    assert words(request) == set()
+    assert "The result is for the user, who sees it." in request
     assert asked.results[0].data == "seen-by-person"
 
 

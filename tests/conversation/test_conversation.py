@@ -10,11 +10,10 @@ from onetool.chat_models.scripted import ScriptedChat
 from onetool.conversation.conversation import AskRequest, Conversation
 from onetool.conversation.lifespan import open_conversation
 from onetool.domain.calls.call import CallMeta, ToolResult
-from onetool.domain.calls.effect import Effect
 from onetool.domain.chat.messages import ChatModelError, ToolDefinition
 from onetool.sdk import tool
 from onetool.testing import memory_runtime
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 RAN = []
 
@@ -112,21 +111,6 @@ async def test_tools_and_number_of_turns_can_be_given():
     assert [found.data for found in result.results] == ["own result", "own result"]
 
 
-async def test_only_results_of_read_only_tools_are_reused():
-    """A change that is requested twice happens twice."""
-    async with memory_runtime(packs={"demo": [look, change]}) as ot:
-        turns = [
-            call_turn("demo.look"),
-            call_turn("demo.look"),
-            call_turn("demo.change"),
-            call_turn("demo.change"),
-            {"text": "done"},
-        ]
-        result = await converse(ot, turns).ask(AskRequest(text="hi", default_effect=Effect.ALLOW))
-    assert RAN == ["", "change", "change"]
-    assert [call.meta.cached for call in result.results] == [False, True, False, False]
-
-
 async def test_denied_tool_is_not_served_from_the_cache():
     """A cached result does not bypass a rule that was added later."""
     async with memory_runtime(packs={"demo": [look]}) as ot:
@@ -136,22 +120,6 @@ async def test_denied_tool_is_not_served_from_the_cache():
         await ot.runtime.sessions.append("s", records)
         result = await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="hi"))
     assert result.results[0].meta.cached is False
-
-
-async def test_result_from_another_directory_is_not_reused(tmp_path):
-    """A session that continues in another directory runs its tools there."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    results = []
-    records = []
-    for folder in (first, second):
-        folder.mkdir()
-        async with memory_runtime(cwd=folder) as ot:
-            if records:
-                await ot.runtime.sessions.append("s", records)
-            result = await converse(ot, [call_turn("shell.pwd"), {"text": "done"}]).ask(AskRequest(text="hi"))
-            results.append(result.results[0].data)
-            records = await ot.runtime.sessions.read("s")
-    assert [str(first), str(second)] == results
 
 
 async def test_reused_large_result_has_a_new_handle():

@@ -23,18 +23,22 @@ LARGE = PNG + random.Random(1).randbytes(150_000)
 URL_SAFE = str.maketrans("-_", "+/")
 
 
-async def converse(runtime, kind="anthropic", calls=("s__tool",), session="s", images=True):
-    """Ask a model behind a fake provider that calls tools, one in each turn. Return the server."""
+DONE = TextTurn(text=["Done."])
+
+
+def call_turn(name="s__tool", id="c0", arguments=()):
+    return TextTurn(calls=[CallTurn(name, list(arguments), id=id)], stop="calls")
+
+
+async def converse(runtime, kind="anthropic", calls=("s__tool",), images=True, responses=(), **options):
+    """Ask a model that calls tools, one in each turn, or that has other responses. Return its server."""
     async with SERVERS[kind]() as server:
-        turns = [
-            TextTurn(calls=[CallTurn(name, id=f"c{index}")], stop="calls") for index, name in enumerate(calls)
-        ]
-        server.responses = [*turns, TextTurn(text=["Done."])]
+        turns = [call_turn(name, f"c{index}") for index, name in enumerate(calls)]
+        server.responses = list(responses) or [*turns, DONE]
         harness = make_harness(kind, server, images=images)
-        conversation = Conversation(runtime, harness.chat, session)
         allowed = frozenset(name.replace("__", ".") for name in calls)
-        request = AskRequest(text="hi", default_effect=Effect.ALLOW, allowed=allowed)
-        server.result = await conversation.ask(request)
+        request = AskRequest(text="hi", default_effect=Effect.ALLOW, **({"allowed": allowed} | options))
+        server.result = await Conversation(runtime, harness.chat, "s").ask(request)
         await harness.chat.aclose()
         return server
 
@@ -42,15 +46,6 @@ async def converse(runtime, kind="anthropic", calls=("s__tool",), session="s", i
 def sent(server, data=PNG):
     """Return how often the last request contains an image."""
     return json.dumps(server.bodies[-1]).translate(URL_SAFE).count(encoded(data))
-
-
-@pytest.mark.spec("MCP-09")
-@pytest.mark.parametrize("kind", sorted(SERVERS))
-async def test_model_gets_the_image_once(kind):
-    async with memory_runtime(sources=[content_source(image_block(LARGE))]) as ot:
-        server = await converse(ot.runtime, kind)
-    assert server.result.text == "Done."
-    assert sent(server, LARGE) == 1
 
 
 @pytest.mark.spec("MCP-09")
@@ -95,17 +90,10 @@ def picture() -> Media:
 async def test_images_of_packs_and_of_code_are_sent():
     async with memory_runtime(packs={"demo": [picture]}) as ot:
         assert sent(await converse(ot.runtime, calls=["demo__picture"])) == 1
-    async with memory_runtime(packs={"demo": [picture]}) as ot, SERVERS["anthropic"]() as server:
+    async with memory_runtime(packs={"demo": [picture]}) as ot:
         arguments = json.dumps({"command": "[demo.picture(), demo.picture()]"})
-        server.responses = [
-            TextTurn(calls=[CallTurn("run", [arguments], id="c1")], stop="calls"),
-            TextTurn(text=["Done."]),
-        ]
-        harness = make_harness("anthropic", server, images=True)
-        request = AskRequest(text="hi", default_effect=Effect.ALLOW, choice="search")
-        await Conversation(ot.runtime, harness.chat, "s").ask(request)
-        await harness.chat.aclose()
-        assert sent(server) == 2
+        responses = [call_turn("run", arguments=[arguments]), DONE]
+        assert sent(await converse(ot.runtime, responses=responses, allowed=None, choice="search")) == 2
 
 
 async def test_result_with_media_is_not_cached():
@@ -180,18 +168,10 @@ async def test_all_media_of_a_result_are_counted_but_not_all_are_named():
 
 async def test_images_that_the_model_rejects_are_omitted():
     """The question is repeated without them, and later turns have none."""
-    async with (
-        memory_runtime(sources=[content_source(image_block())]) as ot,
-        SERVERS["anthropic"]() as server,
-    ):
-        call = TextTurn(calls=[CallTurn("s__tool", id="c1")], stop="calls")
-        server.responses = [call, Status(400, message="no images"), call, TextTurn(text=["Done."])]
-        harness = make_harness("anthropic", server, images=True)
-        result = await Conversation(ot.runtime, harness.chat, "s").ask(
-            AskRequest(text="hi", default_effect=Effect.ALLOW)
-        )
-        await harness.chat.aclose()
-    assert result.text == "Done."
+    responses = [call_turn(), Status(400, message="no images"), call_turn(), DONE]
+    async with memory_runtime(sources=[content_source(image_block())]) as ot:
+        server = await converse(ot.runtime, responses=responses)
+    assert server.result.text == "Done."
     counts = [json.dumps(body).count(encoded(PNG)) for body in server.bodies]
     assert counts == [0, 1, 0, 0]
 
@@ -199,18 +179,9 @@ async def test_images_that_the_model_rejects_are_omitted():
 async def test_answer_that_has_begun_is_not_repeated():
     """A failure in the middle of an answer is no reason to ask again without images."""
     failing = Fault("", TextTurn(text=["Half"]), [event("error", error={"type": "invalid_request_error"})])
-    async with (
-        memory_runtime(sources=[content_source(image_block())]) as ot,
-        SERVERS["anthropic"]() as server,
-    ):
-        call = TextTurn(calls=[CallTurn("s__tool", id="c1")], stop="calls")
-        server.responses = [call, failing, TextTurn(text=["Again."])]
-        harness = make_harness("anthropic", server, images=True)
-        result = await Conversation(ot.runtime, harness.chat, "s").ask(
-            AskRequest(text="hi", default_effect=Effect.ALLOW)
-        )
-        await harness.chat.aclose()
-    assert (result.failure.kind, len(server.bodies)) == ("rejected", 2)
+    async with memory_runtime(sources=[content_source(image_block())]) as ot:
+        server = await converse(ot.runtime, responses=[call_turn(), failing, DONE])
+    assert (server.result.failure.kind, len(server.bodies)) == ("rejected", 2)
 
 
 @pytest.mark.spec("MCP-10")

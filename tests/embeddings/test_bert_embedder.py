@@ -178,14 +178,3 @@ def test_missing_extra_error_names_the_install_command(tmp_path, package):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert extra_command("semantic") in done.stdout, done.stderr
     assert package in done.stdout
-
-
-@pytest.mark.skipif(not REAL, reason="ONETOOL_TEST_MODEL is not set")
-def test_real_model_finds_texts_without_common_words(tmp_path):
-    texts = [
-        ["fs read file", "Return the contents of a document."],
-        ["weather forecast", "How it rains."],
-        ["post", "Send a letter."],
-    ]
-    index = BertEmbedder(Path(REAL), tmp_path).index(texts)
-    assert index("should I take an umbrella", 1)[0][0] == 1

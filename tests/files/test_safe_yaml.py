@@ -22,6 +22,7 @@ def test_values_and_lines():
     assert document.location(("g", "f")) == "f.yaml:5"
     assert document.location(()) == "f.yaml:1"
     assert parse("").value is None
+    assert parse("a: &x 5\nb: *x").value == {"a": 5, "b": 5}
 
 
 @pytest.mark.parametrize(
@@ -68,10 +69,6 @@ def test_alias_counts_as_many_values_as_its_anchor():
     assert parse(before + "a: &x [1, 2]\nb: [*x, *x]\n").value["b"] == [[1, 2], [1, 2]]
     with pytest.raises(SettingsError, match="more than"):
         parse(before.replace("before: ", "before: &all ") + "again: *all\n")
-
-
-def test_scalar_can_have_an_anchor():
-    assert parse("a: &x 5\nb: *x").value == {"a": 5, "b": 5}
 
 
 def test_errors_without_quoting_do_not_contain_the_content():

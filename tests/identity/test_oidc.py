@@ -1,6 +1,5 @@
 """Login at an OpenID provider: the flow, against a certified provider, and against one that misbehaves."""
 
-import re
 import time
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
@@ -78,12 +77,11 @@ async def test_provider_refuses_a_code_without_its_verifier(oidc):
         "code": response["code"],
         "redirect_uri": f"{PUBLIC_URL}/auth/callback",
     }
-    async with httpx2.AsyncClient(trust_env=False) as client:
-        auth = tuple(CLIENT.values())
+    async with httpx2.AsyncClient(trust_env=False, verify=False) as client:
         reply = await client.post(
             f"{oidc.issuer}/token", data=form, auth=("onetool", "client+secret%3A+%2B%25%26")
         )
-    assert (reply.status_code, reply.json()["error"]) == (400, "invalid_grant"), auth
+    assert (reply.status_code, reply.json()["error"]) == (400, "invalid_grant")
     wrong = start.attempt._replace(verifier="another-verifier-of-at-least-43-characters-length")
     start = await provider.begin()
     response = query(await oidc.authorize(start.url, ANNA))
@@ -126,12 +124,6 @@ async def test_wrong_issuer_is_refused_even_if_the_provider_announces_none(stub)
     with pytest.raises(SignInFailed, match="does not come from the provider"):
         await stub.provider().finish(start.attempt, {**stub.response(start), "iss": "https://else.example"})
     assert stub.count("/token") == 0
-
-
-async def test_refusal_of_the_provider_is_reported_as_plain_text(oidc):
-    provider = OidcProvider(settings(oidc.issuer))
-    with pytest.raises(SignInFailed, match=re.escape("access_denied (<b>No</b>)")):
-        await log_in(oidc, provider, {"sub": "bert", "refuse": "<b>No</b>"})
 
 
 async def test_wrong_client_secret_is_reported_without_the_secret(oidc):

@@ -8,7 +8,6 @@ import sys
 import pytest
 
 from network import rebinding_names
-from support.paths import PROJECT
 from support.waiting import HANG_S
 
 REJECTED = "resolves to 127.0.0.1, which is not public."
@@ -25,10 +24,8 @@ def test_name_that_changes_its_address_does_not_lead_to_a_private_server(tmp_pat
         or subprocess.run([*command, "true"], capture_output=True, check=False).returncode
     ):
         pytest.skip("needs user namespaces")
-    script = PROJECT / "tests" / "network" / "rebinding_names.py"
-    done = subprocess.run(
-        [*command, sys.executable, str(script)], capture_output=True, text=True, timeout=HANG_S, check=False
-    )
+    words = [*command, sys.executable, rebinding_names.__file__]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     outcomes = report["outcomes"]

@@ -6,7 +6,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
@@ -92,12 +92,12 @@ class World:
         self._mcp: Any = None
 
     def write(self, settings: dict[str, Any]) -> None:
-        """Write the settings; those under `prompts` to `prompts.yaml`, those under `secrets.yaml` there."""
-        other = ("prompts", "secrets.yaml")
+        """Write the settings; those under `prompts` to `prompts.yaml`. Secrets are in a file or a command."""
+        is_command = settings.get("secrets", {}).get("backend") == "command"
         for file, content in (
             ("prompts.yaml", settings.get("prompts", {})),
-            ("secrets.yaml", settings.get("secrets.yaml", {"ONE": "key-one", "TWO": "key-two"})),
-            ("onetool.yaml", {key: value for key, value in settings.items() if key not in other}),
+            ("secrets.yaml", {"ONE": None} if is_command else {"ONE": "key-one", "TWO": "key-two"}),
+            ("onetool.yaml", {key: value for key, value in settings.items() if key != "prompts"}),
         ):
             text = json.dumps(content).replace("{cwd}", str(self.home.cwd)).replace("{stub}", self.stub.url)
             self.home.write(file, text)
@@ -210,42 +210,67 @@ async def open_world(home: Home, capfd: Any, settings: dict[str, Any]) -> AsyncI
 Observe = Callable[[World], Awaitable[Any]]
 
 
+ABSENT = object()
+"""In place of a value: the base decides, or the default."""
+
+
 @dataclass(frozen=True)
 class Case:
-    """Settings before and after the reload, and what is observed with each of them."""
+    """Two values of a setting, and what is observed with each of them."""
 
-    before: dict[str, Any]
-    after: dict[str, Any]
+    before: Any
+    after: Any
     observe: Observe
     expected: tuple[Any, Any] = (False, True)
+    base: Mapping[str, Any] | None = None
+    """The other settings, if they are not those in `BASES`."""
+
+    def settings(self, name: str) -> tuple[Any, Any]:
+        """Return all settings before and after the change."""
+        path = name.replace(": ", ".")
+        base = BASES.get(path.partition(".")[0], {}) if self.base is None else self.base
+        return with_value(base, path, self.before), with_value(base, path, self.after)
+
+
+def with_value(group: Any, path: str, value: Any) -> Any:
+    """Return settings with another value. In its path, `*` is the first entry of a group."""
+    if value is ABSENT:
+        return group
+    first, _, rest = path.partition(".")
+    if isinstance(group, list):
+        return [with_value(group[0], rest, value), *group[1:]]
+    key = next(iter(group)) if first == "*" else first
+    return {**group, key: with_value(group.get(key, {}), rest, value) if rest else value}
+
+
+def ok(start: Callable[[World], Awaitable[Any]]) -> Observe:
+    async def observe(world: World) -> bool:
+        return (await start(world)).ok
+
+    return observe
+
+
+def data(start: Callable[[World], Awaitable[Any]]) -> Observe:
+    async def observe(world: World) -> Any:
+        return (await start(world)).data
+
+    return observe
 
 
 def call_ok(name: str, **args: Any) -> Observe:
-    async def observe(world: World) -> bool:
-        return (await world.ot.call(name, **args)).ok
-
-    return observe
+    return ok(lambda world: world.ot.call(name, **args))
 
 
 def call_data(name: str, **args: Any) -> Observe:
-    async def observe(world: World) -> Any:
-        return (await world.ot.call(name, **args)).data
-
-    return observe
-
-
-def run_data(code: str) -> Observe:
-    async def observe(world: World) -> Any:
-        return (await world.ot.run(code)).data
-
-    return observe
+    return data(lambda world: world.ot.call(name, **args))
 
 
 def run_ok(code: str) -> Observe:
-    async def observe(world: World) -> bool:
-        return (await world.ot.run(code)).ok
+    return ok(lambda world: world.ot.run(code))
 
-    return observe
+
+def run_data(code: str) -> Observe:
+    return data(lambda world: world.ot.run(code))
 
 
 def contains(observe: Observe, text: str) -> Observe:
@@ -264,21 +289,13 @@ def longer_than(observe: Observe, seconds: float) -> Observe:
 
 def unapproved_ok(name: str, **args: Any) -> Observe:
     """Whether a call succeeds although its caller approves nothing."""
-
-    async def observe(world: World) -> bool:
-        caller = Caller(interface="python", approve=never_approve)
-        return (await replace(world.ot, caller=caller).call(name, **args)).ok
-
-    return observe
+    caller = Caller(interface="python", approve=never_approve)
+    return ok(lambda world: replace(world.ot, caller=caller).call(name, **args))
 
 
 def profile_ok(name: str, **args: Any) -> Observe:
     """Whether a call succeeds for a caller with the profile."""
-
-    async def observe(world: World) -> bool:
-        return (await world.with_profile().call(name, **args)).ok
-
-    return observe
+    return ok(lambda world: world.with_profile().call(name, **args))
 
 
 async def profile_reads_file(world: World) -> bool:
@@ -563,21 +580,6 @@ async def added_tool_ok(world: World) -> bool:
     return (await world.ot.call("s.second")).ok
 
 
-def server(mode: str = "good", *args: str, **settings: Any) -> dict[str, Any]:
-    settings = {"sandbox": False, **settings}
-    return {"servers": {"s": {"command": sys.executable, "args": ["-I", SCRIPT, mode, *args], **settings}}}
-
-
-def asking_server(**settings: Any) -> dict[str, Any]:
-    script = str(MCP_SERVERS / "asking_server.py")
-    args = ["-I", script, "--modern", "{cwd}/log"]
-    return {"servers": {"s": {"command": sys.executable, "args": args, "sandbox": False, **settings}}}
-
-
-def override(**changes: Any) -> dict[str, Any]:
-    return server(tools={"echo": changes})
-
-
 def spec_of(field: str) -> Observe:
     """Return a field of the definition of `s.echo`."""
 
@@ -588,41 +590,21 @@ def spec_of(field: str) -> Observe:
     return observe
 
 
+def server(mode: str = "good", *args: str, **settings: Any) -> dict[str, Any]:
+    entry = {"command": sys.executable, "args": ["-I", SCRIPT, mode, *args], "sandbox": False}
+    return {"servers": {"s": entry | settings}}
+
+
 def sandboxed(*args: str, **settings: Any) -> dict[str, Any]:
-    return server("good", *args, **{"sandbox": True, "paths": [{"path": SCRIPT}], **settings})
-
-
-def stub_server(path: str, **settings: Any) -> dict[str, Any]:
-    return {"servers": {"s": {"url": "{stub}" + path, **settings}}}
-
-
-def provider(**settings: Any) -> dict[str, Any]:
-    return {"providers": {"p": {"base_url": "{stub}", "model": "m", **settings}}}
+    return server("good", *args, **{"sandbox": True, "paths": [{"path": SCRIPT}]} | settings)
 
 
 def scripted(**settings: Any) -> dict[str, Any]:
     return {"providers": {"scripted": {"model": "one", **settings}}}
 
 
-def snippet(param: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
-    params = {} if param is None else {"params": {"x": param}}
-    return {"snippets": {"s": {"body": "{{ x }}" if params else "1", **params, **settings}}}
-
-
-def group(name: str, **settings: Any) -> dict[str, Any]:
-    return {name: settings}
-
-
-def secret_backend(value: str | None, **settings: Any) -> dict[str, Any]:
-    return {"secrets.yaml": {"ONE": value}, "secrets": settings}
-
-
-def profile(**settings: Any) -> dict[str, Any]:
-    return {"profiles": {"part": settings}}
-
-
-def topic(pattern: str, file: str) -> dict[str, Any]:
-    return {"topics": [{"pattern": pattern, "file": file}]}
+def secret_command(*command: str) -> dict[str, Any]:
+    return {"secrets": {"backend": "command", "command": [*command]}}
 
 
 MOCK = {
@@ -633,274 +615,179 @@ MOCK = {
     "parameters": {"type": "object"},
     "implementation": {"type": "mock", "mock_response": 1},
 }
-HELP = call_data("ot.help", query="$s")
-HANGING = ["sh", "-c", "exec sleep 600"]
-LIMITED = {"run_timeout_s": 1000.0, "timeout_s": 1000.0}
+ASKING_ARGS = ["-I", str(MCP_SERVERS / "asking_server.py"), "--modern", "{cwd}/log"]
+ASKING = server(args=ASKING_ARGS)
+REMOTE = {"servers": {"s": {"url": "{stub}/a"}}}
+OVERRIDDEN = server(tools={"echo": {}})
+SNIPPET = {"snippets": {"s": {"body": "1"}}}
+BASES: Mapping[str, Any] = {
+    "servers": server(),
+    "snippets": {"snippets": {"s": {"body": "{{ x }}", "params": {"x": {}}}}},
+    "providers": {"providers": {"p": {"base_url": "{stub}", "model": "m"}}},
+    "profiles": {"profiles": {"part": {}}},
+    "topics": {"topics": [{"pattern": "*", "file": "{cwd}/a"}]},
+}
+"""Settings without which a value has no effect, by group."""
+HELP, TOOLS_HELP = call_data("ot.help", query="$s"), call_data("ot.help", query="tools")
+ECHO, ECHO_MUCH = call_ok("s.echo", text="x"), call_ok("s.echo", text="x" * 20_000)
+MESSAGE = '{"message":"a message"}'
 URL = "https://docs.invalid/"
 
 CASES: dict[str, Case] = {
-    "tools": Case({}, {"tools": [MOCK]}, call_ok("mock")),
-    "tools_dirs": Case({}, {"tools_dirs": ["{cwd}/packs"]}, pack_ok),
-    "aliases": Case({}, {"aliases": {"say": "tools.echo"}}, call_ok("say", message=1)),
-    "snippets.*.body": Case(snippet(body="1"), snippet(body="2"), run_data("$s"), (1, 2)),
-    "snippets.*.description": Case(snippet(), snippet(description="New."), contains(HELP, "New.")),
-    "snippets.*.params.*.type": Case(snippet({}), snippet({"type": "str"}), run_data("$s x=1"), (1, "1")),
-    "snippets.*.params.*.default": Case(
-        snippet({"default": 1}), snippet({"default": 2}), run_data("$s"), (1, 2)
-    ),
-    "snippets.*.params.*.description": Case(
-        snippet({}), snippet({"description": "New."}), contains(HELP, "New.")
-    ),
-    "snippets.*.params.*.required": Case(snippet({}), snippet({"required": False}), run_ok("$s")),
-    "snippets.*.params.*.example": Case(snippet({}), snippet({"example": 42}), contains(HELP, "x=42")),
-    "servers.*.command": Case(
-        {"servers": {"s": {"command": "missing-command"}}}, server(), call_ok("s.echo", text="x")
-    ),
-    "servers.*.args": Case(server(), server("good", "{cwd}/server.log"), server_log_exists),
-    "servers.*.env": Case(
-        server(env={"MARK": "1"}), server(env={"MARK": "two"}), contains(call_data("s.env"), "two")
-    ),
-    "servers.*.cwd": Case(server(), server(cwd="{cwd}"), runs_in_working_directory),
-    "servers.*.sandbox": Case(server(), sandboxed(), contains(call_data("s.env"), "server_homes")),
-    "servers.*.network": Case(sandboxed(), sandboxed(network=False), is_network_restricted),
-    "servers.*.paths.*.path": Case(
-        sandboxed(paths=[{"path": "{cwd}"}]), sandboxed(), call_ok("s.echo", text="x")
-    ),
+    "tools": Case(ABSENT, [MOCK], call_ok("mock")),
+    "tools_dirs": Case(ABSENT, ["{cwd}/packs"], pack_ok),
+    "aliases": Case(ABSENT, {"say": "tools.echo"}, call_ok("say", message=1)),
+    "snippets.*.body": Case("1", "2", run_data("$s"), (1, 2), SNIPPET),
+    "snippets.*.description": Case(ABSENT, "New.", contains(HELP, "New."), base=SNIPPET),
+    "snippets.*.params.*.type": Case(ABSENT, "str", run_data("$s x=1"), (1, "1")),
+    "snippets.*.params.*.default": Case(1, 2, run_data("$s"), (1, 2)),
+    "snippets.*.params.*.description": Case(ABSENT, "New.", contains(HELP, "New.")),
+    "snippets.*.params.*.required": Case(ABSENT, False, run_ok("$s")),
+    "snippets.*.params.*.example": Case(ABSENT, 42, contains(HELP, "x=42")),
+    "servers.*.command": Case("missing-command", ABSENT, ECHO),
+    "servers.*.args": Case(ABSENT, ["-I", SCRIPT, "good", "{cwd}/server.log"], server_log_exists),
+    "servers.*.env": Case({"MARK": "1"}, {"MARK": "two"}, contains(call_data("s.env"), "two")),
+    "servers.*.cwd": Case(ABSENT, "{cwd}", runs_in_working_directory),
+    "servers.*.sandbox": Case(False, True, contains(call_data("s.env"), "server_homes"), base=sandboxed()),
+    "servers.*.network": Case(ABSENT, False, is_network_restricted, base=sandboxed()),
+    "servers.*.paths.*.path": Case("{cwd}", ABSENT, ECHO, base=sandboxed()),
     "servers.*.paths.*.write": Case(
-        sandboxed("{cwd}/server.log", paths=[{"path": SCRIPT}, {"path": "{cwd}"}]),
-        sandboxed("{cwd}/server.log", paths=[{"path": SCRIPT}, {"path": "{cwd}", "write": True}]),
+        ABSENT,
+        True,
         server_log_exists,
+        base=sandboxed("{cwd}/server.log", paths=[{"path": "{cwd}"}, {"path": SCRIPT}]),
     ),
     "servers.*.image": Case(
-        {"servers": {"s": {"command": "docker"}}},
-        {"servers": {"s": {"command": "docker", "image": "alpine"}}},
-        contains(restrictions, "container"),
+        ABSENT, "alpine", contains(restrictions, "container"), base={"servers": {"s": {"command": "docker"}}}
     ),
-    "servers.*.url": Case(stub_server("/a"), stub_server("/b"), server_request("path"), ("/a", "/b")),
-    "servers.*.credentials": Case(
-        stub_server("/a"), stub_server("/a", credentials="person"), credentials_of, ("workspace", "person")
-    ),
-    "servers.*.headers": Case(
-        stub_server("/a", headers={"X-Mark": "1"}),
-        stub_server("/a", headers={"X-Mark": "2"}),
-        server_request("X-Mark"),
-        ("1", "2"),
-    ),
-    "servers.*.enabled": Case(server(enabled=False), server(), call_ok("s.echo", text="x")),
-    "servers.*.include": Case(server(include=["pid"]), server(include=["echo"]), call_ok("s.echo", text="x")),
-    "servers.*.exclude": Case(server(exclude=["echo"]), server(), call_ok("s.echo", text="x")),
-    "servers.*.tools.*.name": Case(server(), override(name="say"), call_ok("s.say", text="x")),
-    "servers.*.tools.*.title": Case(override(title="A"), override(title="B"), spec_of("title"), ("A", "B")),
-    "servers.*.tools.*.description": Case(
-        override(description="A"), override(description="B"), spec_of("description"), ("A", "B")
-    ),
+    "servers.*.url": Case("{stub}/a", "{stub}/b", server_request("path"), ("/a", "/b"), REMOTE),
+    "servers.*.credentials": Case(ABSENT, "person", credentials_of, ("workspace", "person"), REMOTE),
+    "servers.*.headers": Case({"X-Mark": "1"}, {"X-Mark": "2"}, server_request("X-Mark"), ("1", "2"), REMOTE),
+    "servers.*.enabled": Case(False, ABSENT, ECHO),
+    "servers.*.include": Case(["pid"], ["echo"], ECHO),
+    "servers.*.exclude": Case(["echo"], ABSENT, ECHO),
+    "servers.*.tools.*.name": Case(ABSENT, "say", call_ok("s.say", text="x"), base=OVERRIDDEN),
+    "servers.*.tools.*.title": Case("A", "B", spec_of("title"), ("A", "B"), OVERRIDDEN),
+    "servers.*.tools.*.description": Case("A", "B", spec_of("description"), ("A", "B"), OVERRIDDEN),
     "servers.*.tools.*.fixed": Case(
-        override(fixed={"text": "a"}), override(fixed={"text": "b"}), call_data("s.echo"), ("a", "b")
+        {"text": "a"}, {"text": "b"}, call_data("s.echo"), ("a", "b"), OVERRIDDEN
     ),
     "servers.*.tools.*.defaults": Case(
-        override(defaults={"text": "a"}), override(defaults={"text": "b"}), call_data("s.echo"), ("a", "b")
+        {"text": "a"}, {"text": "b"}, call_data("s.echo"), ("a", "b"), OVERRIDDEN
     ),
-    "servers.*.timeout_s": Case(server(), server(timeout_s=0.1), hang_ends_first),
-    "servers.*.questions": Case(
-        asking_server(questions="never"), asking_server(), seen_by_server, ([], ["elicitation"])
-    ),
+    "servers.*.timeout_s": Case(ABSENT, 0.1, hang_ends_first),
+    "servers.*.questions": Case("never", ABSENT, seen_by_server, ([], ["elicitation"]), ASKING),
     "servers.*.sampling": Case(
-        asking_server(),
-        asking_server(sampling="ask"),
-        seen_by_server,
-        (["elicitation"], ["elicitation", "sampling"]),
+        ABSENT, "ask", seen_by_server, (["elicitation"], ["elicitation", "sampling"]), ASKING
     ),
-    "servers.*.trust_annotations": Case(
-        server(), server(trust_annotations=True), unapproved_ok("s.echo", text="x")
-    ),
-    "servers.*.max_message_bytes": Case(
-        server(max_message_bytes=9_000), server(), call_ok("s.echo", text="x" * 20_000)
-    ),
-    "servers.*.max_message_values": Case(
-        server(max_message_values=100), server(), call_ok("s.echo", text="x")
-    ),
+    "servers.*.trust_annotations": Case(ABSENT, True, unapproved_ok("s.echo", text="x")),
+    "servers.*.max_message_bytes": Case(9_000, ABSENT, ECHO_MUCH),
+    "servers.*.max_message_values": Case(100, ABSENT, ECHO),
     "servers.*.new_tools": Case(
-        server("from-file", "{cwd}/listing.json"),
-        server("from-file", "{cwd}/listing.json", new_tools="allow"),
-        added_tool_ok,
+        ABSENT, "allow", added_tool_ok, base=server("from-file", "{cwd}/listing.json")
     ),
-    "packs": Case({}, {"packs": {"demo": {"greeting": "hi"}}}, call_data("demo.greeting"), (None, "hi")),
-    "topics.*.pattern": Case(topic("other", "{cwd}/a"), topic("build*", "{cwd}/a"), contains(notify, "OK:")),
-    "topics.*.file": Case(topic("*", "{cwd}/a"), topic("*", "{cwd}/new"), contains(notify, "new")),
-    "stats.enabled": Case(
-        {}, group("stats", enabled=False), contains(call_data("ot.stats"), "Statistics are disabled")
-    ),
-    "stats.round_trip_ms": Case(
-        group("stats", round_trip_ms=0), group("stats", round_trip_ms=1000), time_saved
-    ),
-    "activity.enabled": Case(
-        group("activity", enabled=False), {}, recorded_arguments, (None, '{"message":"a message"}')
-    ),
-    "activity.bodies": Case(
-        group("activity", bodies=False), {}, recorded_arguments, ("", '{"message":"a message"}')
-    ),
-    "activity.max_body_bytes": Case(
-        group("activity", max_body_bytes=5),
-        group("activity", max_body_bytes=10),
-        recorded_arguments,
-        ('{"mes ... (cut)', '{"message" ... (cut)'),
-    ),
-    "activity.retention_days": Case(group("activity", retention_days=5), {}, is_kept(10 * 86_400, 1)),
-    "activity.max_bytes": Case(group("activity", max_bytes=2**20), {}, is_kept(0, 2**20)),
-    "output.max_bytes": Case(group("output", max_bytes=1000), {}, call_ok("tools.echo", message="x" * 2_000)),
-    "output.max_inline_size": Case(group("output", max_inline_size=1000), {}, is_result_inline),
-    "output.max_media_size": Case(group("output", max_media_size=1000), {}, are_media_sent),
-    "output.ttl_s": Case(group("output", ttl_s=0.0001), {}, is_stored_result_readable),
-    "execution.timeout_s": Case(
-        {}, group("execution", timeout_s=1000), longer_than(call_data("demo.remaining"), 8)
-    ),
-    "execution.max_concurrent": Case(
-        group("execution", max_concurrent=1),
-        group("execution", max_concurrent=2),
-        peak(lambda world: world.ot.call("demo.hold")),
-        (1, 2),
-    ),
-    "execution.max_tools": Case(group("execution", max_tools=0), {}, can_store_a_tool),
-    "execution.max_args_bytes": Case(
-        group("execution", max_args_bytes=1000), {}, call_ok("tools.echo", message="x" * 2_000)
-    ),
+    "packs": Case(ABSENT, {"demo": {"greeting": "hi"}}, call_data("demo.greeting"), (None, "hi")),
+    "topics.*.pattern": Case("other", "build*", contains(notify, "OK:")),
+    "topics.*.file": Case(ABSENT, "{cwd}/new", contains(notify, "new")),
+    "stats.enabled": Case(ABSENT, False, contains(call_data("ot.stats"), "Statistics are disabled")),
+    "stats.round_trip_ms": Case(0, 1000, time_saved),
+    "activity.enabled": Case(False, ABSENT, recorded_arguments, (None, MESSAGE)),
+    "activity.bodies": Case(False, ABSENT, recorded_arguments, ("", MESSAGE)),
+    "activity.max_body_bytes": Case(5, 10, recorded_arguments, ('{"mes ... (cut)', '{"message" ... (cut)')),
+    "activity.retention_days": Case(5, ABSENT, is_kept(10 * DAY_S, 1)),
+    "activity.max_bytes": Case(2**20, ABSENT, is_kept(0, 2**20)),
+    "output.max_bytes": Case(1000, ABSENT, call_ok("tools.echo", message="x" * 2_000)),
+    "output.max_inline_size": Case(1000, ABSENT, is_result_inline),
+    "output.max_media_size": Case(1000, ABSENT, are_media_sent),
+    "output.ttl_s": Case(0.0001, ABSENT, is_stored_result_readable),
+    "execution.timeout_s": Case(ABSENT, 1000, longer_than(call_data("demo.remaining"), 8)),
+    "execution.max_concurrent": Case(1, 2, peak(lambda world: world.ot.call("demo.hold")), (1, 2)),
+    "execution.max_tools": Case(0, ABSENT, can_store_a_tool),
+    "execution.max_args_bytes": Case(1000, ABSENT, call_ok("tools.echo", message="x" * 2_000)),
     "execution.run_timeout_s": Case(
-        group("execution", **LIMITED | {"run_timeout_s": 100}),
-        group("execution", **LIMITED),
+        100.0,
+        1000.0,
         longer_than(run_data("demo.remaining()"), 100),
+        base={"execution": {"timeout_s": 1000.0}},
     ),
-    "execution.handover": Case(
-        group("execution", handover="never", handover_s=0.01),
-        group("execution", handover_s=0.01),
-        is_handed_over,
-    ),
-    "execution.handover_s": Case({}, group("execution", handover_s=0.01), is_handed_over),
+    "execution.handover": Case("never", ABSENT, is_handed_over, base={"execution": {"handover_s": 0.01}}),
+    "execution.handover_s": Case(ABSENT, 0.01, is_handed_over),
     "execution.job_timeout_s": Case(
-        {},
-        group("execution", job_timeout_s=10_000),
+        ABSENT,
+        10_000,
         longer_than(
             run_data('ot.wait(id=ot.start(tool="demo.remaining")["id"], seconds=5)["result"]'), 3_600
         ),
     ),
-    "execution.run_cpu_s": Case(
-        group("execution", run_cpu_s=0.001), {}, run_ok("n = 0\nfor i in range(1_000_000):\n    n += i\nn")
-    ),
+    "execution.run_cpu_s": Case(0.001, ABSENT, run_ok("n = 0\nfor i in range(1_000_000):\n    n += i\nn")),
     "execution.run_memory_bytes": Case(
-        group("execution", run_memory_bytes=64 * 2**20),
-        group("execution", run_memory_bytes=2**30),
+        64 * 2**20,
+        2**30,
         run_ok("len('x' * 600_000_000)"),  # more than the address space that the first value leaves
     ),
-    "execution.run_max_calls": Case(
-        group("execution", run_max_calls=2),
-        group("execution", run_max_calls=9),
-        run_ok("[tools.echo(message=n) for n in range(5)]"),
-    ),
-    "execution.max_message_bytes": Case(
-        server() | group("execution", max_message_bytes=9_000),
-        server(),
-        call_ok("s.echo", text="x" * 20_000),
-    ),
-    "execution.max_message_values": Case(
-        server() | group("execution", max_message_values=100), server(), call_ok("s.echo", text="x")
-    ),
-    "execution.max_concurrent_runs": Case(
-        group("execution", max_concurrent_runs=1),
-        group("execution", max_concurrent_runs=2),
-        peak(lambda world: world.ot.run("demo.hold()")),
-        (1, 2),
-    ),
-    "fs.roots": Case(group("fs", roots=["{cwd}/sub"]), group("fs", roots=["{cwd}"]), read_file),
-    "allowedHosts": Case({}, {"allowedHosts": ["127.0.0.1"]}, fetch_stub),
-    "providers.*.model": Case(provider(), provider(model="n"), provider_request("model"), ("m", "n")),
+    "execution.run_max_calls": Case(2, 9, run_ok("[tools.echo(message=n) for n in range(5)]")),
+    "execution.max_message_bytes": Case(9_000, ABSENT, ECHO_MUCH, base=server()),
+    "execution.max_message_values": Case(100, ABSENT, ECHO, base=server()),
+    "execution.max_concurrent_runs": Case(1, 2, peak(lambda world: world.ot.run("demo.hold()")), (1, 2)),
+    "fs.roots": Case(["{cwd}/sub"], ["{cwd}"], read_file),
+    "allowedHosts": Case(ABSENT, ["127.0.0.1"], fetch_stub),
+    "providers.*.model": Case("m", "n", provider_request("model"), ("m", "n")),
     "providers.*.base_url": Case(
-        provider(),
-        provider(base_url="{stub}/v2"),
-        provider_request("path"),
-        ("/chat/completions", "/v2/chat/completions"),
+        "{stub}", "{stub}/v2", provider_request("path"), ("/chat/completions", "/v2/chat/completions")
     ),
     "providers.*.protocol": Case(
-        provider(), provider(protocol="ollama"), provider_request("path"), ("/chat/completions", "/api/chat")
+        ABSENT, "ollama", provider_request("path"), ("/chat/completions", "/api/chat")
     ),
     "providers.*.key_secret": Case(
-        provider(key_secret="ONE"),
-        provider(key_secret="TWO"),
-        provider_request("authorization"),
-        ("Bearer key-one", "Bearer key-two"),
+        "ONE", "TWO", provider_request("authorization"), ("Bearer key-one", "Bearer key-two")
     ),
-    "providers.*.timeout_s": Case(scripted(timeout_s=0.001), scripted(), scripted_answer, ("timeout", "one")),
-    "providers.*.images": Case(provider(), provider(images=True), takes_images),
-    "providers.*.input_price": Case(
-        scripted(output_price=0), scripted(output_price=0, input_price=1_000_000), has_cost
-    ),
-    "providers.*.output_price": Case(
-        scripted(input_price=0), scripted(input_price=0, output_price=1_000_000), has_cost
-    ),
-    "ask.parallel": Case({}, group("ask", parallel=True), do_steps_overlap),
-    "approval.mcp": Case(group("approval", mcp="deny"), group("approval", mcp="allow"), mcp_change),
-    "approval.allow": Case({}, group("approval", allow=["demo.*"]), unapproved_ok("demo.change")),
-    "approval.deny": Case(group("approval", deny=["demo.*"]), {}, call_ok("demo.change")),
-    "approval.timeout_s": Case(
-        group("approval", timeout_s=1), group("approval", timeout_s=2), approval_timeout, ("1 s", "2 s")
-    ),
-    "profiles.*.packs": Case(profile(packs=["time"]), profile(packs=["demo"]), profile_ok("demo.greeting")),
-    "profiles.*.servers": Case(profile(servers=[]), profile(servers=["demo"]), profile_ok("demo.greeting")),
-    "profiles.*.exclude": Case(profile(exclude=["demo.*"]), profile(), profile_ok("demo.greeting")),
-    "profiles.*.expose": Case(
-        profile(expose="search"), profile(expose="all"), profile_expose, ("find_tools", "every tool")
-    ),
-    "profiles.*.approval.mode": Case(
-        profile(approval={"mode": "deny"}), profile(), profile_ok("demo.change")
-    ),
+    "providers.*.timeout_s": Case(0.001, ABSENT, scripted_answer, ("timeout", "one"), scripted()),
+    "providers.*.images": Case(ABSENT, True, takes_images),
+    "providers.*.input_price": Case(ABSENT, 1_000_000, has_cost, base=scripted(output_price=0)),
+    "providers.*.output_price": Case(ABSENT, 1_000_000, has_cost, base=scripted(input_price=0)),
+    "ask.parallel": Case(ABSENT, True, do_steps_overlap),
+    "approval.mcp": Case("deny", "allow", mcp_change),
+    "approval.allow": Case(ABSENT, ["demo.*"], unapproved_ok("demo.change")),
+    "approval.deny": Case(["demo.*"], ABSENT, call_ok("demo.change")),
+    "approval.timeout_s": Case(1, 2, approval_timeout, ("1 s", "2 s")),
+    "profiles.*.packs": Case(["time"], ["demo"], profile_ok("demo.greeting")),
+    "profiles.*.servers": Case([], ["demo"], profile_ok("demo.greeting")),
+    "profiles.*.exclude": Case(["demo.*"], ABSENT, profile_ok("demo.greeting")),
+    "profiles.*.expose": Case("search", "all", profile_expose, ("find_tools", "every tool")),
+    "profiles.*.approval.mode": Case("deny", ABSENT, profile_ok("demo.change")),
     "profiles.*.approval.allow": Case(
-        profile(approval={"mode": "deny"}),
-        profile(approval={"mode": "deny", "allow": ["demo.*"]}),
+        ABSENT,
+        ["demo.*"],
         profile_ok("demo.change"),
+        base={"profiles": {"part": {"approval": {"mode": "deny"}}}},
     ),
-    "profiles.*.approval.deny": Case(
-        profile(approval={"deny": ["demo.*"]}), profile(), profile_ok("demo.change")
-    ),
-    "profiles.*.roots": Case(profile(roots=["{cwd}/sub"]), profile(roots=["{cwd}"]), profile_reads_file),
-    "search.model_dir": Case(
-        group("search", model_dir="{cwd}/missing"), group("search", model_dir="{cwd}/model"), embeds
-    ),
+    "profiles.*.approval.deny": Case(["demo.*"], ABSENT, profile_ok("demo.change")),
+    "profiles.*.roots": Case(["{cwd}/sub"], ["{cwd}"], profile_reads_file),
+    "search.model_dir": Case("{cwd}/missing", "{cwd}/model", embeds),
     "secrets.backend": Case(
-        secret_backend("key-one", backend="file", command=["echo", "{name}"]),
-        secret_backend(None, backend="command", command=["echo", "{name}"]),
-        secret_value,
-        ("key-one", "ONE"),
+        "file", "command", secret_value, ("key-one", "from-ONE"), secret_command("echo", "from-{name}")
     ),
     "secrets.command": Case(
-        secret_backend(None, backend="command", command=["echo", "first-{name}"]),
-        secret_backend(None, backend="command", command=["echo", "second-{name}"]),
+        ["echo", "first-{name}"],
+        ["echo", "second-{name}"],
         secret_value,
         ("first-ONE", "second-ONE"),
+        secret_command(),
     ),
     "secrets.timeout_s": Case(
-        secret_backend(None, backend="command", command=[*HANGING, "{name}"], timeout_s=0.05),
-        secret_backend(None, backend="command", command=[*HANGING, "{name}"], timeout_s=0.06),
+        0.05,
+        0.06,
         secret_value,
         ("'sh' did not end within 0.05 s", "'sh' did not end within 0.06 s"),
+        secret_command("sh", "-c", "exec sleep 600", "{name}"),
     ),
-    "registry.base_url": Case(
-        {}, group("registry", base_url=URL), registry_url, ("https://registry.modelcontextprotocol.io", URL)
-    ),
-    "log.level": Case({}, group("log", level="info"), info_on_stderr),
-    "log.file": Case(group("log", file=False), {}, in_log_file),
-    "log.max_bytes": Case({}, group("log", max_bytes=10_000), is_log_rotated),
-    "sessions.retention_days": Case({}, group("sessions", retention_days=5), is_session_kept, (True, False)),
-    "docs_base_url": Case({}, {"docs_base_url": URL}, contains(call_data("ot.help", query="tools"), URL)),
-    "prompts: instructions": Case(
-        {"prompts": {"instructions": "One."}},
-        {"prompts": {"instructions": "Two."}},
-        mcp_instructions,
-        ("One.", "Two."),
-    ),
-    "prompts: packs": Case(
-        {},
-        {"prompts": {"packs": {"tools": "Use with care."}}},
-        contains(call_data("ot.help", query="tools"), "Use with care."),
-    ),
+    "registry.base_url": Case(ABSENT, URL, registry_url, ("https://registry.modelcontextprotocol.io", URL)),
+    "log.level": Case(ABSENT, "info", info_on_stderr),
+    "log.file": Case(False, ABSENT, in_log_file),
+    "log.max_bytes": Case(ABSENT, 10_000, is_log_rotated),
+    "sessions.retention_days": Case(ABSENT, 5, is_session_kept, (True, False)),
+    "docs_base_url": Case(ABSENT, URL, contains(TOOLS_HELP, URL)),
+    "prompts: instructions": Case("One.", "Two.", mcp_instructions, ("One.", "Two.")),
+    "prompts: packs": Case(ABSENT, {"tools": "Use with care."}, contains(TOOLS_HELP, "Use with care.")),
 }
-RESTART: dict[str, Case] = {
-    "expose": Case({"expose": "run"}, {"expose": "search"}, exposed, ("run", "run")),
-}
+RESTART: dict[str, Case] = {"expose": Case("run", "search", exposed, ("run", "run"))}

@@ -20,9 +20,15 @@ def load(home) -> Configuration:
     return load_configuration(find_paths(home.env, home.cwd), os.environ)
 
 
-def trust(home) -> None:
+def write_project(home, text: str) -> Path:
+    """Write the settings of the project, trust them, and return their file."""
     project = home.cwd / ".onetool"
+    project.mkdir()
+    file = project / "onetool.yaml"
+    file.write_text(text)
+    file.chmod(0o600)
     save_trust(home.state, project, [(file, file.read_bytes()) for file in project_files(project)])
+    return file
 
 
 def test_defaults_apply_without_files(home):
@@ -157,10 +163,7 @@ def test_file_with_only_comments_is_empty(home):
 def test_project_settings_override_user_settings(home):
     """Maps merge by key, lists replace."""
     home.write("onetool.yaml", "aliases: {a: x.a, b: x.b}\nfs: {roots: [/tmp]}\nexecution: {timeout_s: 3}\n")
-    project = home.cwd / ".onetool"
-    project.mkdir()
-    (project / "onetool.yaml").write_text("aliases: {b: y.b}\nfs: {roots: [data]}\n")
-    trust(home)
+    write_project(home, "aliases: {b: y.b}\nfs: {roots: [data]}\n")
     configuration = load(home)
     assert configuration.settings.aliases == {"a": "x.a", "b": "y.b"}
     assert configuration.roots == ((home.cwd / "data").resolve(),)
@@ -171,12 +174,9 @@ def test_project_tools_replace_user_tools(home):
     """`tools` is a list. Each definition has its location."""
     home.write("onetool.yaml", "tools: [1, 2]\n")
     assert [tool.value for tool in load(home).configured_tools] == [1, 2]
-    project = home.cwd / ".onetool"
-    project.mkdir()
-    (project / "onetool.yaml").write_text("tools:\n  - 3\n")
-    trust(home)
+    file = write_project(home, "tools:\n  - 3\n")
     (only,) = load(home).configured_tools
-    assert (only.value, only.location) == (3, f"{project}/onetool.yaml:2")
+    assert (only.value, only.location) == (3, f"{file}:2")
     assert load_configured_tools(find_paths(home.env, home.cwd)) == (only,)
 
 
@@ -200,11 +200,7 @@ def test_servers_whose_names_differ_only_in_case_are_an_error(home):
     with pytest.raises(SettingsError, match=message):
         load(home)
     home.write("onetool.yaml", first)
-    project = home.cwd / ".onetool" / "onetool.yaml"
-    project.parent.mkdir()
-    project.write_text("servers:\n" + second)
-    project.chmod(0o600)
-    trust(home)
+    write_project(home, "servers:\n" + second)
     with pytest.raises(SettingsError, match=r"differs only in case from servers\.GitHub"):
         load(home)
     home.write("onetool.yaml", first.replace("GitHub", "git_hub"))
@@ -312,10 +308,7 @@ def test_file_that_other_users_can_change_is_rejected(home, name):
 
 @pytest.mark.linux
 def test_trust_record_that_other_users_can_change_is_rejected(home):
-    project = home.cwd / ".onetool"
-    project.mkdir()
-    (project / "onetool.yaml").write_text("aliases: {a: b.c}\n")
-    trust(home)
+    write_project(home, "aliases: {a: b.c}\n")
     assert load(home).settings.aliases == {"a": "b.c"}
     (record,) = [path for path in (home.state / "trust").iterdir() if path.is_file()]
     record.chmod(0o666)
@@ -327,12 +320,9 @@ def test_programs_of_servers_run_in_the_project_that_declares_them(home):
     home.write(
         "onetool.yaml", "servers: {own: {command: a}, set: {command: b, cwd: sub}, both: {command: c}}"
     )
-    project = home.cwd / ".onetool"
-    project.mkdir()
     declared = ["shared: {command: d}", "other: {command: e, cwd: x}", "far: {url: 'https://a.b'}"]
     text = ", ".join([*declared, "both: {command: z}"])
-    (project / "onetool.yaml").write_text(f"servers: {{{text}}}")
-    trust(home)
+    write_project(home, f"servers: {{{text}}}")
     assert {name: server.cwd for name, server in load(home).settings.servers.items()} == {
         "own": None,
         "set": str(home.config / "sub"),

@@ -25,9 +25,10 @@ def test_every_setting_has_a_case():
 async def test_reload_applies_a_setting(name, home, capfd):
     """The running process behaves as the new value says."""
     case = CASES[name]
-    async with open_world(home, capfd, case.before) as world:
+    old, new = case.settings(name)
+    async with open_world(home, capfd, old) as world:
         before = await case.observe(world)
-        world.write(case.after)
+        world.write(new)
         assert (await world.ot.call("ot.reload")).data == RELOADED
         after = await case.observe(world)
     assert (before, after) == case.expected
@@ -37,22 +38,23 @@ async def test_reload_applies_a_setting(name, home, capfd):
 async def test_reload_names_a_setting_that_needs_a_restart(name, home, capfd):
     """Until the value is back to the one in use. The process goes on with that one."""
     case = RESTART[name]
+    before, after = case.settings(name)
     old, _ = case.expected
-    async with open_world(home, capfd, case.before) as world:
+    async with open_world(home, capfd, before) as world:
         assert await case.observe(world) == old
-        world.write(case.after)
+        world.write(after)
         for _ in range(2):
             reloaded = (await world.ot.call("ot.reload")).data
             assert reloaded == f"{RELOADED}\n{name} needs a restart: {old!r} stays active"
         assert await case.observe(world) == old
-        world.write(case.before)
+        world.write(before)
         assert (await world.ot.call("ot.reload")).data == RELOADED
 
 
 async def test_process_that_follows_a_reload_logs_which_settings_need_a_restart(home, capfd):
-    case = RESTART["expose"]
-    async with open_world(home, capfd, case.before) as first, open_world(home, capfd, case.before) as second:
-        first.write(case.after)
+    before, after = RESTART["expose"].settings("expose")
+    async with open_world(home, capfd, before) as first, open_world(home, capfd, before) as second:
+        first.write(after)
         await first.ot.call("ot.reload")
         await until(lambda: log_count(home) == 2)
         assert (await second.ot.call("tools.echo", message=1)).ok

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from onetool.settings.trust import digest, load_trust, read_trusted_copy, save_trust
-from support.cli_process import onetool
+from support.onetool_process import onetool
 
 PACK = """
 from pathlib import Path

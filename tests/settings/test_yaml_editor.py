@@ -74,11 +74,6 @@ def test_removing_an_entry_keeps_the_others(name):
     assert new["aliases"] == {"e": "tools.echo"}
 
 
-def test_removing_the_last_entry_leaves_an_empty_map():
-    only = add_entries(FILE, "", "servers", NEW)
-    assert value(remove_entry(FILE, only, "servers", "github")) == {"servers": {}}
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -124,11 +119,6 @@ def test_line_endings_are_preserved(text):
     without = remove_entry(FILE, added, "servers", "github")
     assert remove_entry(FILE, windows(added), "servers", "github") == windows(without)
     assert set_secret(FILE, windows(text), "KEY", "x") == windows(set_secret(FILE, text, "KEY", "x"))
-
-
-def test_removing_a_missing_entry_is_an_error():
-    with pytest.raises(SettingsError, match="no 'three'"):
-        remove_entry(FILE, COMMENTED, "servers", "three")
 
 
 FLOW = "# mine\nlog: {level: info, file: false}  # quiet\nservers: {one: {command: a}, two: {command: b}}\n"

@@ -1,22 +1,19 @@
 """The db pack: read-only queries of SQLite files and a real PostgreSQL server."""
 
-import getpass
 import os
-import pwd
 import shutil
 import sqlite3
-import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
+from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from onetool.files.installation import extra_command
 from onetool.starter_packs import db
 from onetool.testing import memory_runtime
-from support.waiting import HANG_S
+from support.postgres import empty_database
 
 NUMBERS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 SCHEMA = """
@@ -193,61 +190,22 @@ async def test_missing_psycopg_names_the_extra(monkeypatch):
         assert need["install"].startswith(extra_command("postgres"))
 
 
-def _program(name):
-    candidates = [shutil.which(name), *map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))]
-    return next(filter(None, candidates), None)
-
-
 @pytest.fixture(scope="module")
-def postgres():
-    """Start a PostgreSQL server and yield its URL. PostgreSQL refuses to run as root."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    initdb, server = _program("initdb"), _program("postgres")
-    if not (initdb and server):
-        pytest.skip("PostgreSQL is not installed")
-    try:
-        user = pwd.getpwnam("postgres" if os.getuid() == 0 else getpass.getuser())
-    except KeyError:
-        pytest.skip("no user to run PostgreSQL")
-    directory = Path(tempfile.mkdtemp(prefix="onetool-pg-", dir="/tmp"))
-    os.chown(directory, user.pw_uid, user.pw_gid)
-    as_user = (
-        {"user": user.pw_uid, "group": user.pw_gid, "cwd": directory}
-        if os.getuid() == 0
-        else {"cwd": directory}
-    )
-    data = directory / "data"
-    setup = [initdb, "-D", data, "-U", "admin", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"]
-    subprocess.run(setup, check=True, capture_output=True, **as_user)
-    options = ["-D", data, "-k", directory, "-c", "listen_addresses=", "-F"]
-    process = subprocess.Popen([server, *options], stderr=subprocess.DEVNULL, **as_user)
-    try:
-        yield _wait_and_fill(f"postgresql://admin@/postgres?host={directory}", process)
-    finally:
-        process.terminate()
-        process.wait(30)
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _wait_and_fill(url, process):
-    import psycopg
-
-    deadline = time.monotonic() + HANG_S
-    while True:
-        try:
-            with psycopg.connect(url) as connection:
-                connection.execute(SCHEMA.format(bytes="BYTEA", blob="'\\x00ff'"))
-            return url
-        except psycopg.OperationalError:
-            assert process.poll() is None
-            assert time.monotonic() < deadline
-            time.sleep(0.05)  # PostgreSQL does not report when it is ready
+def shop_url():
+    """Return the URL of a PostgreSQL database with the tables of the shop."""
+    with empty_database() as url:
+        with psycopg.connect(url) as connection:
+            connection.execute(SCHEMA.format(bytes="BYTEA", blob="'\\x00ff'"))
+        parameters = psycopg.conninfo.conninfo_to_dict(url)
+        host, name = quote(parameters.get("host", ""), safe=""), parameters["dbname"]
+        login = ":".join(quote(parameters[key], safe="") for key in ("user", "password") if key in parameters)
+        yield f"postgresql://{login}@/{name}?host={host}&port={parameters.get('port', 5432)}"
 
 
 @pytest.fixture
-async def pg(postgres):
+async def pg(shop_url):
     hidden = "postgresql://admin:pa%zzss@/postgres?host=/nowhere"
-    secrets = {"SHOP": postgres, "BROKEN": hidden, "GONE": "postgresql://u:hunter2@127.0.0.1:1/x"}
+    secrets = {"SHOP": shop_url, "BROKEN": hidden, "GONE": "postgresql://u:hunter2@127.0.0.1:1/x"}
     async with memory_runtime(secrets=secrets) as tools:
         yield tools
 

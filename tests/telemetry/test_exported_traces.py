@@ -15,8 +15,8 @@ from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.telemetry import names
 from onetool.testing.http_stub import HttpStub, StubResponse
-from support.cli_process import onetool
 from support.echo_upstream import EchoUpstream
+from support.onetool_process import onetool
 from support.otlp_receiver import OtlpReceiver
 from support.processes import wait_until
 from support.raw_mcp import LEGACY, MODERN, RawMcpClient
@@ -93,7 +93,7 @@ def command(*words, env):
 
 @contextmanager
 def mcp_client(home, version, *options, **env):
-    command = (sys.executable, "-m", "onetool", "mcp", *options)
+    command = ("onetool", "mcp", *options)
     client = RawMcpClient(version, home.env | env, home.cwd, command)
     try:
         client.initialize()

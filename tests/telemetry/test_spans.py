@@ -279,15 +279,6 @@ async def test_trace_of_a_rest_request_continues_in_outgoing_requests(recorded):
     assert "secret" not in receiver.received()
 
 
-async def test_failed_export_is_logged_once_and_its_recovery(endpoint, caplog):
-    for is_sent in (False, False, True, True):
-        telemetry._export.report("spans", is_sent=is_sent)
-    assert [record.message.partition(" to the")[0] for record in caplog.records] == [
-        "cannot send spans",
-        "spans are sent",
-    ]
-
-
 async def test_what_libraries_record_is_exported_without_names_and_texts(recorded):
     """Their spans keep their place, so that the trace stays whole."""
 

@@ -4,43 +4,10 @@ import json
 import subprocess
 import sys
 
-import httpx2
 import openai
 import pytest
 
-from onetool.sdk import http_client, safe_request
-from onetool.testing import HttpStub, RecordedRequest, ScriptedLLM, StubResponse, calls, memory_runtime, text
-
-
-def test_http_stub_responds_and_records():
-    """Fixed and computed responses, any method. Unknown paths are not found."""
-
-    def echo(request: RecordedRequest) -> StubResponse:
-        return StubResponse(request.body.decode().upper(), 201, {"X-Method": request.method})
-
-    with (
-        HttpStub({"/json": StubResponse({"a": 1}), "/echo": echo}) as stub,
-        httpx2.Client(base_url=stub.url) as client,
-    ):
-        assert client.get("/json?x=1").json() == {"a": 1}
-        response = client.request("DELETE", "/echo", content="hi")
-        assert (response.status_code, response.text, response.headers["x-method"]) == (201, "HI", "DELETE")
-        assert client.get("/nothing").status_code == 404
-    assert [(request.method, request.path) for request in stub.requests] == [
-        ("GET", "/json?x=1"),
-        ("DELETE", "/echo"),
-        ("GET", "/nothing"),
-    ]
-
-
-async def test_pack_can_be_tested_with_the_stub():
-
-    def fetch(url: str) -> list[object]:
-        return list(safe_request(http_client(), "GET", url))
-
-    with HttpStub({"/a": StubResponse({"a": 1})}) as stub:
-        async with memory_runtime({"web": [fetch]}, settings={"allowedHosts": ["127.0.0.1"]}) as ot:
-            assert (await ot.call("web.fetch", url=f"{stub.url}/a")).data == [True, {"a": 1}]
+from onetool.testing import ScriptedLLM, calls, text
 
 
 def test_scripted_model_works_with_the_openai_client():
