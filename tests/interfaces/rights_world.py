@@ -196,7 +196,11 @@ async def open_world(
         server = RightsServer(parts, url)
         base = await stack.enter_async_context(server.serving())
         await stack.enter_async_context(server.working())
-        client = httpx2.AsyncClient(base_url=base, trust_env=False, verify=False, timeout=HANG_S)
+        # The server closes a connection that was unused for some seconds, perhaps just when it is used again.
+        limits = httpx2.Limits(max_connections=100, max_keepalive_connections=0)
+        client = httpx2.AsyncClient(
+            base_url=base, trust_env=False, verify=False, timeout=HANG_S, limits=limits
+        )
         yield RightsWorld(await stack.enter_async_context(client), places, marks)
 
 

@@ -16,7 +16,7 @@ from onetool.testing.runtime import MemoryClient
 from sources.flooding_server import TRANSPORTS, open_client
 from support.waiting import HANG_S, until
 
-FLOOD = 100_000
+FLOOD = 20_000
 SUMMARY = "dropped during the session: "
 VALUES = "more than 100,000 values. Raise max_message_values in the settings of the server"
 

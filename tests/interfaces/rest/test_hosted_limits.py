@@ -9,6 +9,9 @@ from support.hosted_process import HostedProcess
 from support.rest_process import SETTINGS
 from support.waiting import HANG_S
 
+MINUTE_S = 60
+REPLICAS = 4
+"""Servers of other tests with this database count as replicas until their last sign of life is old."""
 ECHO = {"name": "tools.echo", "args": {"message": "hi"}}
 
 
@@ -36,7 +39,7 @@ def test_changed_limit_reaches_a_running_server_and_the_response_says_when_to_tr
     assert (refused.status_code, refused.json()["meta"]["reason"]) == (429, "rate_limited")
     message = refused.json()["error"]["message"]
     assert "tools.echo was not called: the workspace is limited to 1 calls per minute. Try again" in message
-    assert 1 <= int(refused.headers["Retry-After"]) <= 60
+    assert 1 <= int(refused.headers["Retry-After"]) <= REPLICAS * MINUTE_S
     assert f"Try again in {refused.headers['Retry-After']} s." in message
     change_limits(view, calls_per_minute=None)
     end = time.monotonic() + HANG_S
@@ -74,8 +77,11 @@ def test_two_servers_share_the_rate_in_redis(installation, tmp_path, redis_url, 
         end = time.monotonic() + HANG_S
         while second.client.get(second.url_of(tool)).status_code != 200:
             assert time.monotonic() < end, "the tool is not announced"
+        began = time.monotonic()
         statuses = [server.invoke(tool).status_code for _ in range(2) for server in (first, second)]
-    assert (statuses.count(200), statuses.count(429)) == (2, 2)
+        calls_since = 2 * (time.monotonic() - began) / MINUTE_S
+    assert set(statuses) == {200, 429}
+    assert 2 <= statuses.count(200) <= 2 + calls_since
 
 
 def test_server_starts_and_limits_without_redis(installation, tmp_path, change_limits):
