@@ -47,7 +47,7 @@ class KeyStore:
 
     def _use(self, action: Callable[[Any], T]) -> T:
         def use() -> T:
-            # A caller that waits to its limit is told that the store did not respond: it must not write later.
+            # A caller that waits to its limit is told that nothing was stored, so it must not write later.
             if not _one_at_a_time.acquire(timeout=self._timeout_s):
                 raise TimeoutError
             try:
