@@ -14,7 +14,7 @@ from onetool.domain.content.media import Media
 from onetool.domain.errors import ExecutionError, Reason, WorkspaceUnavailable
 from onetool.domain.identity.principal import LOCAL, Principal
 from onetool.domain.jobs.job import RETENTION_S, Job
-from onetool.domain.jobs.job_errors import AnswerRefused, JobNotFound, JobTakenOver
+from onetool.domain.jobs.job_errors import AnswerRefused, JobEnded, JobNotFound, JobTakenOver
 from onetool.runtime.call_job import ANSWER_TIMEOUT_S
 from onetool.runtime.job_limits import MAX_WAITING, MAX_WAITING_PER_PRINCIPAL
 from onetool.runtime.jobs import Jobs
@@ -587,6 +587,16 @@ async def test_progress_of_any_kind_does_not_harm_the_job(processes, done):
     await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
     assert (await jobs.wait(job.id, LOCAL, HANG_S, [job.questions[0].id])).data == "Ann"
     await jobs.close()
+
+
+@with_virtual_clock
+async def test_response_to_a_job_that_has_ended_says_so():
+    async with running() as jobs:
+        job = await suspend(jobs)
+        await jobs.answer(job.id, LOCAL, job.questions[0].id, ANN)
+        await jobs.wait(job.id, LOCAL, 10)
+        with pytest.raises(JobEnded, match=f"Job {job.id} has ended"):
+            await jobs.respond(job.id, LOCAL, "r1", ANN)
 
 
 @pytest.mark.parametrize("problem", [DISK_FULL, ValueError("no text"), RecursionError()])

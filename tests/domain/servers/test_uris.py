@@ -3,7 +3,16 @@
 import pytest
 from pydantic import AnyUrl
 
-from onetool.domain.servers.uris import convert_uris, namespaced_uri, own_uri, split_uri
+from onetool.domain.content.content import Content
+from onetool.domain.content.parts import Link
+from onetool.domain.servers.uris import (
+    convert_uris,
+    namespaced_content,
+    namespaced_uri,
+    own_content,
+    own_uri,
+    split_uri,
+)
 
 SERVERS = ("notes", "my_notes")
 
@@ -49,6 +58,15 @@ def test_the_scheme_of_apps_stays_in_any_case():
 def test_other_uris_name_no_server(uri):
     assert split_uri(uri, SERVERS) is None
     assert own_uri("notes", uri) == uri
+
+
+@pytest.mark.spec("MCP-24")
+def test_content_of_a_server_that_is_presented_alone_has_its_own_uris():
+    link = {"type": "resource_link", "uri": "memo:x", "name": "x"}
+    content = Content((Link(link),), {})
+    namespaced = namespaced_content(content, "notes")
+    assert namespaced != content
+    assert own_content(namespaced, "notes") == content
 
 
 def test_only_fields_of_the_protocol_are_converted():
