@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -54,15 +55,34 @@ def write_new(path: Path, content: bytes, *, mode: int = PRIVATE) -> bool:
     return True
 
 
-def create_file(path: str | Path, content: bytes, mode: int = PRIVATE, durable: bool = True) -> None:
+def create_file(
+    path: str | Path,
+    content: bytes,
+    mode: int = PRIVATE,
+    durable: bool = True,
+    *,
+    dir_fd: int | None = None,
+    exact_mode: int | None = None,
+) -> None:
     """Create a file. Its name is durable after `sync_directory`.
+
+    Args:
+        path: The new file.
+        content: Its content.
+        mode: Its permissions, reduced by the umask.
+        durable: Wait until the content is on disk.
+        dir_fd: The directory that a relative path belongs to.
+        exact_mode: Permissions that the umask does not reduce, in place of `mode`.
 
     Raises:
         FileExistsError: The file exists.
     """
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags, mode if exact_mode is None else PRIVATE, dir_fd=dir_fd)
     try:
         with naming_file(path):
+            if exact_mode is not None and sys.platform != "win32":
+                os.fchmod(descriptor, exact_mode)
             while content:  # rarely more than once
                 content = content[os.write(descriptor, content) :]
             if durable:
@@ -81,11 +101,14 @@ def naming_file(path: str | Path) -> Iterator[None]:
         raise
 
 
-def sync_directory(path: str | Path) -> None:
-    """Make created, renamed and deleted names in a directory durable."""
+def sync_directory(path: str | Path, *, dir_fd: int | None = None) -> None:
+    """Make created, renamed and deleted names in a directory durable.
+
+    dir_fd: the directory that a relative path belongs to.
+    """
     if os.name == "nt":  # pragma: no cover - Windows cannot open a directory and does not need this
         return
-    descriptor = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY, dir_fd=dir_fd)
     try:
         os.fsync(descriptor)
     finally:

@@ -76,6 +76,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "open_by_handle_at": (304, 265),
     "open_tree": (428, 428),
     "open_tree_attr": (467, 467),
+    "openat2": (437, 437),
     "perf_event_open": (298, 241),
     "pidfd_getfd": (438, 438),
     "pidfd_open": (434, 434),
