@@ -1,7 +1,6 @@
 """The SDK: calls of other tools, settings, secrets, files, batches."""
 
 import asyncio
-import os
 import re
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,6 @@ from onetool.sdk import (
     get_pack,
     get_secret,
     lazy_client,
-    open_allowed,
     report_progress,
     tool,
 )
@@ -71,30 +69,6 @@ async def test_path_outside_the_roots_names_the_setting(tmp_path):
 
     result = await run_as_tool(work, cwd=tmp_path)
     assert "fs.roots" in result.error.message
-
-
-async def test_a_file_replaced_while_it_is_opened_is_not_read(tmp_path, monkeypatch):
-    root, outside = tmp_path / "root", tmp_path / "outside"
-    (root / "dir").mkdir(parents=True)
-    outside.mkdir()
-    (root / "dir" / "f").write_text("fine")
-    (outside / "f").write_text("secret")
-    original_open = os.open
-
-    def swapping_open(path, flags, *args, **kwargs):
-        if str(path) == str(root / "dir" / "f"):
-            (root / "dir").rename(root / "gone")
-            (root / "dir").symlink_to(outside)
-        return original_open(path, flags, *args, **kwargs)
-
-    def work() -> str:
-        with open_allowed("dir/f") as file:
-            return file.read().decode()
-
-    monkeypatch.setattr(os, "open", swapping_open)
-    result = await run_as_tool(work, cwd=root)
-    assert not result.ok
-    assert result.meta.exception == "PermissionError"
 
 
 def test_progress_outside_a_tool_is_ignored():

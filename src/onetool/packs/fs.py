@@ -1,11 +1,10 @@
 """fs: list and read files under the allowed directories (`fs.roots` in the settings)."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 from typing import Any
 
-from onetool.sdk import allowed_path, open_allowed, tool
+from onetool.sdk import open_allowed, open_allowed_directory, tool
 
 pack = "fs"
 
@@ -28,9 +27,8 @@ def list_dir(path: str, recursive: bool = False, maxDepth: int = 4) -> list[dict
     Example:
         fs.list_dir(path="src", recursive=True)
     """
-    top = allowed_path(path)
     entries: list[dict[str, Any]] = []
-    for entry in _entries(top, "", maxDepth if recursive else 1):
+    for entry in _entries(path, "", maxDepth if recursive else 1):
         entries.append(entry)
         if len(entries) > MAX_ENTRIES:
             raise ValueError(
@@ -65,30 +63,16 @@ def read_file(path: str, maxBytes: int = 204800) -> str:  # noqa: N803
         raise ValueError(f"{path!r} is not UTF-8 text (byte {error.start}).") from None
 
 
-def _entries(directory: Path, prefix: str, depth: int) -> Iterator[dict[str, Any]]:
+def _entries(directory: str, prefix: str, depth: int) -> Iterator[dict[str, Any]]:
     if depth < 1:
         return
-    with os.scandir(directory) as scan:
-        children = sorted(scan, key=lambda child: child.name)
+    with open_allowed_directory(directory) as opened:
+        children, path = opened.entries(), opened.path
     for child in children:
-        entry: dict[str, Any] = {"path": prefix + child.name, "type": _kind(child)}
-        if entry["type"] == "file":
-            entry["size"] = child.stat(follow_symlinks=False).st_size
+        entry: dict[str, Any] = {"path": prefix + child.name, "type": child.kind}
+        if child.kind == "file":
+            entry["size"] = child.size
         yield entry
-        if entry["type"] == "directory" and _is_readable(child.path):
-            yield from _entries(Path(child.path), f"{entry['path']}/", depth - 1)
-
-
-def _kind(child: "os.DirEntry[str]") -> str:
-    if child.is_symlink():
-        return "link"
-    if child.is_dir(follow_symlinks=False):
-        return "directory"
-    return "file" if child.is_file(follow_symlinks=False) else "other"
-
-
-def _is_readable(path: str) -> bool:
-    try:
-        return os.access(allowed_path(path), os.R_OK | os.X_OK)
-    except PermissionError:
-        return False
+        if child.kind == "directory":
+            with suppress(OSError):  # it is not allowed, not readable, or was replaced
+                yield from _entries(str(path / child.name), f"{entry['path']}/", depth - 1)

@@ -27,7 +27,14 @@ from .markdown import html_to_markdown
 from .models import ask_model
 from .notifications import publish
 from .packs import get_pack
-from .paths import allowed_path, open_allowed, working_directory, write_allowed, write_report
+from .paths import (
+    allowed_path,
+    open_allowed,
+    open_allowed_directory,
+    working_directory,
+    write_allowed,
+    write_report,
+)
 from .progress import report_progress
 from .secrets import api_headers, get_secret, lazy_client
 from .span import LogSpan
@@ -65,6 +72,7 @@ __all__ = [
     "list_tools",
     "normalize_items",
     "open_allowed",
+    "open_allowed_directory",
     "publish",
     "query_result",
     "reload",

@@ -1,24 +1,52 @@
-"""File access for tools, restricted to the allowed roots after resolving symbolic links."""
+"""File access for tools, restricted to the allowed roots.
+
+Links are resolved first, the path without links is checked, and then it is opened without following a link.
+So links inside of a root work, also absolute ones, and a path that was changed after the check is an error.
+"""
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from onetool.files.atomic import PRIVATE, make_private_dir, write_atomic
+from onetool.files.atomic import PRIVATE, make_private_dir
+from onetool.files.open_directory import OpenDirectory, open_directory
 from onetool.runtime.active_call import current_call
 from onetool.settings.paths import PROJECT_DIR
 
 from .forwarding import in_runtime
 
 HEAD_BYTES = 4_096
+PERMISSIONS = 0o777
+"""What a replaced file retains: not its set-user-id and set-group-id bits."""
 
 
 @in_runtime
 def allowed_path(path: str) -> Path:
     """Return the absolute path with symbolic links resolved.
+
+    To use the file, call `open_allowed`, `open_allowed_directory` or `write_allowed`: until the returned path
+    is used, another process can replace a part of it with a link that leads elsewhere.
+
+    Raises:
+        PermissionError: The path is outside `fs.roots` or the roots of the caller's profile, or inside one of
+            OneTool's own directories.
+    """
+    real = _resolve(path)
+    allowed_root(path, str(real))
+    return real
+
+
+@in_runtime
+def allowed_root(path: str, real: str) -> Path:
+    """Return the root that contains a path without links. Nothing is resolved: the text decides.
+
+    Args:
+        path: The path as the caller gave it, for errors.
+        real: The absolute path without links.
 
     Raises:
         PermissionError: The path is outside `fs.roots` or the roots of the caller's profile, or inside one of
@@ -26,11 +54,10 @@ def allowed_path(path: str) -> Path:
     """
     active = current_call()
     configuration, profile = active.runtime.state.configuration, active.invocation.caller.profile
-    real = _resolve(path)
-    _check(path, real, configuration.roots, configuration.paths.protected)
+    root = _check(path, Path(real), configuration.roots, configuration.paths.protected)
     if profile and (roots := configuration.settings.profiles[profile].roots) is not None:
-        _check_roots(path, real, [Path(root) for root in roots], f"profiles.{profile}.roots")
-    return real
+        _check_roots(path, Path(real), [Path(root) for root in roots], f"profiles.{profile}.roots")
+    return root
 
 
 def open_allowed(path: str) -> BinaryIO:
@@ -40,17 +67,21 @@ def open_allowed(path: str) -> BinaryIO:
         PermissionError: The path is not allowed, not a regular file, or was replaced during the call.
         OSError: The file cannot be opened.
     """
-    # O_NONBLOCK: opening a named pipe must not wait for a writer
-    flags = (
-        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    )
-    descriptor = os.open(allowed_path(path), flags)
-    try:
-        _check_opened(path, os.fstat(descriptor))
-        return os.fdopen(descriptor, "rb")
-    except BaseException:
-        os.close(descriptor)
-        raise
+    real = allowed_path(path)
+    with _refusing_links(path), _open_parent(path, real) as directory:
+        return _open_regular(path, directory, real.name or ".")
+
+
+def open_allowed_directory(path: str) -> OpenDirectory:
+    """Open a directory, subject to the checks of `allowed_path`. What is done with it stays inside it.
+
+    Raises:
+        PermissionError: The path is not allowed, or was replaced during the call.
+        OSError: The directory cannot be opened.
+    """
+    real = allowed_path(path)
+    with _refusing_links(path):
+        return open_directory(allowed_root(path, str(real)), real)
 
 
 def write_allowed(
@@ -70,16 +101,9 @@ def write_allowed(
         OSError: The file cannot be written.
     """
     real = allowed_path(path)
-    old_mode = None
-    if real.parent.is_dir() and real.exists():
-        with open_allowed(path) as file:
-            _check_replaceable(file, may_replace)
-            old_mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
-        if not os.access(real, os.W_OK):
-            raise PermissionError(f"{path!r} is read-only.")
-    write_atomic(real, content, mode=mode if old_mode is None else PRIVATE, make_parents=False)
-    if old_mode is not None:
-        real.chmod(old_mode)
+    with _refusing_links(path), _open_parent(path, real) as directory:
+        old_mode = _check_old(path, directory, real.name or ".", may_replace)
+        directory.replace_file(real.name, content, mode, old_mode)
     return real
 
 
@@ -100,10 +124,9 @@ def write_report(path: str, content: bytes, *, may_replace: Callable[[bytes], bo
     file = _resolve(str(reports / path))
     if file.parent != reports.resolve():
         raise PermissionError(f"{path!r} is outside {reports}.")
-    if file.exists():
-        with file.open("rb") as old:
-            _check_replaceable(old, may_replace)
-    write_atomic(file, content)
+    with _refusing_links(path), open_directory(file.parent, file.parent) as directory:
+        _check_old(path, directory, file.name, may_replace)
+        directory.replace_file(file.name, content)
     return file
 
 
@@ -127,18 +150,52 @@ def _is_allowed(path: str) -> bool:
     return True
 
 
-def _check_replaceable(file: BinaryIO, may_replace: Callable[[bytes], bool]) -> None:
-    if not may_replace(file.read(HEAD_BYTES)):
-        raise FileExistsError(errno.EEXIST, "the file exists and was not written by OneTool")
+def _open_parent(path: str, real: Path) -> OpenDirectory:
+    root = allowed_root(path, str(real))
+    return open_directory(root.parent if real == root else root, real.parent)  # a root can be a file
 
 
-def _check_opened(path: str, opened: os.stat_result) -> None:
-    if stat.S_ISDIR(opened.st_mode):
-        raise IsADirectoryError(f"{path!r} is a directory.")
-    if not stat.S_ISREG(opened.st_mode):
-        raise PermissionError(f"{path!r} is not a regular file.")
-    if not os.path.samestat(opened, allowed_path(path).stat()):
-        raise PermissionError(f"{path!r} was replaced while it was being opened.")
+@contextmanager
+def _refusing_links(path: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise PermissionError(f"{path!r} was replaced with a link while it was being opened.") from None
+
+
+def _open_regular(path: str, directory: OpenDirectory, name: str) -> BinaryIO:
+    descriptor = directory.open_file(name)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(f"{path!r} is a directory.")
+        if not stat.S_ISREG(mode):
+            raise PermissionError(f"{path!r} is not a regular file.")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _check_old(
+    path: str, directory: OpenDirectory, name: str, may_replace: Callable[[bytes], bool]
+) -> int | None:
+    """Check that a file may be replaced. Return its permissions, or None if it does not exist."""
+    try:
+        file = _open_regular(path, directory, name)
+    except FileNotFoundError:
+        return None
+    with file:
+        if not may_replace(file.read(HEAD_BYTES)):
+            raise FileExistsError(errno.EEXIST, "the file exists and was not written by OneTool")
+        mode = os.fstat(file.fileno()).st_mode & PERMISSIONS
+    try:
+        os.close(directory.open_file(name, os.O_WRONLY))
+    except PermissionError:
+        raise PermissionError(f"{path!r} is read-only.") from None
+    return mode
 
 
 def _resolve(path: str) -> Path:
@@ -152,15 +209,18 @@ def _resolve(path: str) -> Path:
     return real
 
 
-def _check_roots(path: str, real: Path, roots: Iterable[Path], setting: str) -> None:
+def _check_roots(path: str, real: Path, roots: Iterable[Path], setting: str) -> Path:
     roots = tuple(roots)
-    if not any(real.is_relative_to(root) for root in roots):
-        allowed = ", ".join(map(str, roots)) or "none"
-        raise PermissionError(f"{path!r} is outside the allowed directories ({setting}: {allowed}).")
+    for root in roots:
+        if real.is_relative_to(root):
+            return root
+    allowed = ", ".join(map(str, roots)) or "none"
+    raise PermissionError(f"{path!r} is outside the allowed directories ({setting}: {allowed}).")
 
 
-def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> None:
-    _check_roots(path, real, roots, "fs.roots")
+def _check(path: str, real: Path, roots: Iterable[Path], protected: Iterable[Path]) -> Path:
+    root = _check_roots(path, real, roots, "fs.roots")
     in_project_dir = any(part.casefold() == PROJECT_DIR for part in real.parts)
     if in_project_dir or any(real.is_relative_to(directory) for directory in protected):
         raise PermissionError(f"{path!r} is in one of OneTool's own directories, which tools cannot access.")
+    return root
