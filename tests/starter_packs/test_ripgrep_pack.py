@@ -131,6 +131,37 @@ async def test_paths_outside_the_roots_are_rejected(ot, root):
             assert result.error.message.startswith("PermissionError:"), path
 
 
+@pytest.mark.parametrize("tool", ["search", "count", "files"])
+async def test_directory_that_is_a_link_while_ripgrep_runs_leads_to_nothing_outside(
+    ot, root, tmp_path, monkeypatch, tool
+):
+    """A program in place of ripgrep exchanges the directory, runs ripgrep and restores the directory."""
+    programs, directory = tmp_path / "programs", root / "d"
+    for folder in (programs, directory, tmp_path / "away"):
+        folder.mkdir()
+    (directory / "f").write_text("plain needle\n")
+    (tmp_path / "away" / "f").write_text("secret needle\nsecret needle\n")
+    (tmp_path / "away" / "only-outside").write_text("secret needle\n")
+    away, real = tmp_path / "away", shutil.which("rg")
+    (programs / "rg").write_text(
+        f"#!/bin/sh\nmv {directory} {directory}.moved && ln -s {away} {directory}\n"
+        f'{real} "$@" > {tmp_path}/output; status=$?\n'
+        f"rm {directory} && mv {directory}.moved {directory}; cat {tmp_path}/output; exit $status\n"
+    )
+    (programs / "rg").chmod(0o755)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    args = {} if tool == "files" else {"pattern": "needle"}
+    found = (await ot.call(f"ripgrep.{tool}", path="d", **args)).data
+    assert (
+        found
+        == {
+            "search": {"matches": [{"path": "d/f", "line": 1, "text": "plain needle"}]},
+            "count": {"files": 1, "lines": 1},
+            "files": {"paths": ["d/f"]},
+        }[tool]
+    )
+
+
 async def test_globs_do_not_include_links_or_onetools_own_files(ot, root):
     (root / "link").symlink_to(root.parent / "outside")
     (root / "file_link.txt").symlink_to(root.parent / "outside" / "secret.txt")
@@ -201,6 +232,7 @@ async def test_search_times_out_before_the_deadline(tmp_path, monkeypatch):
     """All but one second of the time limit of the call are reserved for returning the error."""
     monkeypatch.setattr(ripgrep, "RESERVE_S", 29.0)
     with (tmp_path / "big").open("wb") as file:
+        file.write(b"text\n" * 20_000)  # a file with zeros at its start is skipped
         file.truncate(2**40)  # a sparse file
     async with memory_runtime(cwd=tmp_path) as ot:
         result = await ot.call("ripgrep.search", pattern="x", path="big")

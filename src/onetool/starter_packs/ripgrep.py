@@ -3,27 +3,58 @@
 import os
 import re
 import shutil
+import stat
 import subprocess
 import threading
 import time
-from collections.abc import Generator, Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, suppress
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, NotRequired, TypedDict
+from typing import IO, NamedTuple, NotRequired, TypedDict
 
-from onetool.sdk import Context, allowed_path, requires_cli, tool, working_directory
+from onetool.sdk import (
+    Context,
+    allowed_path,
+    open_allowed,
+    open_allowed_directory,
+    requires_cli,
+    tool,
+    working_directory,
+)
 
 pack = "ripgrep"
 
 INSTALL = "https://github.com/BurntSushi/ripgrep#installation"
-COMMON_OPTIONS = ("--no-config", "--no-messages", "--color=never", "--null", "--sort=path")
-LINE_OPTIONS = ("--line-number", "--with-filename", "--no-heading", "--no-context-separator")
+COMMON_OPTIONS = ("--no-config", "--no-messages", "--color=never", "--null")
+SEARCH_OPTIONS = ("--with-filename", "--threads=1")
+"""One thread searches files in their given order."""
+LINE_OPTIONS = ("--line-number", "--no-heading", "--no-context-separator")
+MAX_OPEN_FILES = 64
+"""Files that are searched by one process."""
+HEAD_BYTES = 65_536
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""First bytes of texts that contain zeros."""
 MAX_LENGTH, MAX_RESULTS, MAX_FILES, MAX_CONTEXT = 500, 1_000, 10_000, 20
 CHUNK_BYTES, EXIT_ERROR = 65_536, 2
 POLL_S, RESERVE_S = 0.1, 0.5
 """Interval of deadline checks, and time reserved before the deadline to return a result."""
 LINE = re.compile(rb"(\d+)([:-])(.*)", re.DOTALL)
+
+
+class OpenFile(NamedTuple):
+    """A file below a root, opened without following links.
+
+    Attributes:
+        real: Its path.
+        shown: The path for results.
+        descriptor: For reading, or only for its properties.
+    """
+
+    real: Path
+    shown: str
+    descriptor: int
 
 
 class MatchedLine(TypedDict):
@@ -90,9 +121,9 @@ def search(
     options += ["--ignore-case"] * ignore_case + [f"--context={min(context, MAX_CONTEXT)}"] * (context > 0)
     limit = remaining = max(1, min(max_results, MAX_RESULTS))
     result: MatchedLines = {"matches": []}
-    with closing(_output([*options, *_globs(glob)], path, ctx, b"\n")) as lines:
-        for line in lines:
-            entry = _entry(line, path)
+    with closing(_search(options, path, glob, ctx)) as lines:
+        for shown, line in lines:
+            entry = _entry(shown, line)
             remaining -= entry is not None and "context" not in entry
             if remaining < 0:
                 result["more"] = _more(limit, MAX_RESULTS, pattern=pattern, path=path, glob=glob)
@@ -150,21 +181,90 @@ def count(
     """
     if not pattern:
         return {"files": sum(1 for _ in _listed(path, glob, ctx))}
-    options = ["--count", "--with-filename", f"--regexp={pattern}", *["--ignore-case"] * ignore_case]
-    number_of_files = number_of_lines = 0
-    with closing(_output([*options, *_globs(glob)], path, ctx, b"\n")) as lines:
-        for line in lines:
-            name, _, number = line.partition(b"\0")
-            if _display_path(name, path):
-                number_of_files += 1
-                number_of_lines += int(number)
-    return {"files": number_of_files, "lines": number_of_lines}
+    options = ["--count", f"--regexp={pattern}", *["--ignore-case"] * ignore_case]
+    with closing(_search(options, path, glob, ctx)) as lines:
+        counts = [int(number) for _, number in lines]
+    return {"files": len(counts), "lines": sum(counts)}
 
 
 def _listed(path: str, glob: str, ctx: Context) -> Iterator[str]:
     """Yield the paths of allowed files."""
-    with closing(_output(["--files", *_globs(glob)], path, ctx, b"\0")) as names:
-        yield from filter(None, (_display_path(name, path) for name in names))
+    with closing(_opened(path, glob, ctx, getattr(os, "O_PATH", os.O_RDONLY))) as files:
+        for file in files:
+            os.close(file.descriptor)
+            yield file.shown
+
+
+def _opened(path: str, glob: str, ctx: Context, flags: int) -> Generator[OpenFile, None, None]:
+    """Open the regular files that ripgrep lists. The caller closes them.
+
+    While ripgrep reads directories, another process can exchange one with a link that leads elsewhere. So
+    only the names count: each is opened below the roots without following a link, or it is skipped.
+    """
+    top = allowed_path(path)
+    if not (top.is_dir() or top.is_file()):
+        raise FileNotFoundError(f"{path!r} is neither a directory nor a file.")
+    listing = _output(["--files", "--sort=path", *_globs(glob)], [str(top)], ctx, b"\0")
+    with closing(listing), ExitStack() as stack:
+        parent = None
+        for name in listing:
+            file = Path(os.fsdecode(name))
+            with suppress(OSError):
+                if file == top:  # which can be a root itself
+                    real, descriptor = top, _open_alone(top)
+                else:
+                    if file.parent != parent:
+                        parent = None
+                        stack.close()
+                        directory = stack.enter_context(open_allowed_directory(str(file.parent)))
+                        parent = file.parent
+                    real, descriptor = directory.path / file.name, directory.open_file(file.name, flags)
+                if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    yield OpenFile(real, _shown(real, path), descriptor)
+                else:
+                    os.close(descriptor)
+
+
+def _open_alone(file: Path) -> int:
+    with open_allowed(str(file)) as opened:
+        return os.dup(opened.fileno())
+
+
+def _search(
+    options: list[str], path: str, glob: str, ctx: Context
+) -> Generator[tuple[str, bytes], None, None]:
+    """Search files in groups, by their descriptors. Yield the path of a file and a line about it."""
+    with closing(_opened(path, glob, ctx, os.O_RDONLY)) as files:
+        is_first = True  # also without a file, so that an invalid pattern is an error
+        while True:
+            with ExitStack() as stack:
+                group = {}
+                for file in islice(files, MAX_OPEN_FILES):
+                    stack.callback(os.close, file.descriptor)
+                    group[_argument(file)] = file
+                if not (group or is_first):
+                    return
+                is_first = False
+                names = [name for name, file in group.items() if not _is_binary(file.descriptor)]
+                descriptors = [file.descriptor for file in group.values()]
+                searched = names or [os.devnull]
+                lines = _output([*SEARCH_OPTIONS, *options], searched, ctx, b"\n", descriptors)
+                for line in stack.enter_context(closing(lines)):
+                    name, _, rest = line.partition(b"\0")
+                    if os.fsdecode(name) in group:
+                        yield group[os.fsdecode(name)].shown, rest
+
+
+def _argument(file: OpenFile) -> str:
+    """Return the name by which a child process opens a file."""
+    return f"/dev/fd/{file.descriptor}" if os.name == "posix" else str(file.real)
+
+
+def _is_binary(descriptor: int) -> bool:
+    """Return whether ripgrep would skip a file that it found itself. It searches files that it is given."""
+    head = os.read(descriptor, HEAD_BYTES)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return b"\0" in head and not head.startswith(UTF_16)
 
 
 def _more(limit: int, max_limit: int, **args: str) -> str:
@@ -179,12 +279,10 @@ def _globs(glob: str) -> list[str]:
     return [*([f"--glob={glob}"] if glob else []), "--iglob=!.onetool"]
 
 
-def _entry(line: bytes, top: str) -> MatchedLine | None:
+def _entry(path: str, line: bytes) -> MatchedLine | None:
     """Parse a line of output. Returns None for lines that are neither a match nor context."""
-    name, _, rest = line.rstrip(b"\r").partition(b"\0")
-    parts = LINE.fullmatch(rest)
-    path = _display_path(name, top) if parts else ""
-    if parts is None or not path:
+    parts = LINE.fullmatch(line.rstrip(b"\r"))
+    if parts is None:
         return None
     entry: MatchedLine = {
         "path": path,
@@ -194,32 +292,31 @@ def _entry(line: bytes, top: str) -> MatchedLine | None:
     return entry if parts[2] == b":" else {**entry, "context": True}
 
 
-def _display_path(name: bytes, top: str) -> str:
-    """Return a path that other tools accept, or an empty string if the path is not allowed.
+def _shown(real: Path, top: str) -> str:
+    """Return a path that other tools accept.
 
     It is absolute if the caller's path is absolute: programs of servers have other working directories.
     """
-    try:
-        real = allowed_path(os.fsdecode(name))
-    except PermissionError:
-        return ""
     cwd = working_directory().resolve()
     is_relative = not Path(top).expanduser().is_absolute() and real.is_relative_to(cwd)
     path = real.relative_to(cwd) if is_relative else real
     return str(path).encode("utf-8", "replace").decode()
 
 
-def _output(options: list[str], path: str, ctx: Context, separator: bytes) -> Generator[bytes, None, None]:
+def _output(
+    options: list[str], paths: Sequence[str], ctx: Context, separator: bytes, descriptors: Sequence[int] = ()
+) -> Generator[bytes, None, None]:
     """Run ripgrep and yield records of its output. Closing the generator kills the process."""
-    program, top = shutil.which("rg"), allowed_path(path)
+    program = shutil.which("rg")
     if program is None:
         raise FileNotFoundError(f"ripgrep (rg) is not installed. See {INSTALL}")
-    if not (top.is_dir() or top.is_file()):
-        raise FileNotFoundError(f"{path!r} is neither a directory nor a file.")
-    command = [program, *COMMON_OPTIONS, *options, "--", str(top)]
+    command = [program, *COMMON_OPTIONS, *options, "--", *paths]
+    inherited = descriptors if os.name == "posix" else ()
     with (
         TemporaryFile() as stderr,
-        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr) as process,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=stderr, pass_fds=inherited
+        ) as process,
     ):
         timed_out = threading.Event()
         threading.Thread(target=_kill_at_deadline, args=(process, ctx, timed_out), daemon=True).start()
