@@ -296,6 +296,64 @@ def test_server_has_no_capabilities_and_cannot_gain_privileges(user_home, suppor
     assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
+SET_IDENTITY_BITS = """
+import ctypes, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+
+def call(number, *args):
+    if libc.syscall(number, *args) < 0:
+        raise OSError(ctypes.get_errno(), "failed")
+
+def create(name, mode):
+    os.close(os.open(name, os.O_CREAT | os.O_WRONLY, mode))
+
+def change_open_file(mode):
+    descriptor = os.open("plain", os.O_RDONLY)
+    os.fchmod(descriptor, mode)
+
+create("plain", 0o755)
+folder = os.open(".", os.O_RDONLY)
+how = struct.pack("3Q", os.O_CREAT | os.O_WRONLY, 0o6755, 0)
+attempts = {
+    "chmod": lambda: os.chmod("plain", 0o4755),
+    "chmod of the group": lambda: os.chmod("plain", 0o2755),
+    "fchmod": lambda: change_open_file(0o6755),
+    "fchmodat": lambda: os.chmod("plain", 0o4755, dir_fd=folder),
+    "fchmodat2": lambda: call(452, folder, b"plain", 0o4755, 0),
+    "open": lambda: create("opened", 0o4755),
+    "open without a name": lambda: os.open(".", os.O_TMPFILE | os.O_RDWR, 0o4755),
+    "openat2": lambda: call(437, folder, b"opened2", how, len(how)),
+    "mkdir": lambda: os.mkdir("made", 0o2755),
+    "mkdirat": lambda: os.mkdir("made2", 0o2755, dir_fd=folder),
+    "mknod": lambda: os.mknod("node", 0o104755),
+    "mknodat": lambda: os.mknod("node2", 0o104755, dir_fd=folder),
+}
+for name, attempt in attempts.items():
+    try:
+        attempt()
+        print(name)
+    except OSError:
+        pass
+os.chmod("plain", 0o1700)
+os.mkdir("sticky", 0o1777)
+create("sticky/program", 0o755)
+os.open("plain", os.O_RDONLY, 0o4000)  # the mode does not count
+"""
+
+
+def test_server_cannot_create_programs_that_run_as_its_user(user_home, support):
+    """Another user of the machine could run them. Other permissions can be set."""
+    policy = policy_for(user_home, PathGrant(path=user_home / "project", write=True))
+    argv = [sys.executable, "-I", "-c", SET_IDENTITY_BITS]
+    command = wrap(argv, {"PATH": os.defpath}, policy, support)
+    done = subprocess.run(command.argv, env=dict(command.env), capture_output=True, text=True, timeout=HANG_S)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    found = {path.name: path.stat().st_mode for path in (user_home / "project").rglob("*")}
+    assert [name for name, mode in found.items() if mode & 0o6000] == []
+    assert {"plain", "sticky", "program"} <= set(found)
+    assert found["plain"] & 0o7777 == 0o1700
+
+
 def test_server_ends_if_no_one_reads_its_output(user_home, support):
     """Python ignores the signal, and programs that it executes would as well."""
     output = run(

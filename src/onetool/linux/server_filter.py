@@ -13,7 +13,7 @@ from onetool.linux.seccomp import (
     on_call,
 )
 
-UNKNOWN_CALLS = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register")
+UNKNOWN_CALLS = ("clone3", "io_uring_setup", "io_uring_enter", "io_uring_register", "openat2")
 """Their arguments are in memory, which a filter cannot read. Programs use older calls instead."""
 DENIED_CALLS = (
     "ptrace",
@@ -105,6 +105,23 @@ TERMINAL_INPUT, TERMINAL_PASTE = 0x5412, 0x541C
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
 NETLINK_ROUTE = 0
 TYPE_MASK, SOCK_DGRAM = 0xF, 2
+IDENTITY_BITS = 0o6000
+"""Permissions with which a program runs as the owner or group of its file, not of its user."""
+CREATES = 0x400040
+"""The flags of `open` with which its mode counts: O_CREAT and O_TMPFILE."""
+MODE_ARGUMENTS = {
+    "chmod": 1,
+    "fchmod": 1,
+    "fchmodat": 2,
+    "fchmodat2": 2,
+    "creat": 1,
+    "mkdir": 1,
+    "mkdirat": 2,
+    "mknod": 1,
+    "mknodat": 2,
+}
+"""Where each call has the permissions."""
+FLAGS_AND_MODE_ARGUMENTS = {"open": (1, 2), "openat": (2, 3)}
 
 
 def server_filter(*, internet: bool, unix_sockets: bool, namespaces: bool) -> list[Instruction]:
@@ -121,6 +138,7 @@ def server_filter(*, internet: bool, unix_sockets: bool, namespaces: bool) -> li
         *on_call("clone", load_argument(0), (JUMP_SET, 0, 1, NAMESPACES & ~EXIT_SIGNAL), DENY, ALLOW),
         *on_call("unshare", load_argument(0), (JUMP_SET, 0, 1, NAMESPACES), DENY, ALLOW),
         *on_call("ioctl", load_argument(1), *_deny_equal(TERMINAL_INPUT, TERMINAL_PASTE), ALLOW),
+        *_identity_rules(),
         *_socket_rule(internet, unix_sockets),
     ]
     if not unix_sockets:  # an unconnected pair could send to any socket
@@ -130,6 +148,18 @@ def server_filter(*, internet: bool, unix_sockets: bool, namespaces: bool) -> li
         rules += [line for name in SHARED_CALLS for line in on_call(name, DENY)]
         rules += on_call("prlimit64", load_argument(0), (JUMP_EQUAL, 0, 1, 0), ALLOW, DENY)
     return build_filter(rules)
+
+
+def _identity_rules() -> list[Instruction]:
+    """Deny to set identity bits: other users could run the file with the rights of the server's user."""
+    check = ((JUMP_SET, 0, 1, IDENTITY_BITS), DENY, ALLOW)
+    rules = [
+        line for name, mode in MODE_ARGUMENTS.items() for line in on_call(name, load_argument(mode), *check)
+    ]
+    for name, (flags, mode) in FLAGS_AND_MODE_ARGUMENTS.items():
+        creates = (JUMP_SET, 0, 3, CREATES)
+        rules += on_call(name, load_argument(flags), creates, load_argument(mode), *check)
+    return rules
 
 
 def _deny_equal(*values: int) -> list[Instruction]:
