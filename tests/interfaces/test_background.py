@@ -202,6 +202,32 @@ def test_socket_in_a_directory_that_others_can_access_is_refused(tmp_path, mode)
             address.connect(path)
 
 
+def test_long_state_directory_has_its_socket_in_the_runtime_directory(monkeypatch):
+    """Another user can take a name in /tmp before OneTool starts, and none in this directory."""
+    state = Path("/home/user") / ("long" * 30)
+    with tempfile.TemporaryDirectory() as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        path = socket_path(state)
+        assert path.parents[1] == Path(runtime)
+        assert len(os.fsencode(path)) <= address.MAX_SOCKET_PATH
+        assert socket_path(state.with_name("other" * 30)) != path
+        Path(runtime).chmod(0o755)
+        assert Path(runtime) not in socket_path(state).parents
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user")
+def test_directory_of_another_user_is_refused_with_what_to_do(tmp_path):
+    path = socket_path(tmp_path)
+    path.parent.mkdir(mode=0o700)
+    os.chown(path.parent, 65534, 65534)
+    with pytest.raises(NotReachable, match=r"\(uid 65534\); set XDG_RUNTIME_DIR"):
+        address.connect(path)
+
+
+def test_output_of_the_process_is_readable_by_its_user_only(shared):
+    assert (socket_path(shared.state).parent / "output.log").stat().st_mode & 0o777 == 0o600
+
+
 def test_socket_behind_a_link_is_refused(tmp_path):
     real = tmp_path / "real"
     real.mkdir(mode=0o700)

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,13 +24,17 @@ TOKEN = "token-of-this-test"
 
 @asynccontextmanager
 async def serve_rest(
-    runtime: Runtime, *, limits: ConnectionLimits | None = None, **options: Any
+    runtime: Runtime,
+    *,
+    limits: ConnectionLimits | None = None,
+    proxies: Sequence[str] = (),
+    **options: Any,
 ) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve a runtime over REST; yield a client that sends the token."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    server = create_server(create_app(runtime, token=TOKEN, **options), limits)
+    server = create_server(create_app(runtime, token=TOKEN, **options), limits, proxies)
     serving = asyncio.ensure_future(server.serve(sockets=[listener]))
     base = f"http://127.0.0.1:{listener.getsockname()[1]}"
     try:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 PRIVATE = 0o600
 PRIVATE_DIR = 0o700
@@ -89,6 +90,13 @@ def create_file(
                 os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def open_private(path: Path) -> BinaryIO:
+    """Empty a file and open it for writing. Only the user can read it, also if others could before."""
+    path.unlink(missing_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, PRIVATE), "wb")
 
 
 @contextmanager

@@ -26,6 +26,14 @@ def test_a_port_in_use_generates_no_token(home):
     assert "65535" in error_of("serve", "--port", "99999")
 
 
+def test_trusted_proxies_are_addresses_or_networks():
+    """A proxy that is every address would let each client choose its own."""
+    for value in ("*", "proxy.internal", "127.0.0.1,", "10.0.0.1/8"):
+        assert "--forwarded-allow-ips 127.0.0.1,10.0.0.0/8" in error_of(
+            "serve", "--forwarded-allow-ips", value
+        )
+
+
 def test_confirmation_without_a_terminal_suggests_the_option(home, monkeypatch):
     """Nothing is written, and the diff contains no secrets."""
     monkeypatch.setenv("HOME", str(home.root))

@@ -112,6 +112,8 @@ async def test_messages_for_invalid_requests():
         ({"Authorization": "Basic token-of-this-test"}, 401, "Missing or wrong token"),
         ({"Host": "evil.test"}, 403, "--allow-host"),
         ({"Host": "localhost.evil.test"}, 403, "--allow-host"),
+        ({"Host": "localhost:evil.test"}, 403, "--allow-host"),
+        ({"Host": "localhost:80:evil.test"}, 403, "--allow-host"),
         ({"Origin": "https://evil.test"}, 403, "is not allowed"),
         ({"Origin": "null"}, 403, "is not allowed"),
         ({"Origin": "http://["}, 403, "is not allowed"),

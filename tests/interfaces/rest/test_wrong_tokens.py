@@ -67,6 +67,28 @@ async def test_the_response_to_a_wrong_token_comes_after_the_delay():
             assert response.status_code == 401 or response.json() == {"loggedIn": False}
 
 
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "counted"),
+    [
+        ([], ["203.0.113.1", "203.0.113.2"], 1),
+        (["127.0.0.0/8"], ["203.0.113.1", "203.0.113.2"], 2),
+        (["127.0.0.1"], ["192.0.2.1, 203.0.113.1", "192.0.2.2, 203.0.113.1"], 1),
+        (["192.0.2.0/24"], ["203.0.113.1", "203.0.113.2"], 1),
+    ],
+)
+async def test_clients_behind_a_trusted_proxy_are_counted_one_by_one(proxies, forwarded, counted):
+    """Others cannot choose their address. What a client puts before the entry of the proxy is ignored."""
+    delays = WrongTokens()
+    async with (
+        memory_runtime() as ot,
+        serve_rest(ot.runtime, wrong_tokens=delays, proxies=proxies) as client,
+    ):
+        for address in forwarded:
+            headers = {"Authorization": WRONG, "X-Forwarded-For": address}
+            assert (await client.get("/usage", headers=headers)).status_code == 401
+    assert delays.address_count == counted
+
+
 async def test_a_delay_ends_when_the_client_disconnects():
     delays = WrongTokens(first_delay_s=HANG_S * 10, max_delay_s=HANG_S * 10)
     sent = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]

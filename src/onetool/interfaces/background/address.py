@@ -21,11 +21,19 @@ class NotReachable(Exception):
 
 
 def socket_path(state: Path) -> Path:
-    """Return the path of the socket: in the state directory, or in /tmp if that path is too long."""
+    """Return the path of the socket: in the state directory, or in a shorter one if that path is too long.
+
+    Only this user can create something in the runtime directory, while anyone can take a name in /tmp.
+    """
     path = state / "background" / "socket"
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
         return path
     digest = hashlib.sha256(os.fsencode(state)).hexdigest()[:16]
+    # MCP clients start programs without XDG_RUNTIME_DIR, so its usual value counts as well
+    for runtime in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{os.getuid()}"):
+        path = Path(runtime) / f"onetool-{digest}" / "socket"
+        if path.is_absolute() and len(os.fsencode(path)) <= MAX_SOCKET_PATH and _is_private(path.parents[1]):
+            return path
     return Path("/tmp") / f"onetool-{os.getuid()}-{digest}" / "socket"  # noqa: S108 - owner and mode are checked
 
 
@@ -39,8 +47,21 @@ def check_private_dir(directory: Path) -> None:
         status = os.lstat(directory)
     except OSError:
         raise NotReachable(NOT_RUNNING) from None
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+    if status.st_uid != os.getuid():
+        raise NotReachable(
+            f"{str(directory)!r} is not a private directory of this user: it belongs to another one "
+            f"(uid {status.st_uid}); set XDG_RUNTIME_DIR to a private directory of yours"
+        )
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o077:
         raise NotReachable(f"{str(directory)!r} is not a private directory of this user; delete it")
+
+
+def _is_private(directory: Path) -> bool:
+    try:
+        check_private_dir(directory)
+    except NotReachable:
+        return False
+    return True
 
 
 def connect(path: Path) -> socket.socket:

@@ -15,7 +15,7 @@ import click
 
 from onetool.bootstrap import open_runtime, open_shared_parts
 from onetool.bootstrap.factories import new_id
-from onetool.files.atomic import make_private_dir
+from onetool.files.atomic import make_private_dir, open_private
 from onetool.files.lock import locked
 from onetool.interfaces.background.address import NOT_RUNNING, NotReachable, check_private_dir, socket_path
 from onetool.interfaces.background.attach import ask
@@ -148,7 +148,7 @@ def _start(path: Path) -> dict[str, Any]:
     """Start the process and wait until it responds."""
     _make_checked_dir(path.parent)
     log = path.parent / "output.log"
-    with log.open("wb") as output:
+    with open_private(log) as output:
         process = subprocess.Popen(
             [sys.executable, "-m", "onetool", "up", "--foreground"],
             stdin=subprocess.DEVNULL,

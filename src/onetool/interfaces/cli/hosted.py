@@ -46,14 +46,17 @@ def serve_hosted(
     *,
     with_worker: bool,
     metrics: tuple[str, int] | None,
+    proxies: tuple[str, ...],
 ) -> None:
     """Serve all workspaces until a signal arrives.
 
     with_worker: whether to run queued jobs too.
     metrics: where to serve the metrics of the process.
+    proxies: addresses and networks of proxies that say which address a client has.
     """
+    options: Any = {"with_worker": with_worker, "metrics": metrics, "proxies": proxies}
     with exit_on_hosted_error():
-        asyncio.run(_serve(sock, hosts, log_level, reap_interval, with_worker=with_worker, metrics=metrics))
+        asyncio.run(_serve(sock, hosts, log_level, reap_interval, **options))
 
 
 async def _serve(
@@ -64,6 +67,7 @@ async def _serve(
     *,
     with_worker: bool,
     metrics: tuple[str, int] | None,
+    proxies: tuple[str, ...],
 ) -> None:
     from onetool.bootstrap.login_settings import login_settings
     from onetool.bootstrap.workspaces import OpenWorkspaces
@@ -79,7 +83,7 @@ async def _serve(
         limits = hosted_limits()
         app = _app(parts, workspaces, hosts, login, max_requests=limits.max_connections // 2)
         requests, loop = RequestMeter(), asyncio.get_running_loop()
-        server = create_server(CountedRequests(app, requests), limits)
+        server = create_server(CountedRequests(app, requests), limits, proxies)
 
         def stop() -> None:
             app.drain()

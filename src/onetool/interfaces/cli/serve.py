@@ -23,6 +23,7 @@ from .command import chosen_log_level, current_paths, stdout, with_runtime
 from .listening import bind
 from .login_link import login_link, show_link
 from .metrics_listener import check_is_hosted, metrics_option
+from .proxies import proxies_option
 from .reaper import reap
 
 LOOPBACK = "127.0.0.1"
@@ -61,6 +62,7 @@ MIN_TOKEN_LENGTH = 20
     "--with-worker", is_flag=True, help="With --hosted: run queued jobs too, as `onetool worker` does."
 )
 @metrics_option
+@proxies_option
 @click.option(
     "--open/--no-open",
     "opens",
@@ -77,6 +79,7 @@ def serve(
     hosted: bool,
     with_worker: bool,
     metrics: tuple[str, int] | None,
+    proxies: tuple[str, ...],
     opens: bool | None,
     reap_interval: float,
 ) -> None:
@@ -106,6 +109,7 @@ def serve(
             reap_interval,
             with_worker=with_worker,
             metrics=metrics,
+            proxies=proxies,
         )
         return
     paths = current_paths()
@@ -135,7 +139,7 @@ def serve(
                     edit_servers=edit_servers,
                     login_code=code,
                 )
-                await _serve(app, sock, token_location, partial(show_link, link, paths.state, opens))
+                await _serve(app, sock, token_location, proxies, partial(show_link, link, paths.state, opens))
         finally:
             reaper.cancel()
             await named.close()
@@ -143,11 +147,17 @@ def serve(
     with_runtime(run, waits_for_servers=False, waits_for_libraries=False)
 
 
-async def _serve(app: Any, sock: socket.socket, token_location: str, on_ready: Callable[[], None]) -> None:
+async def _serve(
+    app: Any,
+    sock: socket.socket,
+    token_location: str,
+    proxies: tuple[str, ...],
+    on_ready: Callable[[], None],
+) -> None:
     """Serve until a signal arrives. Prints the location of the token, not the token."""
     from onetool.interfaces.rest.server import BACKLOG, create_server
 
-    server = create_server(app)
+    server = create_server(app, proxies=proxies)
     sock.listen(BACKLOG)  # clients may connect as soon as the URL is printed
     address, port = sock.getsockname()[:2]
     host = f"[{address}]" if ":" in address else address

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
@@ -57,8 +57,16 @@ class UvicornServer(uvicorn.Server):
         yield
 
 
-def create_server(app: Any, limits: ConnectionLimits | None = None) -> UvicornServer:
-    """Create a server for an app. Pass the sockets to `serve`."""
+def create_server(
+    app: Any, limits: ConnectionLimits | None = None, proxies: Sequence[str] = ()
+) -> UvicornServer:
+    """Create a server for an app. Pass the sockets to `serve`.
+
+    Args:
+        app: The ASGI app.
+        limits: Limits of connections. Default: those of a server for one user.
+        proxies: Addresses and networks of proxies that say which address and protocol a client has.
+    """
     connections = ConnectionTable(limits or default_limits())
     config = uvicorn.Config(
         app,
@@ -66,7 +74,8 @@ def create_server(app: Any, limits: ConnectionLimits | None = None) -> UvicornSe
         ws="none",
         log_config=None,
         access_log=False,
-        proxy_headers=False,  # clients on this machine could claim to have any address
+        proxy_headers=bool(proxies),  # other clients could claim to have any address
+        forwarded_allow_ips=list(proxies),
         server_header=False,
         lifespan="off",
         backlog=ACCEPT_BATCH,

@@ -216,6 +216,6 @@ def _max_bytes(scope: Scope) -> int:
 
 
 def _host_name(host: str) -> str:
-    """Return a Host header without the port."""
-    name = host.lower()
-    return name if name.endswith("]") else name.rpartition(":")[0] or name
+    """Return a Host header without the port, which consists of digits."""
+    name, _, port = host.lower().rpartition(":")
+    return name if name and port.isascii() and port.isdigit() else host.lower()

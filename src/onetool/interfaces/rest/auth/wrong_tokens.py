@@ -70,7 +70,7 @@ class WrongTokens:
 
 
 def client_address(scope: Scope) -> str:
-    """Return the address of the other end of the connection. Headers can be forged and are ignored."""
+    """Return the address of the client: of the other end of the connection, or what a trusted proxy says."""
     client = scope.get("client")
     return client[0] if client else ""
 
