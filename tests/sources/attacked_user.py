@@ -24,6 +24,7 @@ from onetool.sources.mcp_servers.sandbox.policy import (
     MechanismSupport,
     PathGrant,
     Restrictions,
+    SandboxedCommand,
     SandboxPolicy,
 )
 from onetool.sources.mcp_servers.sandbox.wrapping import wrap
@@ -94,18 +95,20 @@ class AttackedUser:
         """Start the hostile server, in the sandbox if there is one."""
         argv: tuple[str, ...] = (self.python, "-I", "-S", str(self.root / "server" / "code"), *args)
         env, cwd, restrictions = self.env, policy.cwd, None
+        command = None
         if support is not None:
             command = wrap(argv, env, policy, support, python=self.python)
-            argv, env, cwd, restrictions = command.argv, dict(command.env), command.cwd, command.restrictions
+            env, cwd, restrictions = dict(command.env), command.cwd, command.restrictions
         pipes: dict[str, Any] = {
             "stdin": subprocess.PIPE,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
         }
-        process = subprocess.Popen(
-            argv, env=env, cwd=cwd, text=True, start_new_session=True, **pipes, **self.identity(), **options
-        )
-        return process, restrictions
+        options |= {"env": env, "cwd": cwd, "text": True, "start_new_session": True}
+        options |= pipes | self.identity()
+        if command is None:
+            return subprocess.Popen(argv, **options), None
+        return start_command(command, **options), restrictions
 
     def attack(
         self, support: MechanismSupport | None, policy: SandboxPolicy, names: list[str]
@@ -150,6 +153,20 @@ class AttackedUser:
         if os.getuid() == self.uid:
             return {}
         return {"user": self.uid, "group": self.uid, "extra_groups": []}
+
+
+def start_command(command: SandboxedCommand, **options: Any) -> "subprocess.Popen[str]":
+    """Start a command with its environment."""
+    with command.open_plan() as (argv, descriptors):
+        return subprocess.Popen(argv, pass_fds=descriptors, **{"env": dict(command.env), **options})
+
+
+def run_command(command: SandboxedCommand) -> "subprocess.CompletedProcess[str]":
+    """Run a command and return what it wrote."""
+    pipe = subprocess.PIPE
+    with start_command(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as process:
+        output, errors = process.communicate(timeout=HANG_S)
+    return subprocess.CompletedProcess(command.argv, process.returncode, output, errors)
 
 
 def supported(mechanism: Mechanism) -> MechanismSupport:

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ from onetool.sources.mcp_servers.sandbox.policy import (
 )
 from onetool.sources.mcp_servers.sandbox.visible_files import list_visible_files
 from onetool.sources.mcp_servers.sandbox.wrapping import wrap
-from sources.attacked_user import supported
+from sources.attacked_user import run_command, start_command, supported
+from support.processes import descendants
 from support.waiting import HANG_S
 
 pytestmark = pytest.mark.linux
@@ -67,17 +69,9 @@ def run(policy: SandboxPolicy, support: MechanismSupport, script: str, **env: st
     """Run a shell script as the server and return its output, with errors."""
     argv = [shutil.which("sh"), "-c", script]
     command = wrap(argv, {"PATH": os.defpath} | env, policy, support)
-    done = subprocess.run(
-        command.argv,
-        env=dict(command.env),
-        cwd=command.cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=HANG_S,
-    )
-    return done.stdout
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with start_command(command, cwd=command.cwd, text=True, **pipes) as process:
+        return process.communicate(timeout=HANG_S)[0]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +211,7 @@ def test_runtime_in_the_home_directory_is_readable_and_its_neighbours_are_not(us
     env = {"PATH": f"{prefix}/bin:{os.defpath}"}
     argv = [str(user_home / "bin/tool"), str(user_home / ".ssh/id")]
     command = wrap(argv, env, policy_for(user_home), support)
-    done = subprocess.run(command.argv, env=dict(command.env), capture_output=True, text=True, timeout=HANG_S)
+    done = run_command(command)
     assert done.stdout == "library\n"
     assert str(user_home / ".ssh/id") in done.stderr
 
@@ -274,6 +268,23 @@ def test_libraries_that_are_preloaded_are_loaded_inside_only(user_home, support)
     assert not [name for name in command.env if name.startswith("LD_")]
     output = run(policy_for(user_home), support, "echo $LD_LIBRARY_PATH", LD_LIBRARY_PATH="/nonexistent")
     assert output == "/nonexistent\n"
+
+
+def test_no_variable_is_in_a_command_line(user_home, support):
+    """Every user of the machine can read command lines. Names like those of the loader are ordinary ones."""
+    names = ("LD_API_KEY", "DYLD_TOKEN", "LD_LIBRARY_PATH", "TOKEN")
+    env = {"PATH": os.defpath} | {name: f"value-of-{name}" for name in names}
+    script = "echo started; read line; env"
+    command = wrap([shutil.which("sh"), "-c", script], env, policy_for(user_home), support)
+    assert command.env["LD_API_KEY"] == "value-of-LD_API_KEY"
+    with start_command(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "started\n"
+        pids = {process.pid, *descendants(process.pid)}
+        lines = [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in pids]
+        output, _ = process.communicate("\n", timeout=HANG_S)
+    assert any(script.encode() in line for line in lines)
+    assert [line for line in lines if b"value-of" in line or str(user_home / "data").encode() in line] == []
+    assert {f"{name}=value-of-{name}" for name in names} <= set(output.splitlines())
 
 
 def test_link_in_the_servers_directory_is_not_followed_at_its_next_start(user_home, support):
@@ -346,7 +357,7 @@ def test_server_cannot_create_programs_that_run_as_its_user(user_home, support):
     policy = policy_for(user_home, PathGrant(path=user_home / "project", write=True))
     argv = [sys.executable, "-I", "-c", SET_IDENTITY_BITS]
     command = wrap(argv, {"PATH": os.defpath}, policy, support)
-    done = subprocess.run(command.argv, env=dict(command.env), capture_output=True, text=True, timeout=HANG_S)
+    done = run_command(command)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     found = {path.name: path.stat().st_mode for path in (user_home / "project").rglob("*")}
     assert [name for name, mode in found.items() if mode & 0o6000] == []
@@ -364,21 +375,20 @@ def test_server_ends_if_no_one_reads_its_output(user_home, support):
 
 def test_missing_program_is_reported(user_home, support):
     command = wrap(["/missing/program"], {}, policy_for(user_home), support)
-    done = subprocess.run(command.argv, env=dict(command.env), capture_output=True, text=True, timeout=HANG_S)
+    done = run_command(command)
     assert done.returncode != 0
     assert "No such file" in done.stderr
 
 
 def test_exit_code_of_the_server_is_returned(user_home, support):
     command = wrap(["/bin/sh", "-c", "exit 7"], {}, policy_for(user_home), support)
-    assert subprocess.run(command.argv, env=dict(command.env), timeout=HANG_S).returncode == 7
+    assert run_command(command).returncode == 7
 
 
 def test_nothing_runs_if_a_restriction_cannot_be_applied(user_home):
     support = supported(Mechanism.LANDLOCK)
     command = wrap(["/bin/sh", "-c", "echo started"], {}, policy_for(user_home), support)
-    broken = [word.replace('"cwd": "', '"cwd": "/missing') for word in command.argv]
-    done = subprocess.run(broken, env=dict(command.env), capture_output=True, text=True, timeout=HANG_S)
+    done = run_command(replace(command, plan=command.plan.replace(b'"cwd": "', b'"cwd": "/missing')))
     assert (done.returncode, done.stdout) == (126, "")
     assert "the sandbox cannot start" in done.stderr
 

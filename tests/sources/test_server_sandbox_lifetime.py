@@ -19,7 +19,7 @@ from onetool.sources.mcp_servers.sandbox.policy import (
     SandboxPolicy,
 )
 from onetool.sources.mcp_servers.sandbox.wrapping import wrap
-from sources.attacked_user import HOSTILE_SERVER, supported
+from sources.attacked_user import HOSTILE_SERVER, start_command, supported
 from support.processes import command_lines, processes_with_env, wait_until
 from support.waiting import HANG_S
 
@@ -35,7 +35,9 @@ policy = SandboxPolicy(home=Path(home), cwd=Path(home), paths=(PathGrant(path=Pa
 argv = [sys.executable, "-I", "-S", server, "detach", "ignore stdin"]
 env = {"PATH": "/usr/bin:/bin", "MARKER": marker}
 command = wrap(argv, env, policy, choose_mechanism(Mechanism(mechanism)))
-child = subprocess.Popen(command.argv, env=dict(command.env), stdin=subprocess.PIPE, start_new_session=True)
+with command.open_plan() as (argv, descriptors):
+    options = {"env": dict(command.env), "stdin": subprocess.PIPE, "start_new_session": True}
+    child = subprocess.Popen(argv, pass_fds=descriptors, **options)
 child.wait()
 """
 """A process that starts a server as OneTool does, and is killed."""
@@ -80,14 +82,8 @@ def start_server(support: MechanismSupport, home: Path, marker: str, then: str) 
     policy = SandboxPolicy(home=home, cwd=home, paths=(PathGrant(path=HOSTILE_SERVER),))
     argv = [sys.executable, "-I", "-S", str(HOSTILE_SERVER), "detach", then]
     command = wrap(argv, {"PATH": os.defpath, "MARKER": marker}, policy, support)
-    server = subprocess.Popen(
-        command.argv,
-        env=dict(command.env),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    server = start_command(command, text=True, start_new_session=True, **pipes)
     assert server.stdout is not None
     assert server.stdout.readline() == "detached\n"
     return server

@@ -1,10 +1,10 @@
 """Seccomp: filters of the system calls of this process and its children."""
 
 import ctypes
-import os
 import struct
 from collections.abc import Iterable, Sequence
 
+from onetool.linux.memory_file import open_memory_file
 from onetool.linux.system_calls import ARCHITECTURES, architecture, check, libc, number
 
 PR_SET_SECCOMP, MODE_FILTER = 22, 2
@@ -67,7 +67,4 @@ def install(instructions: Sequence[Instruction]) -> None:
 
 def write_to_memory_file(instructions: Sequence[Instruction]) -> int:
     """Return a descriptor, inherited by programs, from which a filter can be read."""
-    descriptor = os.memfd_create("seccomp", 0)
-    os.write(descriptor, encode(instructions))
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+    return open_memory_file("seccomp", encode(instructions))

@@ -6,8 +6,43 @@ from pathlib import Path
 from .secret_places import SOCKET_VARIABLES
 
 REMOVED = (*SOCKET_VARIABLES, "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR")
-LOADER_PREFIXES = ("LD_", "DYLD_")
-"""Variables that load code into every program, also into those that start the sandbox."""
+LOADER_VARIABLES = frozenset(
+    {
+        "LD_ASSUME_KERNEL",
+        "LD_AUDIT",
+        "LD_BIND_NOT",
+        "LD_BIND_NOW",
+        "LD_DEBUG",
+        "LD_DEBUG_OUTPUT",
+        "LD_DYNAMIC_WEAK",
+        "LD_HWCAP_MASK",
+        "LD_LIBRARY_PATH",
+        "LD_ORIGIN_PATH",
+        "LD_POINTER_GUARD",
+        "LD_PREFER_MAP_32BIT_EXEC",
+        "LD_PRELOAD",
+        "LD_PROFILE",
+        "LD_PROFILE_OUTPUT",
+        "LD_SHOW_AUXV",
+        "LD_TRACE_LOADED_OBJECTS",
+        "LD_TRACE_PRELINKING",
+        "LD_USE_LOAD_BIAS",
+        "LD_VERBOSE",
+        "LD_WARN",
+        "DYLD_FALLBACK_FRAMEWORK_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+        "DYLD_FORCE_FLAT_NAMESPACE",
+        "DYLD_FRAMEWORK_PATH",
+        "DYLD_IMAGE_SUFFIX",
+        "DYLD_INSERT_LIBRARIES",
+        "DYLD_LIBRARY_PATH",
+        "DYLD_ROOT_PATH",
+        "DYLD_SHARED_REGION",
+        "DYLD_VERSIONED_FRAMEWORK_PATH",
+        "DYLD_VERSIONED_LIBRARY_PATH",
+    }
+)
+"""Variables of the loader, which apply to every program, also to those that start the sandbox."""
 LOCATIONS = {
     "HOME": "",
     "XDG_CACHE_HOME": ".cache",
@@ -31,5 +66,5 @@ def server_environment(env: Mapping[str, str], home: Path, temporary: Path) -> d
 
 def split_loader_variables(env: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return the variables for every program, and those that only the server may get."""
-    loading = {name: value for name, value in env.items() if name.startswith(LOADER_PREFIXES)}
+    loading = {name: value for name, value in env.items() if name in LOADER_VARIABLES}
     return {name: value for name, value in env.items() if name not in loading}, loading

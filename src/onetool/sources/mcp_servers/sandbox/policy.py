@@ -1,10 +1,13 @@
 """Values of the sandbox: what a server may access, and which restrictions are in force."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from onetool.linux.memory_file import open_memory_file
 from onetool.sources.mcp_servers.errors import ServerUnavailable
 
 
@@ -85,12 +88,35 @@ class Restrictions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxedCommand:
-    """A command to start with `asyncio.create_subprocess_exec`, with exactly this environment."""
+    """A command to start with `asyncio.create_subprocess_exec`, with exactly this environment.
+
+    Attributes:
+        argv: The program and its arguments.
+        env: All its variables.
+        cwd: The directory to start in.
+        restrictions: What is in force.
+        launcher: The command that starts the program by a plan; empty if it starts by itself.
+        plan: What the launcher reads from a descriptor: every user of the machine can read command lines.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
     restrictions: Restrictions
+    launcher: tuple[str, ...] = ()
+    plan: bytes = b""
+
+    @contextmanager
+    def open_plan(self) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
+        """Yield the whole command line, and the descriptors that the process must inherit."""
+        if not self.launcher:
+            yield self.argv, ()
+            return
+        descriptor = open_memory_file("plan", self.plan)
+        try:
+            yield (*self.launcher, str(descriptor), *self.argv), (descriptor,)
+        finally:
+            os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

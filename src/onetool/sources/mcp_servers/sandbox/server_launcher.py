@@ -1,8 +1,8 @@
 """Restricts a server's process on Linux, then executes the server: `server_launcher.py PLAN PROGRAM ARGS...`.
 
-PLAN is JSON; its mechanism `none` only ends the server with its parent. `--landlock-version` instead of it
-prints the version of Landlock. The script runs without installed packages. If a restriction cannot be
-applied, nothing is executed.
+PLAN is a descriptor with JSON; its mechanism `none` only ends the server with its parent.
+`--landlock-version` instead of it prints the version of Landlock. The script runs without installed packages.
+If a restriction cannot be applied, nothing is executed.
 """
 
 import json
@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 if __name__ == "__main__":  # started by its path, without installed packages
     sys.path.append(str(Path(__file__).parents[4]))
 from onetool.linux import landlock, privileges, seccomp
+from onetool.linux.memory_file import open_memory_file
 from onetool.linux.server_filter import server_filter
 from onetool.linux.system_calls import Unsupported
 
@@ -29,7 +30,8 @@ def main() -> None:
     if sys.argv[1] == "--landlock-version":
         sys.stdout.write(str(landlock.version()))
         return
-    plan, argv = json.loads(sys.argv[1]), sys.argv[2:]
+    with os.fdopen(int(sys.argv[1]), "rb") as file:
+        plan, argv = json.load(file), sys.argv[2:]
     try:
         if plan["mechanism"] == "bubblewrap":
             _execute_bubblewrap(plan, argv)
@@ -46,7 +48,8 @@ def _execute_bubblewrap(plan: dict[str, Any], argv: list[str]) -> NoReturn:
     if plan["scopes"]:
         landlock.restrict_scopes()
     filter_file = seccomp.write_to_memory_file(server_filter(**plan["system_calls"]))
-    options = [*plan["options"], "--seccomp", str(filter_file), "--"]
+    options_file = open_memory_file("options", b"".join(os.fsencode(f"{word}\0") for word in plan["options"]))
+    options = ["--args", str(options_file), "--seccomp", str(filter_file), "--"]
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores
     os.execv(plan["program"], [plan["program"], *options, *argv])  # noqa: S606 - the operator configured it
 

@@ -4,7 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +57,10 @@ def wrap_without_sandbox(
 ) -> SandboxedCommand:
     """Return the command that starts a server with all rights. On Linux it ends with this process."""
     restrictions = Restrictions(mechanism=Mechanism.NONE)
-    if sys.platform == "linux":
-        plan = {"mechanism": "none", "parent": os.getpid(), "cwd": str(cwd), "env": {}}
-        argv = (python, "-I", "-S", str(LAUNCHER), json.dumps(plan), *argv)
-    return SandboxedCommand(argv=tuple(argv), env=dict(env), cwd=cwd, restrictions=restrictions)
+    command = SandboxedCommand(argv=tuple(argv), env=dict(env), cwd=cwd, restrictions=restrictions)
+    if sys.platform != "linux":
+        return command
+    return _launch(command, {"mechanism": "none", "cwd": str(cwd), "env": {}}, python)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +121,15 @@ class _RestrictedServer:
         env: dict[str, str],
         restrictions: Restrictions,
     ) -> SandboxedCommand:
-        plan |= {"parent": os.getpid(), "system_calls": system_calls}
-        argv = (self.python, "-I", "-S", str(LAUNCHER), json.dumps(plan), *self.argv)
-        return SandboxedCommand(argv=argv, env=env, cwd=self.files.home, restrictions=restrictions)
+        command = SandboxedCommand(
+            argv=tuple(self.argv), env=env, cwd=self.files.home, restrictions=restrictions
+        )
+        return _launch(command, plan | {"system_calls": system_calls}, self.python)
+
+
+def _launch(command: SandboxedCommand, plan: dict[str, Any], python: str) -> SandboxedCommand:
+    content = json.dumps(plan | {"parent": os.getpid()}).encode()
+    return replace(command, launcher=(python, "-I", "-S", str(LAUNCHER)), plan=content)
 
 
 def _make_temporary(home: Path) -> Path:

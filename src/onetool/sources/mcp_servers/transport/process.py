@@ -23,16 +23,18 @@ MAX_LOGGED_LENGTH = 500
 
 async def execute(command: SandboxedCommand) -> Process:
     """Start a command in its own process group."""
-    return await asyncio.create_subprocess_exec(
-        *command.argv,
-        stdin=PIPE,
-        stdout=PIPE,
-        stderr=PIPE,
-        env=command.env,
-        cwd=command.cwd,
-        limit=STREAM_LIMIT,
-        start_new_session=True,
-    )
+    with command.open_plan() as (argv, descriptors):
+        return await asyncio.create_subprocess_exec(
+            *argv,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=command.env,
+            cwd=command.cwd,
+            limit=STREAM_LIMIT,
+            start_new_session=True,
+            pass_fds=descriptors,
+        )
 
 
 async def stop(process: Process) -> None:
