@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-class ProxiesType(click.ParamType):
+class ProxiesType(click.ParamType[tuple[str, ...]]):
     """Addresses and networks, separated by commas."""
 
     name = "addresses"
