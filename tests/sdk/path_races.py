@@ -1,7 +1,7 @@
 """Uses files while another process exchanges a directory with a link: `path_races.py JSON`.
 
-The argument has `root`, `reads`, `writes`, and `openat2`: whether the kernel may offer that system call.
-Prints what was reached, as JSON.
+The argument has `root`, `reads`, `writes`, `queries`, and `openat2`: whether the kernel may offer that system
+call. Prints what was reached, as JSON.
 """
 
 import asyncio
@@ -78,12 +78,16 @@ async def main() -> None:
     process.start()
     is_ready.wait()
     work = tool(timeout=TIMEOUT_S)(count_reached)
+    queried: Counter[str] = Counter()
     async with memory_runtime({"demo": [work]}, cwd=Path(plan["root"])) as ot:
         args = {"reads": plan["reads"], "writes": plan["writes"]}
         result = await ot.call("demo.count_reached", **args)
+        for _ in range(plan["queries"]):
+            answer = await ot.call("db.query", sql="SELECT place FROM places", database="share/d/places.db")
+            queried[answer.data["rows"][0][0] if answer.ok else answer.meta.exception] += 1
     is_finished.set()
     process.join()
-    found = result.data if result.ok else {"error": str(result.error)}
+    found = result.data | {"query": dict(queried)} if result.ok else {"error": str(result.error)}
     print(json.dumps({"openat2": openat2.is_available(), "status": process.exitcode, "found": found}))
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sqlite3
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from onetool.files.installation import extra_command
 from onetool.starter_packs import db
 from onetool.testing import memory_runtime
 from support.postgres import empty_database
+from support.waiting import HANG_S
 
 NUMBERS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 SCHEMA = """
@@ -174,6 +176,58 @@ async def test_only_allowed_sqlite_files_are_opened(ot, shop):
     (shop / "odd ?mode=rwc#%41.db").write_bytes(outside.read_bytes())
     assert (await query(ot, "SELECT count(*) FROM items", "odd ?mode=rwc#%41.db")).data["rows"] == [[3]]
     assert not (shop / "odd").exists()
+
+
+WITHOUT_LANDLOCK = """
+import asyncio, json, sys
+from pathlib import Path
+from onetool.linux import landlock, privileges, seccomp
+from onetool.testing import memory_runtime
+
+async def main():
+    async with memory_runtime(cwd=Path(sys.argv[1])) as ot:
+        for name in sys.argv[2:]:
+            result = await ot.call("db.query", sql="SELECT count(*) FROM items", database=name)
+            print(result.data["rows"][0][0] if result.ok else result.error.message)
+
+privileges.deny_new_privileges()
+rule = seccomp.on_call("landlock_create_ruleset", seccomp.UNKNOWN)
+seccomp.install(seccomp.build_filter(rule))
+assert landlock.version() == 0
+asyncio.run(main())
+"""
+
+
+@pytest.mark.linux
+def test_database_is_read_from_a_copy_where_the_kernel_cannot_restrict_a_thread(shop):
+    """Changes that are only in the log of a program that runs are refused, not left out."""
+    shutil.copy(shop / "shop.db", shop / "closed.db")
+    shutil.copy(shop / "shop.db", shop / "live.db")
+    (shop / "empty.db").touch()
+    live = sqlite3.connect(shop / "live.db", isolation_level=None)
+    for connection in (live, sqlite3.connect(shop / "closed.db", isolation_level=None)):
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("INSERT INTO items (id, name) VALUES (9, 'new')")
+    connection.close()
+    command = [sys.executable, "-c", WITHOUT_LANDLOCK, str(shop)]
+    names = ["shop.db", "closed.db", "live.db", "empty.db"]
+    done = subprocess.run([*command, *names], capture_output=True, text=True, timeout=HANG_S, check=False)
+    live.close()
+    assert done.returncode == 0, done.stderr
+    plain, closed, in_use, empty = done.stdout.splitlines()
+    assert (plain, closed) == ("3", "4")
+    assert "Close the program that uses it." in in_use
+    assert "no such table" in empty
+
+
+async def test_database_with_a_log_of_no_program_is_read_without_creating_files(ot, shop):
+    shutil.copy(shop / "shop.db", shop / "closed.db")
+    connection = sqlite3.connect(shop / "closed.db", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    before = sorted(path.name for path in shop.iterdir())
+    assert (await query(ot, "SELECT count(*) FROM items", "closed.db")).data["rows"] == [[3]]
+    assert sorted(path.name for path in shop.iterdir()) == before
 
 
 async def test_secret_that_is_not_a_database_url_is_not_revealed(ot):

@@ -58,6 +58,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "kexec_load": (246, 104),
     "keyctl": (250, 219),
     "kill": (62, 129),
+    "landlock_create_ruleset": (444, 444),
     "lchown": (94, None),
     "listen": (50, 201),
     "lremovexattr": (198, 15),

@@ -1,16 +1,37 @@
 """db: query SQLite files and PostgreSQL databases, read-only."""
 
+import os
+import sys
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
+from typing import Any, BinaryIO, TypeVar
 
-from onetool.sdk import Context, allowed_path, extra_command, get_secret, open_allowed, requires_lib, tool
+from onetool.sdk import (
+    Context,
+    allowed_path,
+    extra_command,
+    get_secret,
+    open_allowed,
+    open_allowed_directory,
+    requires_lib,
+    tool,
+)
+
+T = TypeVar("T")
 
 pack = "db"
 
 MAX_ROWS, MAX_CHARS, MAX_LENGTH = 1_000, 1_000_000, 10_000
 MAX_VALUE_BYTES = 16 * 2**20
+MAX_COPIED_BYTES = 256 * 2**20
+HEADER_BYTES, VERSIONS, END_OF_VERSIONS = 100, 18, 20
+"""The header of an SQLite file, and where it has its two format versions."""
+WAL_VERSION, JOURNAL_VERSION = bytes([2, 2]), bytes([1, 1])
+LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 MAGIC, SCHEMES = b"SQLite format 3\0", ("postgresql://", "postgres://")
 PROGRESS_STEPS, FETCH_ROWS = 10_000, 50
 """SQLite instructions between deadline checks; rows per fetch from PostgreSQL."""
@@ -69,9 +90,12 @@ def query(
     Example:
         db.query(sql="SELECT name, price FROM items WHERE price > ?", database="shop.db", params=[10])
     """
-    with _open(database, ctx) as cursor:
+
+    def read(cursor: Any) -> dict[str, Any]:
         cursor.execute(sql, params or ())
         return _rows(cursor, max(1, min(max_rows, MAX_ROWS)))
+
+    return _use(database, ctx, read)
 
 
 @tool(timeout=20, parallel=True, tags=["sql", "database"])
@@ -88,9 +112,8 @@ def tables(database: str, ctx: Context) -> list[dict[str, Any]]:
     Example:
         db.tables(database="shop.db")
     """
-    with _open(database, ctx) as cursor:
-        cursor.execute(TABLES[_is_postgres(database)])
-        return _as_dicts(_rows(cursor, MAX_ROWS))
+    statement = TABLES[_is_postgres(database)]
+    return _use(database, ctx, lambda cursor: _as_dicts(_rows(cursor.execute(statement), MAX_ROWS)))
 
 
 @tool(timeout=20, parallel=True, tags=["sql", "database"])
@@ -108,9 +131,12 @@ def describe(table: str, database: str, ctx: Context) -> list[dict[str, Any]]:
     Example:
         db.describe(table="items", database="shop.db")
     """
-    with _open(database, ctx) as cursor:
-        cursor.execute(COLUMNS[_is_postgres(database)], (table,))
-        columns = _as_dicts(_rows(cursor, MAX_ROWS))
+    statement = COLUMNS[_is_postgres(database)]
+
+    def read(cursor: Any) -> list[dict[str, Any]]:
+        return _as_dicts(_rows(cursor.execute(statement, (table,)), MAX_ROWS))
+
+    columns = _use(database, ctx, read)
     if not columns:
         raise ValueError(f"Table {table!r} not found. Use db.tables to list the tables.")
     return [column | {"nullable": bool(column["nullable"]), "key": bool(column["key"])} for column in columns]
@@ -123,8 +149,12 @@ def _is_postgres(database: str) -> bool:
     return secret is not None
 
 
-def _open(database: str, ctx: Context) -> AbstractContextManager[Any]:
-    return _postgres(database, ctx) if _is_postgres(database) else _sqlite(database, ctx)
+def _use(database: str, ctx: Context, read: Callable[[Any], T]) -> T:
+    """Open a database, and return what the function reads with the cursor."""
+    if not _is_postgres(database):
+        return _use_file(database, ctx, read)
+    with _postgres(database, ctx) as cursor:
+        return read(cursor)
 
 
 def _rows(cursor: Any, max_rows: int) -> dict[str, Any]:
@@ -156,18 +186,113 @@ def _cell(value: Any) -> Any:
     return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]}... ({len(text)} characters)"
 
 
-@contextmanager
-def _sqlite(path: str, ctx: Context) -> Iterator[Any]:
+def _use_file(path: str, ctx: Context, read: Callable[[Any], T]) -> T:
+    """Read an SQLite file that was opened without following links.
+
+    SQLite opens files by their path, which another process can exchange with a link at that moment. So it
+    runs on a thread that can open the checked files only. Where the kernel cannot restrict a thread, SQLite
+    gets a copy in memory.
+    """
     import sqlite3
 
-    with open_allowed(path) as file:
-        if file.read(len(MAGIC)) not in (MAGIC, b""):
+    with open_allowed(path) as file, ExitStack() as stack:
+        head = file.read(HEADER_BYTES)
+        if not head.startswith(MAGIC) and head:
             raise ValueError(f"{path!r} is not a SQLite database.")
-    connection = sqlite3.connect(
-        f"{allowed_path(path).as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=TIMEOUT_S
-    )
+        real = allowed_path(path)
+        directory = stack.enter_context(open_allowed_directory(str(real.parent)))
+        logs = [_open_log(directory, f"{real.name}{suffix}", stack) for suffix in LOG_SUFFIXES]
+        has_log = logs[0] is not None and os.fstat(logs[0]).st_size > 0
+        if not _can_restrict_threads():
+            content = _copy(path, file, has_log)
+
+            def open_copy() -> Any:
+                connection = sqlite3.connect(":memory:", isolation_level=None)
+                if content:
+                    connection.deserialize(content)
+                return connection
+
+            with _sqlite(open_copy, ctx) as cursor:
+                return read(cursor)
+        # without a log, no program has the database open, and SQLite would create one
+        options = "&immutable=1" if head[VERSIONS:END_OF_VERSIONS] == WAL_VERSION and logs[0] is None else ""
+        uri = f"{real.as_uri()}?mode=ro{options}"
+
+        def open_file() -> Any:
+            return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=TIMEOUT_S)
+
+        def work() -> T:
+            with _sqlite(open_file, ctx) as cursor:
+                return read(cursor)
+
+        return _run_restricted(work, file.fileno(), [log for log in logs if log is not None])
+
+
+def _open_log(directory: Any, name: str, stack: ExitStack) -> int | None:
+    """Open a file that SQLite has beside a database. Return None if there is none."""
+    try:
+        descriptor: int = directory.open_file(name, getattr(os, "O_PATH", os.O_RDONLY))
+    except FileNotFoundError:
+        return None
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _can_restrict_threads() -> bool:
+    if sys.platform != "linux":
+        return False
+    from onetool.linux import landlock
+
+    return landlock.version() > 0
+
+
+def _run_restricted(work: Callable[[], T], database: int, logs: Sequence[int]) -> T:
+    """Run a function on a thread of its own that can open these files only, and wait for its result."""
+    from onetool.linux import landlock, privileges
+
+    rules = [(f"/proc/self/fd/{database}", landlock.READ)]
+    rules += [(f"/proc/self/fd/{log}", landlock.READ | landlock.WRITE) for log in logs]
+    context, outcome = copy_context(), Future[T]()
+
+    def run() -> None:
+        try:
+            privileges.deny_new_privileges()
+            landlock.restrict_files(rules, network=False)
+            outcome.set_result(context.run(work))
+        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return outcome.result()
+
+
+def _copy(path: str, file: BinaryIO, has_log: bool) -> bytes:
+    """Return the content of a database file, as one without a write-ahead log."""
+    if has_log:
+        raise ValueError(
+            f"{path!r} is in use: its newest changes are in a write-ahead log, which cannot be read on this "
+            "system. Close the program that uses it."
+        )
+    file.seek(0)
+    content = bytearray(file.read(MAX_COPIED_BYTES + 1))
+    if len(content) > MAX_COPIED_BYTES:
+        raise ValueError(f"{path!r} is larger than {MAX_COPIED_BYTES} bytes, the limit on this system.")
+    if content[VERSIONS:END_OF_VERSIONS] == WAL_VERSION:
+        content[VERSIONS:END_OF_VERSIONS] = JOURNAL_VERSION
+    return bytes(content)
+
+
+@contextmanager
+def _sqlite(connect: Callable[[], Any], ctx: Context) -> Iterator[Any]:
+    import sqlite3
+
+    try:
+        connection = connect()
+    except sqlite3.Error as error:
+        raise ValueError(f"SQLite error: {error}.") from None
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA temp_store = MEMORY")  # the thread cannot create files
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
         connection.text_factory = lambda content: content.decode("utf-8", "replace")
         connection.set_authorizer(_authorize)
