@@ -11,6 +11,7 @@ from onetool.domain.bundles.bundle import Bundle, ToolVersion, rfc3339
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import ToolNotFound
+from onetool.domain.identity.principal import LOCAL
 from onetool.domain.policy.policy import Policy
 from onetool.domain.policy.profile import Profile
 from onetool.domain.tools.registry import Registry
@@ -120,7 +121,9 @@ async def test_search_respects_profile_and_allow_list():
     policy = Policy(profiles={"post": Profile("post", packs=["mail", "shared"], exclude=["shared.write"])})
     catalog, _ = await make_catalog(policy)
     query = "write a letter about rain in a city on a page"
-    assert set(await names(catalog, query, Caller(interface="mcp", profile="post"))) == {
+    assert set(
+        await names(catalog, query, Caller(interface="mcp", principal=LOCAL.with_profile("post")))
+    ) == {
         "mail.send",
         "shared.read",
     }
@@ -187,7 +190,7 @@ async def test_tool_that_one_caller_has_called_is_still_hidden_from_others():
     hidden = "shared.read"  # resolved once, it is in the cache
     assert (await catalog.resolve(hidden, USER)).tool.spec.name == hidden
     with pytest.raises(ToolNotFound) as error:
-        await catalog.resolve(hidden, Caller(interface="mcp", profile="post"))
+        await catalog.resolve(hidden, Caller(interface="mcp", principal=LOCAL.with_profile("post")))
     assert str(error.value) == f"Tool not found: '{hidden}'."
 
 
@@ -195,7 +198,7 @@ async def test_suggestion_names_no_hidden_tool():
     policy = Policy(profiles={"post": Profile("post", packs=["mail"])})
     catalog, _ = await make_catalog(policy)
     with pytest.raises(ToolNotFound) as error:
-        await catalog.resolve("weather.rian", Caller(interface="mcp", profile="post"))
+        await catalog.resolve("weather.rian", Caller(interface="mcp", principal=LOCAL.with_profile("post")))
     assert "weather.rain" not in str(error.value)
 
 

@@ -16,6 +16,7 @@ from onetool.bootstrap import open_runtime
 from onetool.domain import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import Reason, ToolNotFound
+from onetool.domain.identity.principal import LOCAL
 from onetool.domain.text.json_text import pretty
 from onetool.interfaces.mcp.exposure import EXPOSURES
 from onetool.interfaces.mcp.mcp_endpoint import McpEndpoint, UnknownEndpoint, check_endpoint, create_endpoint
@@ -100,7 +101,9 @@ def open_animals(home):
 
 
 def caller(profile="riders", **fields):
-    return Caller(interface="mcp", profile=profile, default_effect=Effect.ALLOW, **fields)
+    return Caller(
+        interface="mcp", principal=LOCAL.with_profile(profile), default_effect=Effect.ALLOW, **fields
+    )
 
 
 async def test_nothing_outside_a_profile_is_shown(animals):

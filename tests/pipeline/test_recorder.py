@@ -10,6 +10,7 @@ from onetool.domain.activity.record import ActivityFilter
 from onetool.domain.calls.call import CallMeta, ToolCall
 from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import StoreUnavailable
+from onetool.domain.identity.principal import LOCAL
 from onetool.domain.secrets.redaction import Redactor
 from onetool.domain.usage.summary import TokenSaving
 from onetool.pipeline import recorder as module
@@ -293,7 +294,9 @@ async def test_settings_decide_what_is_stored(threads):
 async def test_record_has_the_caller_and_the_times(threads):
     activity = MemoryActivity()
     recorder = Recorder(activity, threads, now=lambda: 100.0)
-    caller = Caller(interface="mcp", client="editor", profile="work", session="s", parent="outer")
+    caller = Caller(
+        interface="mcp", client="editor", principal=LOCAL.with_profile("work"), session="s", parent="outer"
+    )
     recorder.add(finished(1, caller=caller, bytes_in=2, bytes_out=3, decision="approved"))
     await recorder.flush()
     (record,) = activity.records

@@ -27,6 +27,7 @@ from onetool.domain.calls.caller import Caller, never_approve
 from onetool.domain.calls.effect import Effect
 from onetool.domain.calls.question import Asker
 from onetool.domain.content.media import Media
+from onetool.domain.identity.principal import LOCAL
 from onetool.interfaces.mcp.mcp_endpoint import McpEndpoint, create_endpoint
 from onetool.interfaces.mcp.replies import media_block
 from onetool.interfaces.mcp.server import create_server
@@ -104,7 +105,7 @@ class World:
 
     def with_profile(self) -> MemoryClient:
         """Return a client that the profile `part` restricts."""
-        return replace(self.ot, caller=replace(self.ot.caller, profile="part"))
+        return replace(self.ot, caller=replace(self.ot.caller, principal=LOCAL.with_profile("part")))
 
     @asynccontextmanager
     async def held_calls(self) -> AsyncIterator[HeldCalls]:

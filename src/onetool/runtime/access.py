@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.policy.rule import Decision
 from onetool.settings.schema import Settings
 
@@ -24,7 +25,9 @@ def callers(settings: Settings) -> Mapping[str, Caller]:
     """Return a caller of each kind, by the words for it."""
     mcp = Effect[settings.approval.mcp.upper()]
     profiles = {
-        f"MCP clients with profile {name}": Caller(interface="mcp", profile=name, default_effect=mcp)
+        f"MCP clients with profile {name}": Caller(
+            interface="mcp", principal=current_principal().with_profile(name), default_effect=mcp
+        )
         for name in settings.profiles
     }
     return {

@@ -29,14 +29,13 @@ ASKER = Asker(capabilities={"elicitation": {"form": {}, "url": {}}})
 CallTool = Callable[[str, Mapping[str, Any], Caller, CallSource], Awaitable[ToolResult]]
 
 
-def direct_caller(configuration: Configuration, *, can_ask: bool, profile: str = "", **fields: Any) -> Caller:
+def direct_caller(configuration: Configuration, *, can_ask: bool, **fields: Any) -> Caller:
     """Return the caller of a call that the user makes directly.
 
     can_ask: whether the user can be asked during the call.
     """
     return Caller(
         interface="rest",
-        profile=profile,
         default_effect=Effect.ALLOW,
         approve=ask_user if can_ask else never_approve,
         asker=ASKER.with_roots(configuration.shown_roots) if can_ask else NO_ASKER,
@@ -70,7 +69,7 @@ class SubmittedCalls:
             KeyReused: The key stands for a job with other arguments.
         """
         digest, principal = call_digest(call.tool, call.args), current_principal()
-        call = call._replace(patterns=principal.patterns, key=principal.key)
+        call = call._replace(patterns=principal.patterns, key=principal.key, profile=principal.profile)
         if self._queue is None:
             async with self._starting:
                 job = await self._find(key, principal) or await self._start(call, digest, key)
@@ -98,7 +97,7 @@ class SubmittedCalls:
         if claimed is None:
             return
         job, call = claimed
-        principal = Principal.of_scope(job.principal, call.patterns, call.key)
+        principal = Principal.of_scope(job.principal, call.patterns, call.key, call.profile)
         with acting_as(principal), acting_through("job"):
             work = _unless_refused(job, partial(refusal, principal), self._work(call))
             await self._jobs.run_claimed(work, self._caller(call), job)
@@ -108,8 +107,8 @@ class SubmittedCalls:
         if not key:
             return None
         since = self._now() - KEY_RETENTION_S
-        jobs = await self._jobs.list(principal)
-        return next((job for job in jobs if job.idempotency_key == key and job.created_at > since), None)
+        own = [job for job in await self._jobs.list(principal) if job.principal == principal.scope]
+        return next((job for job in own if job.idempotency_key == key and job.created_at > since), None)
 
     async def _start(self, call: QueuedCall, digest: str, key: str) -> Job:
         return await self._jobs.start(self._work(call), self._caller(call), call.tool, digest, key=key)
@@ -122,7 +121,6 @@ class SubmittedCalls:
         return direct_caller(
             configuration,
             can_ask=call.can_ask,
-            profile=call.profile,
             min_timeout=configuration.settings.execution.job_timeout_s,
         )
 

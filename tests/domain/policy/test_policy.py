@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.principal import LOCAL
 from onetool.domain.policy.approval_rules import ApprovalRules
 from onetool.domain.policy.name_filter import NameFilter
 from onetool.domain.policy.policy import Policy
@@ -41,7 +42,7 @@ def policy(allow=(), deny=(), **profile):
 
 
 def part(**fields):
-    return client(profile="part", **fields)
+    return client(principal=LOCAL.with_profile("part"), **fields)
 
 
 def approval(allow=(), deny=()):
@@ -191,7 +192,7 @@ def test_packs_are_hidden_by_the_allow_list_and_by_the_profile():
     assert rules.pack_rule("config", client(allowed=frozenset({"plain"}))) is None
     assert rules.pack_rule("notes", part()) is None
     assert str(rules.pack_rule("db", part())) == "profiles.part.packs: notes"
-    assert rules.pack_rule("notes", replace(part(), profile="other")).effect is HIDDEN
+    assert rules.pack_rule("notes", replace(part(), principal=LOCAL.with_profile("other"))).effect is HIDDEN
 
 
 NAMES = st.sampled_from(["notes.add", "notes.read", "db.query", "web.get", "ot.find", "plain"])
@@ -214,7 +215,7 @@ CALLERS = st.builds(
     Caller,
     interface=st.sampled_from(["cli", "ask", "mcp", "rest", "python"]),
     default_effect=EFFECTS,
-    profile=st.sampled_from(["", "part", "other"]),
+    principal=st.sampled_from([LOCAL, LOCAL.with_profile("part"), LOCAL.with_profile("other")]),
     allowed=st.none() | st.frozensets(NAMES, max_size=4),
 )
 POLICIES = st.builds(
@@ -230,7 +231,7 @@ def test_nested_calls_a_profile_and_an_allow_list_only_restrict(rules, tool, han
     effect = rules.decide(tool, handler, caller).effect
     assert rules.decide(tool, handler, caller.restricted(names)).effect >= effect
     assert rules.decide(tool, handler, caller.nested(1.0, "id")).effect == effect
-    assert effect >= rules.decide(tool, handler, replace(caller, profile="", allowed=None)).effect
+    assert effect >= rules.decide(tool, handler, replace(caller, principal=LOCAL, allowed=None)).effect
     assert (effect is HIDDEN) == (
         (not handler.enabled and handler is not tool) or not rules.is_visible(tool, caller)
     )

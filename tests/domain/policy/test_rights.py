@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.errors import MemberError
-from onetool.domain.identity.principal import Principal
+from onetool.domain.identity.principal import LOCAL, Principal, may_read
 from onetool.domain.identity.roles import RIGHTS, Right, Role, roles_with
 from onetool.domain.policy.approval_rules import ApprovalRules
 from onetool.domain.policy.member import (
@@ -215,7 +215,7 @@ def test_denying_grant_applies_to_the_tool_that_implements_another():
         (policy(Membership(AUDITOR)), user(), True),
         (policy(Membership(OWNER)), model(["x.*"]), True),
         (Policy(), Caller(interface="ask", allowed=frozenset()), True),
-        (Policy(), Caller(interface="ask", profile="p"), True),
+        (Policy(), Caller(interface="ask", principal=LOCAL.with_profile("p")), True),
         (Policy(), Caller(interface="ask"), False),
     ],
 )
@@ -320,6 +320,23 @@ def test_scope_of_a_limited_key_is_its_own():
     assert limited.scope == Principal("anna", ("b.*", "a.*")).scope
     assert len({anna.scope, limited.scope, Principal("anna", ("a.*",)).scope}) == 3
     assert Principal.of_scope(limited.scope, limited.patterns) == limited
+
+
+def test_scope_of_a_client_with_a_profile_is_its_own():
+    anna, limited = Principal("anna"), Principal("anna", ("a.*",))
+    names = ("", "part", "other", "['a.*']")
+    scopes = [principal.with_profile(name).scope for principal in (anna, limited) for name in names]
+    assert len(set(scopes)) == len(scopes)
+    assert anna.with_profile("part").with_profile("") == anna.with_profile("part")
+    part = limited.with_profile("part")
+    assert Principal.of_scope(part.scope, part.patterns, "", "part") == part
+
+
+def test_principal_reads_what_belongs_to_it_and_without_limits_all_of_its_id():
+    anna, limited = Principal("anna"), Principal("anna", ("a.*",))
+    everyone = [anna, limited, anna.with_profile("part"), limited.with_profile("part"), Principal("ann")]
+    reads = {(r, o) for r in everyone for o in everyone if may_read(r.scope, o.scope)}
+    assert reads == {(one, one) for one in everyone} | {(anna, other) for other in everyone[1:4]}
 
 
 def test_valid_members_are_accepted():

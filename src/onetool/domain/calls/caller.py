@@ -73,8 +73,6 @@ class Caller:
     session: str = ""
     client: str = ""
     """Name of the program that calls, as it states it; empty if unknown."""
-    profile: str = ""
-    """Name of the profile in the settings that restricts the caller; empty if none does."""
     parent: str = ""
     """Id of the call that makes this one; empty for an outermost call."""
     allowed: frozenset[str] | None = None
@@ -112,6 +110,11 @@ class Caller:
     """Seconds of pauses before the deadline was set."""
     occupied: tuple[Occupied, ...] = field(default=(), repr=False, compare=False)
     """What the nested calls around this one occupy while none of them asks."""
+
+    @property
+    def profile(self) -> str:
+        """Name of the profile in the settings that restricts the caller; empty if none does."""
+        return self.principal.profile
 
     @property
     def current_deadline(self) -> float | None:

@@ -4,29 +4,45 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Principal(NamedTuple):
-    """Whose calls, jobs and results these are. No one else can see or answer them."""
+    """Whose calls, jobs and results these are. Only those who `may_read` its scope see or answer them."""
 
     id: str
     patterns: tuple[str, ...] = ()
     """Names or patterns of the only tools that may be called with the API key in use; empty: all."""
     key: str = ""
     """The id of this API key; empty for a person who has logged in."""
+    profile: str = ""
+    """The name of the profile that restricts the client; empty if none does."""
 
     @property
     def scope(self) -> str:
-        """Whose jobs it sees: those of its id, or, with patterns, only those of keys with the same ones."""
-        if not self.patterns:
-            return self.id
-        return f"{self.id}#{sha256(repr(sorted(self.patterns)).encode()).hexdigest()[:32]}"
+        """To whom its jobs and results belong: its id, and a digest of its patterns and profile, if any."""
+        limits: Any = sorted(self.patterns)
+        if self.profile:
+            limits = (self.profile, limits)
+        return f"{self.id}#{sha256(repr(limits).encode()).hexdigest()[:32]}" if limits else self.id
+
+    def with_profile(self, profile: str) -> "Principal":
+        """Return the principal as a client that a profile restricts; unchanged if the name is empty."""
+        return self._replace(profile=profile or self.profile)
 
     @staticmethod
-    def of_scope(scope: str, patterns: tuple[str, ...] = (), key: str = "") -> "Principal":
+    def of_scope(scope: str, patterns: tuple[str, ...] = (), key: str = "", profile: str = "") -> "Principal":
         """Return the principal whose jobs have a scope. Ids of members contain no `#`."""
-        return Principal(scope.partition("#")[0], patterns, key)
+        return Principal(scope.partition("#")[0], patterns, key, profile)
+
+
+def may_read(reader: str, owner: str) -> bool:
+    """Return whether the principal with a scope reads what belongs to another scope.
+
+    Without patterns and a profile it reads all that belongs to its id, otherwise only what belongs to the
+    same limits.
+    """
+    return reader == owner or owner.startswith(f"{reader}#")
 
 
 LOCAL = Principal("local")

@@ -208,9 +208,9 @@ class HttpSessions(StreamableHTTPSessionManager):
 def _credential(request: Request) -> str:
     """Return to whom a session belongs: the principal, or the token if there is only one user."""
     principal = current_principal()
-    if principal == LOCAL:
+    if principal.id == LOCAL.id:
         return request.headers.get("authorization", "")
-    return json.dumps(principal)
+    return json.dumps([principal.id, principal.patterns, principal.key])  # its endpoint names the profile
 
 
 def _agreed(body: bytes) -> Agreed | None:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from onetool.domain.calls.caller import Caller
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.text.suggestions import did_you_mean
 from onetool.runtime.runtime import Runtime
 
@@ -38,7 +39,8 @@ def check_endpoint(runtime: Runtime, endpoint: McpEndpoint) -> None:
     profiles = state.configuration.settings.profiles
     if endpoint.profile is not None and endpoint.profile not in profiles:
         raise UnknownEndpoint("Profile", endpoint.profile, list(profiles))
-    policy, caller = state.catalog.policy, Caller(interface="mcp", profile=endpoint.profile or "")
+    principal = current_principal().with_profile(endpoint.profile or "")
+    policy, caller = state.catalog.policy, Caller(interface="mcp", principal=principal)
     servers = [name for name in state.servers if policy.pack_rule(name, caller) is None]
     if endpoint.only is not None and endpoint.only not in servers:
         raise UnknownEndpoint("Server", endpoint.only, servers)

@@ -10,6 +10,7 @@ from mcp.server.models import InitializationOptions
 
 from onetool.domain.calls.caller import Caller, ask_user, never_approve
 from onetool.domain.calls.effect import Effect
+from onetool.domain.identity.principal import acting_as, current_principal
 from onetool.domain.servers.instructions import join_instructions
 from onetool.network.raw_results import raw_result, send_raw_results, set_raw_fields
 from onetool.runtime.runtime import Runtime
@@ -46,7 +47,8 @@ def create_server(
     """
 
     def caller_of(context: Context, **fields: Any) -> Caller:
-        return _caller(runtime, context, session, profile=profile, **fields)
+        principal = current_principal().with_profile(profile)
+        return _caller(runtime, context, session, principal=principal, **fields)
 
     exposure: Exposure = ExposeOnly(runtime, only) if only else EXPOSURES[expose](runtime)
     calls = ClientCalls(runtime, exposure, names_server=not only)
@@ -95,7 +97,7 @@ def create_server(
         on_subscriptions_listen=TaskNotices(tasks, notices.listen).listen,
     )
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, notices.set_level)
-    server.middleware += [measure, notices.middleware]  # inside the span of the SDK
+    server.middleware += [_acting_with(profile), measure, notices.middleware]  # inside the span of the SDK
     server.middleware.append(calls.seal(server.endpoint, caller_of))
     tasks.add_to(server)
     send_raw_results(server)
@@ -105,6 +107,16 @@ def create_server(
     if only or expose == "all":
         server.middleware.append(_handshake_middleware(runtime, only, instructions, caller_of))
     return server
+
+
+def _acting_with(profile: str) -> ServerMiddleware[Any]:
+    """Return a middleware that serves requests as clients that a profile restricts."""
+
+    async def act(ctx: Context, call_next: CallNext) -> HandlerResult:
+        with acting_as(current_principal().with_profile(profile)):
+            return await call_next(ctx)
+
+    return act
 
 
 def _handshake_middleware(

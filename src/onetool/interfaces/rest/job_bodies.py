@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import asdict
 from typing import Any
 
-from fastapi import Request, Response
+from fastapi import Response
 
 from onetool.domain.calls.approval_request import ApprovalRequest, ShownArgument
 from onetool.domain.calls.caller import Caller
@@ -13,7 +13,6 @@ from onetool.runtime.runtime import Runtime
 from onetool.runtime.submitted_calls import ASKER as ASKER
 from onetool.runtime.submitted_calls import direct_caller
 
-from .auth.middleware import PROFILE
 from .outcome_bodies import outcome_body
 from .params import json_response
 from .schemas.jobs import InputRequired
@@ -28,13 +27,12 @@ ASKED: dict[int | str, dict[str, Any]] = {
 }
 
 
-def rest_caller(runtime: Runtime, request: Request, *, can_ask: bool, **fields: Any) -> Caller:
+def rest_caller(runtime: Runtime, *, can_ask: bool, **fields: Any) -> Caller:
     """Return the caller of a call that the user makes directly.
 
     can_ask: whether the user can be asked during the call.
     """
-    profile = getattr(request.state, PROFILE, "")
-    return direct_caller(runtime.state.configuration, can_ask=can_ask, profile=profile, **fields)
+    return direct_caller(runtime.state.configuration, can_ask=can_ask, **fields)
 
 
 def question_json(question: OpenQuestion) -> dict[str, Any]:

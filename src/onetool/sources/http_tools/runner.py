@@ -92,7 +92,7 @@ class HttpToolRunner:
         if self._credentials == "workspace":
             return {}
         missing = [name for name in self._secret_names if name not in own]
-        if missing and self._credentials == "person" and caller.principal != LOCAL:
+        if missing and self._credentials == "person" and caller.principal.id != LOCAL.id:
             message = (
                 f"The tool is called with secrets of each member. Yours are missing: {', '.join(missing)}."
             )

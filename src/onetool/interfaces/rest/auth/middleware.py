@@ -9,6 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from onetool.domain.identity.principal import acting_as, current_principal
 from onetool.interfaces.rest.problems import problem
 
 from .credentials import Credentials
@@ -29,7 +30,7 @@ AUTHENTICATED = "authenticated"
 PROFILE = "profile"
 """Key in the state of a request, for the profile whose token it has; empty if it has none."""
 PROFILE_PATHS = re.compile(r"/tools/call|/run|/results/[^/]+|/jobs/[^/]+(/answers|/cancel)?")
-"""Paths for clients with the token of a profile. Jobs and results have ids that cannot be guessed."""
+"""Paths for clients with the token of a profile. Of jobs and results, they reach those of the profile."""
 Rejection = tuple[int, str]
 """Status and detail."""
 
@@ -75,8 +76,10 @@ class GuardMiddleware:
 
     async def _forward(self, scope: Scope, body: "_CountedBody", send: Send) -> None:
         """Run the app and log its exceptions with secrets masked."""
+        principal = current_principal().with_profile(scope["state"][PROFILE])
         try:
-            await self._app(scope, body, _GuardedSend(scope, body, send))
+            with acting_as(principal):
+                await self._app(scope, body, _GuardedSend(scope, body, send))
         except ClientDisconnect:  # also when the body is too large
             log.debug("%s %s ended before its body", scope["method"], scope["path"])
         except Exception:  # the root of a request; uvicorn would log it unmasked

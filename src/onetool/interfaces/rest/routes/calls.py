@@ -16,7 +16,6 @@ from onetool.domain.jobs.job import Job, OpenQuestion
 from onetool.domain.jobs.job_errors import KeyReused
 from onetool.domain.jobs.queued_call import QueuedCall
 from onetool.domain.text.json_text import encode
-from onetool.interfaces.rest.auth.middleware import PROFILE
 from onetool.interfaces.rest.job_bodies import (
     ASKED,
     input_required,
@@ -100,9 +99,9 @@ async def _call(runtime: Runtime, name: str, body: InvokeBody, request: Request,
     if preferences(request.headers).respond_async:
         return await _submit(runtime, name, body, request)
     if EVENT_STREAM in request.headers.get("accept", ""):
-        call = _StreamedCall(runtime, request, inline=inline)
+        call = _StreamedCall(runtime, inline=inline)
         return EventStream(call.events, asyncio.create_task(call.run(name, body.args)))
-    caller = rest_caller(runtime, request, can_ask=body.interactive)
+    caller = rest_caller(runtime, can_ask=body.interactive)
     if body.interactive:
         result = await _run(runtime, name, body.args, caller)
     else:
@@ -118,8 +117,7 @@ async def _call(runtime: Runtime, name: str, body: InvokeBody, request: Request,
 
 async def _submit(runtime: Runtime, name: str, body: InvokeBody, request: Request) -> Response:
     """Start a call that the client does not wait for."""
-    profile = getattr(request.state, PROFILE, "")
-    call = QueuedCall(name, body.args, can_ask=body.interactive, profile=profile)
+    call = QueuedCall(name, body.args, can_ask=body.interactive)
     try:
         job = await runtime.submitted.submit(call, idempotency_key(request.headers))
     except KeyReused as error:
@@ -145,16 +143,15 @@ async def _run(
 class _StreamedCall:
     """One call: its progress, its HTTP requests and its questions as events, then its result."""
 
-    def __init__(self, runtime: Runtime, request: Request, *, inline: bool) -> None:
+    def __init__(self, runtime: Runtime, *, inline: bool) -> None:
         self.events: EventQueue = asyncio.Queue()
-        self._runtime, self._request, self._inline = runtime, request, inline
+        self._runtime, self._inline = runtime, inline
         self._loop = asyncio.get_running_loop()
 
     async def run(self, name: str, args: Mapping[str, Any]) -> None:
         """Call the tool and end the stream with its result."""
         caller = rest_caller(
             self._runtime,
-            self._request,
             can_ask=True,
             on_progress=self._on_progress,
             on_request=lambda text: self._report("request", {"text": text}),

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 from onetool.domain.bundles.bundle import invalid_field
 from onetool.domain.code.literal_parameters import InvalidParameter, NewParameter, make_parameters
@@ -28,8 +28,8 @@ def code_routes(runtime: Runtime) -> APIRouter:
     """Create the routes that help to write tools made of code. They store and run nothing."""
     routes = APIRouter(tags=["code"])
 
-    async def expand(code: str, request: Request) -> str:
-        caller = rest_caller(runtime, request, can_ask=False)
+    async def expand(code: str) -> str:
+        caller = rest_caller(runtime, can_ask=False)
         return strip_fence(await runtime.state.code_runner.expand(code, caller))
 
     @routes.post("/code/steps", response_model=ProgramResponse, responses=problem_responses())
@@ -40,10 +40,10 @@ def code_routes(runtime: Runtime) -> APIRouter:
         return json_response({"program": program})
 
     @routes.post("/code/literals", response_model=Literals, responses=problem_responses())
-    async def list_literals(body: CodeBody, request: Request) -> Any:
+    async def list_literals(body: CodeBody) -> Any:
         """List the values in code that can become parameters of a tool."""
         try:
-            code = await expand(body.code, request)
+            code = await expand(body.code)
             literals = await runtime.threads.run(find_literals, code)
         except InvalidProgram as error:
             raise invalid_field("code", str(error)) from None
@@ -64,11 +64,11 @@ def code_routes(runtime: Runtime) -> APIRouter:
         return json_response({"literals": items, "code": code})
 
     @routes.post("/code/parameters", response_model=ParametersResponse, responses=problem_responses())
-    async def add_parameters(body: ParametersBody, request: Request) -> Any:
+    async def add_parameters(body: ParametersBody) -> Any:
         """Replace values in code by parameters. Return the program and the schema of its arguments."""
         parameters = [NewParameter(item.index, item.name, item.description) for item in body.parameters]
         try:
-            code = await expand(body.code, request)
+            code = await expand(body.code)
             program, schema = await runtime.threads.run(make_parameters, code, parameters)
         except InvalidProgram as error:
             raise invalid_field("code", str(error)) from None

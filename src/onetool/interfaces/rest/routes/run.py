@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 
 from onetool.domain.calls.approval_request import call_digest
 from onetool.domain.calls.caller import Caller
@@ -28,9 +28,9 @@ def run_routes(runtime: Runtime) -> APIRouter:
     routes = APIRouter(tags=["code"])
 
     @routes.post("/run", response_model=RunResponse, responses=problem_responses() | ASKED)
-    async def run_code(body: RunBody, request: Request, media: MediaFormat = "handle") -> Any:
+    async def run_code(body: RunBody, media: MediaFormat = "handle") -> Any:
         """Run Python code that can call the tools of every pack. The last line is the result."""
-        caller, code = rest_caller(runtime, request, can_ask=body.interactive), body.command
+        caller, code = rest_caller(runtime, can_ask=body.interactive), body.command
         if not body.interactive:
             return await _run_response(runtime, await runtime.run(code, caller), media)
         digest = call_digest("run", {"command": code})
