@@ -215,6 +215,14 @@ async def test_jobs_of_a_principal_are_listed_newest_first(store):
     assert list(await store.list("../ann")) == []
 
 
+async def test_jobs_of_a_key_and_of_a_profile_are_listed_for_the_principal_without_limits(store):
+    """Not the other way round, and not for another principal whose id begins alike."""
+    for number, principal in enumerate(("ann", "ann#1", "ann#2", "anna", "anna#1")):
+        await put(store, principal=principal, created_at=float(number))
+    listed = [[job.principal for job in await store.list(reader)] for reader in ("ann", "ann#1", "an")]
+    assert listed == [["ann#2", "ann#1", "ann"], ["ann#1"], []]
+
+
 async def test_an_ended_job_that_is_replaced_is_listed_as_it_is(store):
     job = await put(store, status="succeeded", ended_at=6.0)
     assert list(await store.list("ann")) == [job]

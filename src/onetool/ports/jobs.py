@@ -44,7 +44,7 @@ class JobStore(Protocol):
         ...
 
     async def list(self, principal: str) -> Sequence[Job]:
-        """Return the jobs of a principal, newest first."""
+        """Return the jobs that the principal with a scope may read, newest first."""
         ...
 
     async def answer(self, id: str, question: str, answer: Answer) -> bool:

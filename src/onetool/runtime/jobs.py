@@ -14,7 +14,7 @@ from onetool.domain.calls.caller import Caller, ProgressHandler, ignore_progress
 from onetool.domain.calls.question import Answer
 from onetool.domain.calls.server_task import LEFT
 from onetool.domain.errors import ExecutionError, Reason
-from onetool.domain.identity.principal import Principal
+from onetool.domain.identity.principal import Principal, may_read
 from onetool.domain.jobs.job import Job, JobStatus
 from onetool.domain.jobs.job_errors import AnswerRefused, JobEnded, JobNotFound
 from onetool.ports import ResultStore
@@ -138,12 +138,12 @@ class Jobs:
         """
         call = self._active.get(id)
         job = call.job if call is not None and call.is_stored else await self._store.find(id)
-        if job is None or job.principal != principal.scope:
+        if job is None or not may_read(principal.scope, job.principal):
             raise JobNotFound(id)
         return await self._without_answered(await self._with_lost(job))
 
     async def list(self, principal: Principal) -> Sequence[Job]:
-        """Return the jobs of a principal, newest first."""
+        """Return the jobs that a principal may read, newest first."""
         return [await self._with_lost(job) for job in await self._store.list(principal.scope)]
 
     async def wait(

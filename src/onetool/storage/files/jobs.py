@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from onetool.domain.calls.question import Action, Answer
+from onetool.domain.identity.principal import may_read
 from onetool.domain.jobs.job import Job, is_job_id, is_question_id
 from onetool.files.atomic import PRIVATE_DIR, write_atomic, write_new
 from onetool.ports import Messages
@@ -69,12 +70,12 @@ class FileJobs:
 
     @on_thread
     def list(self, principal: str) -> Sequence[Job]:
-        """Return the jobs of a principal, newest first."""
+        """Return the jobs that a principal may read, newest first."""
         ids = [id for id, names in self._names().items() if f"{id}.{JOB}" in names]
         ended = self._ended
         jobs = [job for id in ids if (job := ended.get(id) or self._find(id))]
         self._ended = {job.id: job for job in jobs if job.is_ended}
-        found = [job for job in jobs if job.principal == principal]
+        found = [job for job in jobs if may_read(principal, job.principal)]
         return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)
 
     @on_thread

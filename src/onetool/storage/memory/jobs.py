@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Hashable, Sequence
 
 from onetool.domain.calls.question import Answer
+from onetool.domain.identity.principal import may_read
 from onetool.domain.jobs.job import Job, is_question_id
 from onetool.ports import Messages
 from onetool.ports.jobs import POLL_INTERVAL_S
@@ -37,8 +38,8 @@ class MemoryJobs:
         return self._jobs.get(id)
 
     async def list(self, principal: str) -> Sequence[Job]:
-        """Return the jobs of a principal, newest first."""
-        found = [job for job in self._jobs.values() if job.principal == principal]
+        """Return the jobs that a principal may read, newest first."""
+        found = [job for job in self._jobs.values() if may_read(principal, job.principal)]
         return sorted(found, key=lambda job: (job.created_at, job.id), reverse=True)
 
     async def answer(self, id: str, question: str, answer: Answer) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from onetool.domain.calls.question import Answer
+from onetool.domain.identity.principal import may_read
 from onetool.domain.jobs.job import ENDED, Job, is_job_id, is_question_id
 from onetool.domain.jobs.job_errors import JobTakenOver
 from onetool.ports import Messages
@@ -35,7 +36,10 @@ on conflict (workspace_id, id) do update set principal = excluded.principal, sta
 created_at = excluded.created_at, ended_at = excluded.ended_at, body = excluded.body
 where jobs.owner = excluded.owner
 """
-LIST = "select owner, body from jobs where principal = %s order by created_at desc, id desc"
+LIST = """
+select owner, body from jobs where principal = %(reader)s or starts_with(principal, %(reader)s || '#')
+order by created_at desc, id desc
+"""
 ANSWER = """
 insert into job_answers (workspace_id, job_id, question, body)
 select workspace_id, id, %s, %s from jobs where id = %s for key share
@@ -133,13 +137,13 @@ class PostgresJobs:
 
     @on_thread
     def list(self, principal: str) -> Sequence[Job]:
-        """Return the jobs of a principal, newest first."""
+        """Return the jobs that a principal may read, newest first."""
         if not is_storable(principal):
             return []
         with self._workspace.reading() as cursor:
-            rows = cursor.execute(LIST, (principal,)).fetchall()
+            rows = cursor.execute(LIST, {"reader": principal}).fetchall()
         jobs = [to_job(*row) for row in rows]
-        return [job for job in jobs if job is not None and job.principal == principal]
+        return [job for job in jobs if job is not None and may_read(principal, job.principal)]
 
     @on_thread
     def answer(self, id: str, question: str, answer: Answer) -> bool:
