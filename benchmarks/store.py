@@ -93,7 +93,7 @@ def file(directory: Path) -> Write:
 def result(directory: Path) -> Write:
     """Store a large result."""
     store = FileResults(directory, Threads())
-    return lambda name: store.put(CONTENT.decode(), "bench")
+    return lambda name: store.put(CONTENT.decode(), "bench", owner="local")
 
 
 def tool(directory: Path) -> Write:

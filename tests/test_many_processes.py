@@ -43,7 +43,7 @@ async def main():
             await runtime.recorder.flush()
             acknowledge("event", echo.meta.call_id)
             text = f"{os.getpid()} {number}\\n" * 2000
-            stored = await runtime.state.results.put(text, "x")
+            stored = await runtime.state.results.put(text, "x", owner="local")
             acknowledge("result", f"{stored.handle} {number}")
             message = f"{os.getpid()}:{number} " + "note # \\\\ {x} 😀 " * 700
             note = {"topic": "notes", "message": message}
@@ -121,7 +121,7 @@ async def _check_records(state: Path, expected: set[str]) -> None:
 async def _check_results(folder: Path, expected: list[list[str]]) -> None:
     results = FileResults(folder, Threads())
     for handle, number in expected:
-        text = await results.text(handle)
+        text = await results.text(handle, reader="local")
         assert text is not None
         assert text.splitlines()[-1].endswith(f" {number}")
     assert all(json.loads(file.read_bytes())["handle"] == file.stem for file in folder.glob("*.json"))

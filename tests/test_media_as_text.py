@@ -43,7 +43,7 @@ async def test_media_are_one_line_and_can_be_read(interface, max_inline_size):
         assert (shown, encode(result.data).decode()) == (line, f'"{line}"')
         assert line in record
         assert ENCODED[:100] not in repr(result) + record
-        assert (await state.results.media(media.handle)).to_bytes() == DATA
+        assert (await state.results.media(media.handle, reader="local")).to_bytes() == DATA
 
 
 @pytest.mark.parametrize("interface", ["mcp", "python", "sdk"])
@@ -51,4 +51,4 @@ async def test_media_that_are_passed_on_as_such_are_not_stored(interface):
     async with memory_runtime(sources=[source()]) as ot:
         result = await ot.runtime.call_tool("s.tool", {}, CALLER, interface)
         assert result.data.to_bytes() == DATA
-        assert await ot.runtime.state.results.media(result.data.handle) is None
+        assert await ot.runtime.state.results.media(result.data.handle, reader="local") is None

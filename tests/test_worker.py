@@ -307,7 +307,7 @@ async def test_expired_things_are_deleted_in_workspaces_that_are_not_open(team):
     workspace = await team.new_workspace()
     stored, threads, old = team.stored(workspace), Threads(), 1_000_000.0
     results = PostgresResults(stored, threads, now=lambda: old)
-    handle = (await results.put("text", "demo.tool")).handle
+    handle = (await results.put("text", "demo.tool", owner="local")).handle
     jobs = PostgresJobs(stored, threads)
     job = Job(uuid4().hex, "anna", "demo.tool", "d", jobs.owner, old, "succeeded", old)
     await jobs.put(job)

@@ -55,7 +55,7 @@ async def test_user_sees_the_image_and_the_name_of_the_text():
         message = replay(await ot.runtime.sessions.read("s")).messages[0]
         assert message.text_for_user == "What is this?\n\n`notes.md`"
         (reference,) = message.media_for("user")
-        stored = await ot.runtime.state.results.media(reference.handle)
+        stored = await ot.runtime.state.results.media(reference.handle, reader="local")
         assert stored is not None
         assert stored.to_bytes() == PNG
 

@@ -130,7 +130,7 @@ async def test_reused_large_result_has_a_new_handle():
         await converse(ot, [call_turn("demo.look"), {"text": "done"}]).ask(AskRequest(text="again"))
         texts = [record["text"] for record in await ot.runtime.sessions.read("s") if record["role"] == "tool"]
         first, second = (text.partition("handle='")[2].partition("'")[0] for text in texts)
-        assert await ot.runtime.state.results.text(second) == "x" * 200
+        assert await ot.runtime.state.results.text(second, reader="local") == "x" * 200
     assert first != second
     assert RAN == [""]
 

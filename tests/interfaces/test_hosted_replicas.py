@@ -132,7 +132,7 @@ def test_a_client_is_told_of_a_tool_that_was_added_at_another_process(world, ver
 def test_a_result_that_was_stored_at_one_process_is_read_at_another(world):
     client = world.connect(LEGACY, {}, "a")
     response = client.call("tools__echo", {"message": "x" * 200_000})
-    (handle,) = set(re.findall(r"[0-9a-f]{12}", text_of(response)))
+    (handle,) = set(re.findall(r"[0-9a-f]{32}", text_of(response)))
     found = world.client("b").get(f"/results/{handle}")
     assert (found.status_code, found.text.count("x")) == (200, 200_000)
 

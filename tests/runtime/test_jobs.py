@@ -80,10 +80,10 @@ class FailingJobs(MemoryJobs):
 class FailingResults(MemoryResults):
     problem: Exception | None = None
 
-    async def put(self, text, tool, ttl_s=0.0):
+    async def put(self, text, tool, ttl_s=0.0, *, owner):
         if self.problem:
             raise self.problem
-        return await super().put(text, tool, ttl_s)
+        return await super().put(text, tool, ttl_s, owner=owner)
 
 
 @asynccontextmanager
@@ -426,10 +426,10 @@ async def test_cancellation_while_the_result_is_stored_loses_nothing():
     storing, go_on = asyncio.Event(), asyncio.Event()
 
     class SlowResults(MemoryResults):
-        async def put(self, text, tool, ttl_s=0.0):
+        async def put(self, text, tool, ttl_s=0.0, *, owner):
             storing.set()
             await go_on.wait()
-            return await super().put(text, tool, ttl_s)
+            return await super().put(text, tool, ttl_s, owner=owner)
 
     async with running(results=SlowResults()) as jobs:
 

@@ -595,7 +595,9 @@ async def test_structured_results_are_json_data_and_render_as_yaml(call):
     packs, servers = {"demo": [foo]}, [make_server(SERVER)]
     async with memory_runtime(packs, settings=SETTINGS, servers=servers, activity=activity) as ot:
         await ot.run("1")
-        handle = (await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool")).handle
+        handle = (
+            await ot.runtime.state.results.put("a: b\n- x\nyes\n" + "more\n" * 9, "demo.tool", owner="local")
+        ).handle
         name, *words = call.replace("HANDLE", handle).split()
         args = dict(word.split("=") for word in words)
         code = call_code(name, args)

@@ -18,7 +18,7 @@ MIXED = "".join(f"error {n}\n" if n % 8 == 0 and n <= 480 else f"fine {n}\n" for
 async def query_result(text: str, settings: dict[str, Any] | None = None, **args: Any) -> Any:
     """Store a text and query it with `ot.result`."""
     async with memory_runtime(settings=settings) as ot:
-        handle = (await ot.runtime.state.results.put(text, "demo.tool")).handle
+        handle = (await ot.runtime.state.results.put(text, "demo.tool", owner="local")).handle
         result = await ot.call("ot.result", handle=handle, **args)
         assert result.ok, result
         return result.data
@@ -72,7 +72,7 @@ ONE_LINE = ['"quotes" \\ and \u2028, 漢字, \U0001f600 ' * 6_000]
 async def test_code_and_calls_get_every_line_and_character(lines):
     """Lines 101 to 150 are 50 lines, whatever their length."""
     async with memory_runtime() as ot:
-        handle = (await ot.runtime.state.results.put("\n".join(lines), "demo.tool")).handle
+        handle = (await ot.runtime.state.results.put("\n".join(lines), "demo.tool", owner="local")).handle
         page = (await ot.call("ot.result", handle=handle, offset=101, limit=50)).data
         code = f"r = ot.result(handle={handle!r}, limit=500)\n[sum(map_len), r['returned'], r['has_more']]"
         code = code.replace("map_len", "[len(line) for line in r['lines']]")
@@ -84,7 +84,9 @@ async def test_code_and_calls_get_every_line_and_character(lines):
 @pytest.mark.spec("OT-113")
 async def test_fifty_lines_of_six_hundred_characters_are_shown_whole():
     async with memory_runtime() as ot:
-        handle = (await ot.runtime.state.results.put("\n".join(LONG_LINES), "demo.tool")).handle
+        handle = (
+            await ot.runtime.state.results.put("\n".join(LONG_LINES), "demo.tool", owner="local")
+        ).handle
         code = f"ot.result(handle={handle!r}, offset=101, limit=50)"
         shown = yaml.safe_load((await ot.runtime.state.model_output.render_run(await ot.run(code))).text)
     assert shown["lines"] == LONG_LINES[100:150]
@@ -107,7 +109,7 @@ async def test_fifty_lines_of_six_hundred_characters_are_shown_whole():
 async def test_following_the_shown_calls_reads_everything(lines, args):
     """Every reply is within the limit, and no part of a page is stored again."""
     async with memory_runtime() as ot:
-        handle = (await ot.runtime.state.results.put("\n".join(lines), "demo.tool")).handle
+        handle = (await ot.runtime.state.results.put("\n".join(lines), "demo.tool", owner="local")).handle
         calls, read = [f"ot.result(handle={handle!r}, {args})"], []
         whole = (await ot.run(calls[0])).data
         while calls:
@@ -128,7 +130,9 @@ async def test_following_the_shown_calls_reads_everything(lines, args):
 @pytest.mark.spec("OT-111")
 async def test_page_that_is_too_large_names_what_is_not_shown_and_the_calls_that_read_on():
     async with memory_runtime(settings={"output": {"max_inline_size": 2_000}}) as ot:
-        handle = (await ot.runtime.state.results.put("a" * 3_000 + "\nb\nc", "demo.tool")).handle
+        handle = (
+            await ot.runtime.state.results.put("a" * 3_000 + "\nb\nc", "demo.tool", owner="local")
+        ).handle
         code = f"print('before')\not.result(handle={handle!r})"
         text = (await ot.runtime.state.model_output.render_run(await ot.run(code))).text
     assert text.startswith("before\nlines: [aaa")
@@ -186,7 +190,7 @@ async def test_search_selects_lines_that_match_a_regular_expression(capfd):
     assert (await query_result(MIXED, search="ERROR"))["returned"] == 0
     assert (await query_result(MIXED, search="(?i)ERROR"))["returned"] == 60
     async with memory_runtime() as ot:
-        handle = (await ot.runtime.state.results.put("x", "a.b")).handle
+        handle = (await ot.runtime.state.results.put("x", "a.b", owner="local")).handle
         result = await ot.call("ot.result", handle=handle, search="(")
     assert result.meta.exception == "ValueError"
     assert result.error.message.endswith("Invalid search pattern: missing ): (")
@@ -297,8 +301,8 @@ async def test_path_selects_a_part_of_a_json_result():
     assert (await query_result(text, path="items.0.name"))["lines"] == ["Ada"]
     assert (await query_result(text, path="items.1.name"))["lines"] == ["[", '  "b",', '  "c"', "]"]
     async with memory_runtime() as ot:
-        handle = (await ot.runtime.state.results.put(text, "a.b")).handle
+        handle = (await ot.runtime.state.results.put(text, "a.b", owner="local")).handle
         for path, message in [("itms", "Did you mean items?"), ("items.9", "'9'"), ("items.0.name.x", "'x'")]:
             assert message in (await ot.call("ot.result", handle=handle, path=path)).error.message
-        plain = (await ot.runtime.state.results.put("no json", "a.b")).handle
+        plain = (await ot.runtime.state.results.put("no json", "a.b", owner="local")).handle
         assert "requires a JSON result" in (await ot.call("ot.result", handle=plain, path="a")).error.message

@@ -64,7 +64,7 @@ async def fill(two, workspace):
     await PostgresMembers(rows, two.threads).put(Member(MemberKind.SERVICE, "anna", Role.OWNER, added_by="t"))
     await PostgresApiKeys(rows, two.threads).create("anna", "key", YEAR)
     await PostgresSecrets(rows, two.threads, Sealer(rows, RING)).put("NAME", "value")
-    await PostgresResults(rows, two.threads).put("x" * 2_000, "a.b")
+    await PostgresResults(rows, two.threads).put("x" * 2_000, "a.b", owner="local")
     return rows
 
 

@@ -124,7 +124,9 @@ async def test_writers_of_several_processes_store_no_more_bytes_of_results_than_
 ):
     limit(result_bytes=10_000)
     stores = [PostgresResults(own, Threads()) for own in writers]
-    stored, errors = await outcomes(*(stores[n % WRITERS].put("x" * 1_000, "t") for n in range(30)))
+    stored, errors = await outcomes(
+        *(stores[n % WRITERS].put("x" * 1_000, "t", owner="local") for n in range(30))
+    )
     assert (stored, {type(error) for error in errors}) == (10, {QuotaExceeded})
     assert total(workspace) == (10_000, 10_000)
     assert str(errors[-1]) == (
@@ -138,11 +140,11 @@ async def test_expired_results_make_room(workspace, limit, clock):
     limit(result_bytes=3 * SWEEP_SIZE)
     store = PostgresResults(workspace, Threads(), clock)
     for _ in range(3 * SWEEP_SIZE):
-        await store.put("x", "t", ttl_s=10)
+        await store.put("x", "t", ttl_s=10, owner="local")
     with pytest.raises(QuotaExceeded):
-        await store.put("x", "t")
+        await store.put("x", "t", owner="local")
     clock.time += 11
-    await store.put("y" * (2 * SWEEP_SIZE + 1), "t")
+    await store.put("y" * (2 * SWEEP_SIZE + 1), "t", owner="local")
     assert total(workspace) == (2 * SWEEP_SIZE + 1, 2 * SWEEP_SIZE + 1)
 
 
@@ -150,21 +152,21 @@ async def test_oldest_media_make_room_and_new_ones_do_not(workspace, limit, cloc
     limit(result_bytes=3_000)
     store = PostgresResults(workspace, Threads(), clock)
     first, second, third = (Media(bytes([n]) * 1_000, "image/png") for n in range(3))
-    await store.put_media(first, "t")
+    await store.put_media(first, "t", owner="local")
     clock.time += 1
-    await store.put_media(second, "t")
-    await store.put_media(second, "t")
+    await store.put_media(second, "t", owner="local")
+    await store.put_media(second, "t", owner="local")
     assert total(workspace) == (2_000, 2_000)
     with pytest.raises(QuotaExceeded):
-        await store.put("x" * 1_001, "t")
+        await store.put("x" * 1_001, "t", owner="local")
     clock.time += MIN_MEDIA_AGE_S
-    await store.put("x" * 1_001, "t")
-    assert await store.media(first.handle) is None
-    assert await store.media(second.handle) is not None
-    await store.put_media(third, "t")
-    assert await store.media(second.handle) is None
+    await store.put("x" * 1_001, "t", owner="local")
+    assert await store.media(first.handle, reader="local") is None
+    assert await store.media(second.handle, reader="local") is not None
+    await store.put_media(third, "t", owner="local")
+    assert await store.media(second.handle, reader="local") is None
     with pytest.raises(QuotaExceeded):
-        await store.put_media(first, "t")
+        await store.put_media(first, "t", owner="local")
     assert total(workspace) == (2_001, 2_001)
 
 

@@ -23,6 +23,7 @@ from onetool.storage.postgres.workspace_database import Revisions, WorkspaceData
 from onetool.threads import Threads
 from support.postgres import set_fenced, waits_for_lock
 
+ME = "local"
 ONE, TWO = "1" * 32, "2" * 32
 UNSTORABLE = pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=["NUL", "surrogate"])
 
@@ -43,10 +44,10 @@ async def test_what_one_process_writes_another_one_reads(workspace, elsewhere):
     threads = Threads()
     await PostgresToggles(workspace, threads).set("shell", False)
     await PostgresClientSessions(workspace, threads).put(ONE, "level", "error")
-    stored = await PostgresResults(workspace, threads).put("text", "a.b")
+    stored = await PostgresResults(workspace, threads).put("text", "a.b", owner=ME)
     assert await PostgresToggles(elsewhere, threads).read() == {"shell": False}
     assert await PostgresClientSessions(elsewhere, threads).read(ONE) == {"level": "error"}
-    assert await PostgresResults(elsewhere, threads).text(stored.handle) == "text"
+    assert await PostgresResults(elsewhere, threads).text(stored.handle, reader=ME) == "text"
 
 
 async def test_toggles_and_manifests_have_the_revision_of_the_workspace(workspace):
@@ -61,7 +62,7 @@ async def test_records_do_not_change_the_revision(workspace):
     before = workspace.generation
     await PostgresSessions(workspace, Threads()).append("s", [user("x")])
     await PostgresClientSessions(workspace, Threads()).put(ONE, "level", "x")
-    await PostgresResults(workspace, Threads()).put("text", "a.b")
+    await PostgresResults(workspace, Threads()).put("text", "a.b", owner=ME)
     assert workspace.generation == before
 
 
@@ -148,8 +149,11 @@ async def test_texts_of_clients_may_have_any_character(workspace, name):
     clients, results = PostgresClientSessions(workspace, threads), PostgresResults(workspace, threads)
     await clients.put(ONE, "level", name)
     assert await clients.read(ONE) == {"level": name}
-    stored = await results.put(name, name)
-    assert (await results.text(stored.handle), await results.find(stored.handle)) == (name, stored)
+    stored = await results.put(name, name, owner=ME)
+    assert (
+        await results.text(stored.handle, reader=ME),
+        await results.find(stored.handle, reader=ME),
+    ) == (name, stored)
 
 
 async def test_numbers_of_client_sessions_are_limited_and_never_used_twice(workspace, monkeypatch):
@@ -241,10 +245,10 @@ async def test_invalid_records_are_skipped(workspace, caplog):
 async def test_result_over_the_limit_is_refused(workspace):
     store = PostgresResults(workspace, Threads())
     with pytest.raises(StoreUnavailable, match="exceeds the limit of 67108864"):
-        await store.put("x" * (MAX_BYTES + 1), "a.b")
+        await store.put("x" * (MAX_BYTES + 1), "a.b", owner=ME)
     with pytest.raises(StoreUnavailable, match="exceeds the limit"):
-        await store.put_media(Media(bytes(MAX_BYTES + 1), "image/png"), "a.b")
-    stored = await store.put("x", "a.b")
+        await store.put_media(Media(bytes(MAX_BYTES + 1), "image/png"), "a.b", owner=ME)
+    stored = await store.put("x", "a.b", owner=ME)
     too_long = "update results set body = convert_to(repeat('x', %s), 'UTF8') where handle = %s"
     with pytest.raises(psycopg.errors.CheckViolation), workspace.recording() as cursor:
         cursor.execute(too_long, (MAX_BYTES + 1, stored.handle))
@@ -252,17 +256,20 @@ async def test_result_over_the_limit_is_refused(workspace):
 
 async def test_expired_results_lose_their_content_and_later_their_metadata(workspace, clock):
     store, media = PostgresResults(workspace, Threads(), clock), Media(b"x", "image/png")
-    text = await store.put("old", "a.b", 10)
-    await store.put_media(media, "a.b", 10)
+    text = await store.put("old", "a.b", 10, owner=ME)
+    await store.put_media(media, "a.b", 10, owner=ME)
     clock.time += 10
-    await store.put("new", "a.b", 10)
+    await store.put("new", "a.b", 10, owner=ME)
     assert bodies(workspace, text.handle) + bodies(workspace, media.handle) == [(None,), (None,)]
     clock.time += METADATA_RETENTION_S
-    await store.put("newer", "a.b", 10)
-    assert await store.find(text.handle) == text
+    await store.put("newer", "a.b", 10, owner=ME)
+    assert await store.find(text.handle, reader=ME) == text
     clock.time += 1
-    await store.put("newest", "a.b", 10)
-    assert [await store.find(text.handle), await store.find(media.handle)] == [None, None]
+    await store.put("newest", "a.b", 10, owner=ME)
+    assert [
+        await store.find(text.handle, reader=ME),
+        await store.find(media.handle, reader=ME),
+    ] == [None, None]
 
 
 def bodies(workspace, handle):
@@ -272,11 +279,11 @@ def bodies(workspace, handle):
 
 async def test_expired_results_are_deleted_in_pieces(workspace, clock):
     store = PostgresResults(workspace, Threads(), clock)
-    handles = [(await store.put("old", "a.b", 10)).handle for _ in range(SWEEP_SIZE + 1)]
+    handles = [(await store.put("old", "a.b", 10, owner=ME)).handle for _ in range(SWEEP_SIZE + 1)]
     clock.time += METADATA_RETENTION_S + 11
     left = []
     for _ in range(2):
-        await store.put("new", "a.b", METADATA_RETENTION_S)
+        await store.put("new", "a.b", METADATA_RETENTION_S, owner=ME)
         left.append(len([handle for handle in handles if bodies(workspace, handle)]))
     assert left == [1, 0]
 
@@ -285,15 +292,18 @@ async def test_processes_that_store_the_same_media_get_one_result(workspace, els
     media = Media(b"x" * 1000, "image/png")
     stores = [PostgresResults(each, Threads()) for each in (workspace, elsewhere)]
     stored = await asyncio.gather(
-        *(store.put_media(media, f"tool.{number}") for number in range(4) for store in stores)
+        *(store.put_media(media, f"tool.{number}", owner=ME) for number in range(4) for store in stores)
     )
-    assert set(stored) == {await stores[0].find(media.handle)}
+    assert set(stored) == {await stores[0].find(media.handle, reader=ME)}
 
 
 @pytest.mark.parametrize("meta", ["", "{", "[]", '{"handle": 1}', "null"])
 async def test_corrupt_metadata_is_an_unknown_handle(workspace, meta):
     store, media = PostgresResults(workspace, Threads()), Media(b"x", "image/png")
-    await store.put_media(media, "a.b")
+    await store.put_media(media, "a.b", owner=ME)
     with workspace.recording() as cursor:
         cursor.execute("update results set meta = %s", (meta,))
-    assert (await store.find(media.handle), await store.media(media.handle)) == (None, None)
+    assert (
+        await store.find(media.handle, reader=ME),
+        await store.media(media.handle, reader=ME),
+    ) == (None, None)

@@ -82,7 +82,9 @@ async def test_stores_that_no_command_fills_are_private(tmp_path):
             await stored.replace("{}")
         await FileToggles(tmp_path / "c" / "bundles" / "toggles.json", Threads()).set("id", False)
         await FileClientSessions(tmp_path / "clients", Threads()).put("1" * 32, "level", "info")
-        await FileResults(tmp_path / "results", Threads()).put_media(Media(b"x", "image/png"), "a.b")
+        await FileResults(tmp_path / "results", Threads()).put_media(
+            Media(b"x", "image/png"), "a.b", owner="local"
+        )
         jobs = FileJobs(tmp_path / "jobs", Threads())
         job = Job("0" * 32, "ann", "demo.tool", "d", jobs.owner, 5.0)
         await jobs.put(job)

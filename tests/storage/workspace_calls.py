@@ -366,20 +366,20 @@ class WorkspaceCalls:
     # Results
 
     async def results__put(self):
-        stored = await self.stores.results.put(f"text {self.canary}", self._own_name())
+        stored = await self.stores.results.put(f"text {self.canary}", self._own_name(), owner="local")
         self._add_handle(stored.handle)
         return stored
 
     async def results__put_media(self):
         stored = await self.stores.results.put_media(
-            Media(self.canary.encode(), "image/png"), self._own_name()
+            Media(self.canary.encode(), "image/png"), self._own_name(), owner="local"
         )
         self._add_handle(stored.handle)
         return stored
 
     async def results__find(self):
         handle = self._any(self.ids.handles)
-        return self._if_known(await self.stores.results.find(handle), handle, self.handles)
+        return self._if_known(await self.stores.results.find(handle, reader="local"), handle, self.handles)
 
     # Sessions
 
@@ -843,8 +843,8 @@ CALLS: dict[str, Callable[[WorkspaceCalls], Any]] = {
     "tokens.exclusive": lambda own: own.replace_token("tokens"),
     "http_tokens.exclusive": lambda own: own.replace_token("http_tokens"),
     "member_tokens.of": lambda own: own.replace_token("of"),
-    "results.text": lambda own: own.stores.results.text(own._any(own.ids.handles)),
-    "results.media": lambda own: own.stores.results.media(own._any(own.ids.handles)),
+    "results.text": lambda own: own.stores.results.text(own._any(own.ids.handles), reader="local"),
+    "results.media": lambda own: own.stores.results.media(own._any(own.ids.handles), reader="local"),
     "results.reap": lambda own: own.stores.results.reap(),
     "activity.get": lambda own: own.stores.activity.get(own._any(own.ids.calls)),
     "activity.tree": lambda own: own.stores.activity.tree(own._any(own.ids.calls)),

@@ -22,6 +22,7 @@ from onetool.domain.chat.messages import (
 from onetool.domain.chat.transcript import Record, Transcript, check_session_name, message_record, replay
 from onetool.domain.content.reference import MediaReference
 from onetool.domain.errors import SettingsError
+from onetool.domain.identity.principal import current_principal
 from onetool.domain.secrets.streams import StreamRedactor
 from onetool.ports import ChatModel
 from onetool.runtime.runtime import Runtime
@@ -175,12 +176,13 @@ class Conversation:
 
     async def store(self, attachments: Attachments) -> None:
         """Store the attached images, so that the user and later questions can see them."""
-        await self._runtime.state.model_output.store_media(attachments.images, "chat")
+        await self._runtime.state.model_output.store_media(attachments.images, "chat", current_principal())
 
     def image_loader(self) -> ImageLoader:
         """Return a loader of the images that the model accepts."""
         results, threads = self._runtime.state.results, self._runtime.threads
-        return ImageLoader(results, threads, self._model.image_types)
+        reader = current_principal().scope
+        return ImageLoader(results, threads, self._model.image_types, reader=reader)
 
     def new_id(self) -> str:
         """Return a new id for a question."""

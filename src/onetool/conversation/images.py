@@ -20,8 +20,11 @@ MAX_LINES = 20
 class ImageLoader:
     """Adds images to messages for a model. All other media are lines in the texts of the messages."""
 
-    def __init__(self, results: ResultStore, threads: Threads, accepted_types: frozenset[str]) -> None:
-        self._results, self._threads = results, threads
+    def __init__(
+        self, results: ResultStore, threads: Threads, accepted_types: frozenset[str], *, reader: str
+    ) -> None:
+        """reader: the scope of the principal whose conversation it is."""
+        self._results, self._threads, self._reader = results, threads, reader
         self._accepted_types = accepted_types
         self._media: dict[str, Media | None] = {}
 
@@ -67,7 +70,7 @@ class ImageLoader:
     async def _find(self, handle: str) -> Media | None:
         """Return media, or None if they have expired."""
         if handle not in self._media:
-            self._media[handle] = await self._results.media(handle)
+            self._media[handle] = await self._results.media(handle, reader=self._reader)
         return self._media[handle]
 
     def _to_image(self, media: Media) -> Media | None:

@@ -115,28 +115,38 @@ class LockedTokens(Protocol):
 
 
 class ResultStore(Protocol):
-    """Stores large results until they expire."""
+    """Stores large results until they expire. Each belongs to a principal: a handle permits nothing.
 
-    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
+    Owners and readers are scopes of principals. For a reader that must not read a result (`may_read`), its
+    handle is unknown.
+    """
+
+    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
         """Store a text under a new handle. It expires after `ttl_s` seconds."""
         ...
 
-    async def put_media(self, media: Media, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
-        """Store the bytes of media under their handle. Media that are stored already stay as they are.
+    async def put_media(
+        self, media: Media, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str
+    ) -> StoredResult:
+        """Store the bytes of media under their handle. Media that the owner has stored stay as they are.
 
-        The oldest media are deleted when all together exceed a limit.
+        Several owners may store the same media, each for itself. The oldest media are deleted when all
+        together exceed a limit.
         """
         ...
 
-    async def media(self, handle: str) -> Media | None:
+    async def media(self, handle: str, *, reader: str) -> Media | None:
         """Return stored media, or None if they expired, are unknown, or the handle is that of a text."""
         ...
 
-    async def find(self, handle: str) -> StoredResult | None:
-        """Return the metadata of a handle, for some time after expiry too; None if it is unknown."""
+    async def find(self, handle: str, *, reader: str) -> StoredResult | None:
+        """Return the metadata of a handle, for some time after expiry too; None if it is unknown.
+
+        Of several owners' media with this handle, those of the reader come first.
+        """
         ...
 
-    async def text(self, handle: str) -> str | None:
+    async def text(self, handle: str, *, reader: str) -> str | None:
         """Return the text of a handle, or None if it expired or is unknown."""
         ...
 

@@ -9,6 +9,7 @@ from onetool.domain.content.media import Media
 from onetool.domain.content.part_json import MediaOptions, parts_to_json
 from onetool.domain.content.parts import Part, media_in
 from onetool.domain.content.resources import PromptContent
+from onetool.domain.identity.principal import Principal, current_principal
 from onetool.domain.results.result_page import ResultPage
 from onetool.domain.results.stored_result import ModelText, StoredResult, cut_unstored, preview
 from onetool.domain.text.model_text import to_model_text
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 class ModelOutput:
     """Renders results as text. A text over the limit is stored; the model gets a preview and its handle.
 
+    It is stored for the principal of the request in progress, which gets the handle.
     A page of a stored result is not stored again: a part of it is shown with the calls that read on.
     """
 
@@ -105,12 +107,12 @@ class ModelOutput:
         self._savings.count_result(stored.size_bytes, shown)
         return ModelText(shown, stored.handle)
 
-    async def store_media(self, media: Iterable[Media], tool: str) -> frozenset[str]:
-        """Store media. Return the handles that can be read."""
-        stored = set[str]()
+    async def store_media(self, media: Iterable[Media], tool: str, principal: Principal) -> frozenset[str]:
+        """Store media for a principal. Return the handles that it can read."""
+        stored, owner = set[str](), principal.scope
         try:
             for item in media:
-                await self._results.put_media(item, tool, self._ttl_s)
+                await self._results.put_media(item, tool, self._ttl_s, owner=owner)
                 stored.add(item.handle)
         except OSError as error:  # a full disk: the call itself succeeded
             log.error("cannot store media of %s: %s", tool, error)
@@ -123,7 +125,7 @@ class ModelOutput:
 
         inline: whether to add the bytes of media, as base64 in the field `data`.
         """
-        handles = await self.store_media(media_in(parts), tool)
+        handles = await self.store_media(media_in(parts), tool, current_principal())
         return await self._threads.run(parts_to_json, parts, MediaOptions(handles, inline))
 
     async def render_prompt(self, result: ToolResult) -> dict[str, Any]:
@@ -139,7 +141,7 @@ class ModelOutput:
         return "\n" + "\n".join(f"Missing: the tools of {name} ({why})." for name, why in unlisted.items())
 
     async def _store(self, text: str, tool: str) -> StoredResult:
-        return await self._results.put(text, tool, self._ttl_s)
+        return await self._results.put(text, tool, self._ttl_s, owner=current_principal().scope)
 
     async def _render_printed(self, result: CodeResult) -> ModelText:
         """Render what a run printed, on lines of its own if it is shortened."""

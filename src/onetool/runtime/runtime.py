@@ -120,7 +120,7 @@ class Runtime:
         state = self._reloader.state
         result = await state.pipeline.run(call, caller)
         if call.source in TEXT_SOURCES and (media := media_in(result.parts)):
-            await state.model_output.store_media(media, result.meta.tool)
+            await state.model_output.store_media(media, result.meta.tool, caller.principal)
         return result
 
     async def call_tool(

@@ -20,15 +20,16 @@ class StoredOutcomes:
     async def put(self, job: Job, outcome: Outcome) -> str:
         """Store an outcome with its media, as long as jobs are stored. Return its handle."""
         for media in outcome_media(outcome):
-            await self._results.put_media(media, job.tool, RETENTION_S)
+            await self._results.put_media(media, job.tool, RETENTION_S, owner=job.principal)
         text = await self._threads.run(outcome_to_text, outcome)
-        return (await self._results.put(text, job.tool, RETENTION_S)).handle
+        return (await self._results.put(text, job.tool, RETENTION_S, owner=job.principal)).handle
 
     async def get(self, job: Job) -> Outcome:
         """Return the outcome of a job that has ended."""
-        text = await self._results.text(job.result) if job.result else None
+        owner = job.principal
+        text = await self._results.text(job.result, reader=owner) if job.result else None
         if text is not None:
-            found = [await self._results.media(handle) for handle in handles_in(text)]
+            found = [await self._results.media(handle, reader=owner) for handle in handles_in(text)]
             return outcome_from_text(text, {media.handle: media for media in found if media is not None})
         reason = REASONS.get(job.status, Reason.RAISED)
         message = job.error or f"The result of job {job.id} has expired."

@@ -96,16 +96,19 @@ def query_result(
     Stored media are returned as they are.
 
     Raises:
-        LookupError: The handle is unknown or the result has expired.
+        LookupError: The handle is unknown to the caller, or the result has expired.
         ValueError: The pattern or path is invalid.
     """
     active = current_call()
-    results = active.runtime.state.results
-    text = wait_for(active, results.text(handle), "result()")
-    if text is None and (media := wait_for(active, results.media(handle), "result()")) is not None:
+    results, reader = active.runtime.state.results, active.invocation.caller.principal.scope
+    text = wait_for(active, results.text(handle, reader=reader), "result()")
+    if (
+        text is None
+        and (media := wait_for(active, results.media(handle, reader=reader), "result()")) is not None
+    ):
         return media
     if text is None:
-        stored = wait_for(active, results.find(handle), "result()")
+        stored = wait_for(active, results.find(handle, reader=reader), "result()")
         raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")
     text = text if path is None else select_path(text, path)
     query: dict[str, Any] = {"offset": offset, "limit": limit, "search": search, "fuzzy": fuzzy}

@@ -42,7 +42,7 @@ async def test_media_of_packs_are_blocks_after_the_text(tmp_path):
             assert "Media(mime_type='image/png', size=3, handle='" in text["text"]
             assert block == CHART
             handle = text["text"].partition("handle='")[2][:32]
-            assert (await ot.runtime.state.results.media(handle)).to_bytes() == b"png"
+            assert (await ot.runtime.state.results.media(handle, reader="local")).to_bytes() == b"png"
         _, block = (await reply_to(ot.runtime, prepare_call(ot.runtime, "draw.report", {}))).to_json()[
             "content"
         ]

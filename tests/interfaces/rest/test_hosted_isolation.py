@@ -61,7 +61,9 @@ class Team:
         threads, rows = Threads(), self.workspace.stored
         with acting_as(Principal(OWNER)):
             await PostgresSessions(rows, threads).append(self.session, [message])
-        self.handle = (await PostgresResults(rows, threads).put(f"text {self.canary}", "a.b")).handle
+        self.handle = (
+            await PostgresResults(rows, threads).put(f"text {self.canary}", "a.b", owner=OWNER)
+        ).handle
         threads.close()
 
     def fill(self) -> None:

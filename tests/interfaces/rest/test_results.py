@@ -125,7 +125,7 @@ async def test_media_of_packs_are_content_and_other_results_have_none(tmp_path):
 
 async def store(ot, data=b"0123456789", mime_type="image/png", ttl_s=60.0):
     """Store media. Return the path of the result."""
-    stored = await ot.runtime.state.results.put_media(Media(data, mime_type), "a.b", ttl_s)
+    stored = await ot.runtime.state.results.put_media(Media(data, mime_type), "a.b", ttl_s, owner="local")
     return f"/results/{stored.handle}"
 
 
@@ -216,7 +216,7 @@ async def test_expired_unknown_and_unauthorized_results(ot, client):
 
 
 async def test_a_stored_text_can_be_read(ot, client):
-    stored = await ot.runtime.state.results.put("<b>é\ud800", "a.b")
+    stored = await ot.runtime.state.results.put("<b>é\ud800", "a.b", owner="local")
     response = await client.get(f"/results/{stored.handle}")
     assert response.content == "<b>é?".encode()
     assert response.headers["content-type"] == "text/plain; charset=utf-8"

@@ -86,7 +86,7 @@ async def test_a_large_result_has_a_handle_and_the_calls_are_limited():
         result = (await client.post("/run", json={"command": code})).json()
         assert (result["ok"], len(result["data"]), len(result["calls"])) == (True, 1001, 1000)
         assert result["handle"] in result["text"]
-        assert await ot.runtime.state.results.text(result["handle"])
+        assert await ot.runtime.state.results.text(result["handle"], reader="local")
 
 
 async def test_signatures_are_listed_by_pack(monkeypatch, client):

@@ -4,15 +4,19 @@ import json
 import re
 from collections.abc import Iterable
 from hashlib import sha256
+from operator import itemgetter
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from onetool.domain.content.media import Media
+from onetool.domain.identity.principal import LOCAL
 from onetool.domain.text.json_text import pretty
 from onetool.domain.text.strings import truncate_middle
 from onetool.domain.text.suggestions import did_you_mean
 
+K = TypeVar("K")
 HANDLE = re.compile(r"[0-9a-f]{12}|[0-9a-f]{32}")
-"""The handle of a text or of media."""
+"""A handle. Earlier versions have created those of 12 digits."""
 DEFAULT_TTL_S = 3600.0
 METADATA_RETENTION_S = 7 * 86_400.0
 """How long after expiry a handle is still reported as expired instead of unknown."""
@@ -41,6 +45,8 @@ class StoredResult(NamedTuple):
     """Type of media; empty for a text."""
     digest: str = ""
     """SHA-256 of media, as hexadecimal digits."""
+    owner: str = LOCAL.scope
+    """The scope of the principal to whom it belongs. Earlier versions have stored none."""
 
 
 class ModelText(NamedTuple):
@@ -50,36 +56,34 @@ class ModelText(NamedTuple):
     handle: str = ""
 
 
-def create_stored_result(text: str, tool: str, now: float, ttl_s: float) -> StoredResult:
-    """Return the metadata of a new text, with a new handle."""
+def create_stored_result(text: str, tool: str, owner: str, lifetime: tuple[float, float]) -> StoredResult:
+    """Return the metadata of a new text, with a new handle. `lifetime`: when it is created and expires."""
     size = len(text.encode("utf-8", "surrogatepass"))
-    return StoredResult(token_hex(6), tool, len(split_lines(text)), size, now, now + ttl_s)
+    return StoredResult(token_hex(16), tool, len(split_lines(text)), size, *lifetime, owner=owner)
 
 
 def create_stored_media(
-    handle: str, data: bytes, mime_type: str, tool: str, lifetime: tuple[float, float]
+    media: Media, data: bytes, tool: str, owner: str, lifetime: tuple[float, float]
 ) -> StoredResult:
-    """Return the metadata of media. `lifetime`: when they are created and when they expire."""
-    digest = sha256(data).hexdigest()
-    return StoredResult(handle, tool, 0, len(data), *lifetime, mime_type=mime_type, digest=digest)
+    """Return the metadata of media with these bytes. `lifetime`: when they are created and expire."""
+    digest, size = sha256(data).hexdigest(), len(data)
+    return StoredResult(media.handle, tool, 0, size, *lifetime, media.mime_type, digest, owner)
 
 
-def oldest_media(
-    stored: Iterable[tuple[float, int, str]], now: float, max_bytes: int | None = None
-) -> list[str]:
-    """Return the handles of the media to delete so that the others fit into MAX_MEDIA_BYTES.
+def oldest_media(stored: Iterable[tuple[float, int, K]], now: float, max_bytes: int | None = None) -> list[K]:
+    """Return the keys of the media to delete so that the others fit into MAX_MEDIA_BYTES.
 
-    stored: creation time, size in bytes and handle of all media.
+    stored: creation time, size in bytes and key of all media.
     max_bytes: into which they must fit instead.
     """
-    by_age = sorted(stored)
+    by_age = sorted(stored, key=itemgetter(0))
     limit = MAX_MEDIA_BYTES if max_bytes is None else max_bytes
-    excess, deleted = sum(size for _, size, _ in by_age) - limit, list[str]()
-    for created_at, size, handle in by_age:
+    excess, deleted = sum(size for _, size, _ in by_age) - limit, list[K]()
+    for created_at, size, key in by_age:
         if excess <= 0 or created_at > now - MIN_MEDIA_AGE_S:
             break
         excess -= size
-        deleted.append(handle)
+        deleted.append(key)
     return deleted
 
 

@@ -241,7 +241,8 @@ class ContentHandlers:
         raise self.error(outcome, context)  # type: ignore[arg-type]
 
     async def _stored_media(self, uri: str, context: Context) -> dict[str, Any]:
-        media = await self._runtime.state.results.media(uri.removeprefix(RESULT_URI).removesuffix("/"))
+        handle, reader = uri.removeprefix(RESULT_URI).removesuffix("/"), self._caller_of(context).principal
+        media = await self._runtime.state.results.media(handle, reader=reader.scope)
         if media is None:
             message = f"Resource not found: {uri!r}. Stored results expire; call the tool again."
             raise MCPError(not_found_code(context), message)

@@ -9,6 +9,7 @@ from onetool.domain.calls.call import ToolResult
 from onetool.domain.content.content import Content
 from onetool.domain.content.media import Media
 from onetool.domain.content.parts import Part, media_of, parse_part, part_fields, text_of
+from onetool.domain.identity.principal import current_principal
 from onetool.runtime.jobs import Work
 from onetool.runtime.outcomes import Outcome
 from onetool.runtime.runtime import CodeResult, Runtime
@@ -94,7 +95,7 @@ async def _call_reply(runtime: Runtime, name: str, result: ToolResult) -> CallRe
     if result.error is not None:
         return CallReply(f"Error: {result.error.message.removeprefix('Error: ')}", True)
     output = runtime.state.model_output
-    await output.store_media(result.media, name)  # the text has their handles
+    await output.store_media(result.media, name, current_principal())  # the text has their handles
     rendered = await output.render_value(result.data, name)
     return CallReply(rendered.text, False, await _media_blocks(runtime, result.media, name))
 
@@ -125,7 +126,7 @@ async def _stored_resource(runtime: Runtime, media: Media, tool: str) -> Mapping
     """Return a resource with a text that says where the bytes are."""
     resource = {**media.block["resource"]}
     resource.pop("blob")
-    is_stored = await runtime.state.model_output.store_media([media], tool)
+    is_stored = await runtime.state.model_output.store_media([media], tool, current_principal())
     place = f"read {media.to_link()['uri']}" if is_stored else "it could not be stored"
     return resource | {"text": f"{media} is larger than output.max_media_size: {place}."}
 
@@ -144,7 +145,7 @@ async def media_block(runtime: Runtime, media: Media, tool: str) -> Mapping[str,
     state = runtime.state
     if media.size <= state.configuration.settings.output.max_media_size:
         return media.to_block()
-    if await state.model_output.store_media([media], tool):
+    if await state.model_output.store_media([media], tool, current_principal()):
         return media.to_link()
     return _text_block(f"{media} is larger than output.max_media_size and could not be stored.")
 

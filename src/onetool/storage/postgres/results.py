@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 from onetool.domain.content.media import Media
 from onetool.domain.errors import QuotaExceeded, StoreUnavailable
@@ -21,6 +22,7 @@ from onetool.threads import Threads
 
 from .database import Cursor, on_thread
 from .limits import read_limits
+from .texts import is_storable, to_storable
 from .workspace_database import WorkspaceDatabase
 
 MAX_BYTES = 64 * 2**20
@@ -30,49 +32,54 @@ SWEEP_SIZE = 50
 REAP_SIZE = 1_000
 """How many expired results one transaction of `reap` deletes."""
 PUT = """
-insert into results (workspace_id, handle, meta, body, is_media, created_at, expires_at, size)
-values (%s, %s, %s, %s, %s, %s, %s, %s)
+insert into results (workspace_id, handle, owner, meta, body, is_media, created_at, expires_at, size)
+values (%s, %s, %s, %s, %s, %s, %s, %s, %s)
 """
 PUT_MEDIA = f"""
-{PUT} on conflict (workspace_id, handle) do update set
+{PUT} on conflict (workspace_id, handle, owner) do update set
     meta = excluded.meta, body = excluded.body, created_at = excluded.created_at,
     expires_at = excluded.expires_at, size = excluded.size
 where results.is_media and (results.body is null or results.expires_at <= excluded.created_at)
 """
-"""If two processes store the same media, the first one wins."""
-FIND = "select meta from results where workspace_id = %s and handle = %s"
-FIND_MEDIA = f"{FIND} and is_media and expires_at > %s and body is not null"
-TEXT = """
-select body from results where workspace_id = %s and handle = %s and not is_media and expires_at > %s
+"""If two processes store the same media of an owner, the first one wins."""
+READABLE = """
+workspace_id = %(workspace)s and handle = %(handle)s
+    and (owner = %(reader)s or starts_with(owner, %(reader)s || '#'))
+order by owner limit 1
 """
-MEDIA = """
-select meta, body from results where workspace_id = %s and handle = %s and is_media and expires_at > %s
+"""The same as `may_read`. The results of the reader come first."""
+FIND = f"select meta from results where {READABLE}"
+READ = f"select meta, body from results where {READABLE}"
+FIND_MEDIA = """
+select meta from results
+where workspace_id = %s and handle = %s and owner = %s and is_media and expires_at > %s and body is not null
 """
 MEDIA_SIZE = """
 select coalesce(sum(size), 0)::bigint from results
 where workspace_id = %s and expires_at > %s and is_media and body is not null
 """
 ALL_MEDIA = """
-select created_at, size, handle from results
+select created_at, size, array[handle, owner] from results
 where workspace_id = %s and expires_at > %s and is_media and body is not null
 """
 EMPTY_MEDIA = """
-update results set body = null where workspace_id = %(workspace)s and handle in (
-    select handle from results
-    where workspace_id = %(workspace)s and handle = any(%(handles)s) and created_at <= %(before)s
+update results set body = null where workspace_id = %(workspace)s and (handle, owner) in (
+    select handle, owner from results
+    where workspace_id = %(workspace)s and created_at <= %(before)s
+        and (handle, owner) in (select * from unnest(%(handles)s::text[], %(owners)s::text[]))
     for update skip locked
 )
 """
 EMPTY_EXPIRED = """
-update results set body = null where workspace_id = %(workspace)s and handle in (
-    select handle from results
+update results set body = null where workspace_id = %(workspace)s and (handle, owner) in (
+    select handle, owner from results
     where workspace_id = %(workspace)s and expires_at <= %(before)s and body is not null
     order by expires_at limit %(limit)s for update skip locked
 )
 """
 DELETE_EXPIRED = """
-delete from results where workspace_id = %(workspace)s and handle in (
-    select handle from results where workspace_id = %(workspace)s and expires_at < %(before)s
+delete from results where workspace_id = %(workspace)s and (handle, owner) in (
+    select handle, owner from results where workspace_id = %(workspace)s and expires_at < %(before)s
     order by expires_at limit %(limit)s for update skip locked
 )
 """
@@ -93,14 +100,15 @@ class PostgresResults:
         self._workspace, self._threads, self._now = workspace, threads, now
 
     @on_thread
-    def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
+    def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
         """Store a text. Durable on return.
 
         Raises:
             StoreUnavailable: The text is longer than MAX_BYTES.
             QuotaExceeded: The workspace would store more than it may.
         """
-        stored = create_stored_result(text, tool, self._now(), ttl_s)
+        now = self._now()
+        stored = create_stored_result(text, tool, to_storable(owner), (now, now + ttl_s))
         _check_size(stored)
         with self._workspace.recording() as cursor:
             self._make_room(cursor, stored)
@@ -108,55 +116,52 @@ class PostgresResults:
         return stored
 
     @on_thread
-    def put_media(self, media: Media, tool: str, ttl_s: float = DEFAULT_TTL_S) -> StoredResult:
+    def put_media(self, media: Media, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
         """Store media. Durable on return.
 
         Raises:
             StoreUnavailable: The media have more than MAX_BYTES.
             QuotaExceeded: The workspace would store more than it may.
         """
-        now = self._now()
+        now, owner = self._now(), to_storable(owner)
         with self._workspace.reading() as cursor:
-            if found := self._find(cursor, FIND_MEDIA, media.handle, now):
-                return found
+            values = (self._workspace.workspace, media.handle, owner, now)
+            row = cursor.execute(FIND_MEDIA, values).fetchone()
+        if row is not None and (found := _parse(row[0])) is not None:
+            return found
         data = media.to_bytes()
-        stored = create_stored_media(media.handle, data, media.mime_type, tool, (now, now + ttl_s))
+        stored = create_stored_media(media, data, tool, owner, (now, now + ttl_s))
         _check_size(stored)
         with self._workspace.recording() as cursor:
             self._make_room(cursor, stored)
             cursor.execute(PUT_MEDIA, self._row(stored, data))
             self._empty_oldest(cursor)
-            return self._find(cursor, FIND, media.handle) or stored
+            key = {"workspace": self._workspace.workspace, "handle": media.handle, "reader": owner}
+            row = cursor.execute(FIND.encode(), key).fetchone()
+        found = None if row is None else _parse(row[0])
+        return found or stored
 
     @on_thread
-    def media(self, handle: str) -> Media | None:
+    def media(self, handle: str, *, reader: str) -> Media | None:
         """Return media, or None if they have expired."""
-        if not HANDLE.fullmatch(handle):
+        stored, body = self._read(handle, reader)
+        if stored is None or body is None or not stored.mime_type:
             return None
-        with self._workspace.reading() as cursor:
-            values = (self._workspace.workspace, handle, self._now())
-            row = cursor.execute(MEDIA, values, binary=True).fetchone()
-        if row is None or row[1] is None or (stored := _parse(row[0])) is None:
-            return None
-        return Media.stored(handle, row[1], stored.mime_type)
+        return Media.stored(handle, body, stored.mime_type)
 
     @on_thread
-    def find(self, handle: str) -> StoredResult | None:
+    def find(self, handle: str, *, reader: str) -> StoredResult | None:
         """Return the metadata of a handle. Corrupt ones count as an unknown handle."""
-        if not HANDLE.fullmatch(handle):
-            return None
-        with self._workspace.reading() as cursor:
-            return self._find(cursor, FIND, handle)
+        row = self._fetch(FIND, handle, reader)
+        return None if row is None else _parse(row[0])
 
     @on_thread
-    def text(self, handle: str) -> str | None:
+    def text(self, handle: str, *, reader: str) -> str | None:
         """Return the text, or None if it has expired."""
-        if not HANDLE.fullmatch(handle):
+        stored, body = self._read(handle, reader)
+        if stored is None or body is None or stored.mime_type:
             return None
-        with self._workspace.reading() as cursor:
-            values = (self._workspace.workspace, handle, self._now())
-            row = cursor.execute(TEXT, values, binary=True).fetchone()
-        return None if row is None or row[0] is None else row[0].decode("utf-8", "surrogatepass")
+        return body.decode("utf-8", "surrogatepass")
 
     @on_thread
     def reap(self) -> None:
@@ -171,13 +176,25 @@ class PostgresResults:
 
     def _row(self, stored: StoredResult, body: bytes) -> tuple[object, ...]:
         meta = json.dumps({key: value for key, value in stored._asdict().items() if value != ""})
+        key = (self._workspace.workspace, stored.handle, stored.owner)
         times = (stored.created_at, stored.expires_at)
-        is_media = bool(stored.mime_type)
-        return (self._workspace.workspace, stored.handle, meta, body, is_media, *times, stored.size_bytes)
+        return (*key, meta, body, bool(stored.mime_type), *times, stored.size_bytes)
 
-    def _find(self, cursor: Cursor, query: str, handle: str, *values: float) -> StoredResult | None:
-        row = cursor.execute(query.encode(), (self._workspace.workspace, handle, *values)).fetchone()
-        return None if row is None else _parse(row[0])
+    def _fetch(self, query: str, handle: str, reader: str) -> tuple[Any, ...] | None:
+        """Return the row of a result that the reader may read."""
+        if not (HANDLE.fullmatch(handle) and is_storable(reader)):
+            return None
+        values = {"workspace": self._workspace.workspace, "handle": handle, "reader": reader}
+        with self._workspace.reading() as cursor:
+            return cursor.execute(query.encode(), values, binary=True).fetchone()
+
+    def _read(self, handle: str, reader: str) -> tuple[StoredResult | None, bytes | None]:
+        """Return the metadata of a result and its content, if it has not expired."""
+        row = self._fetch(READ, handle, reader)
+        stored = None if row is None else _parse(row[0])
+        if row is None or stored is None or stored.expires_at <= self._now():
+            return stored, None
+        return stored, row[1]
 
     def _make_room(self, cursor: Cursor, stored: StoredResult) -> None:
         """Delete expired results, and the oldest media if the workspace could not store another one.
@@ -225,9 +242,11 @@ class PostgresResults:
         ((size,),) = cursor.execute(MEDIA_SIZE, (id, now)).fetchall()
         max_bytes = min(stored_result.MAX_MEDIA_BYTES, size - excess) if excess else None
         if excess or size > stored_result.MAX_MEDIA_BYTES:
-            oldest = oldest_media(cursor.execute(ALL_MEDIA, (id, now)).fetchall(), now, max_bytes)
-            values = {"workspace": id, "handles": oldest, "before": now - MIN_MEDIA_AGE_S}
-            cursor.execute(EMPTY_MEDIA, values)
+            oldest: list[tuple[str, str]] = oldest_media(
+                cursor.execute(ALL_MEDIA, (id, now)).fetchall(), now, max_bytes
+            )
+            keys = {"handles": [handle for handle, _ in oldest], "owners": [owner for _, owner in oldest]}
+            cursor.execute(EMPTY_MEDIA, {"workspace": id, "before": now - MIN_MEDIA_AGE_S, **keys})
 
 
 def _check_size(stored: StoredResult) -> None:

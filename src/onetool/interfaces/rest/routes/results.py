@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from onetool.domain.content.file_types import file_name, is_shown
 from onetool.domain.content.media import OCTET_STREAM
+from onetool.domain.identity.principal import current_principal
 from onetool.interfaces.rest.byte_ranges import UnsatisfiableRange, parse_range
 from onetool.interfaces.rest.problems import ProblemError, problem_responses
 from onetool.runtime.runtime import Runtime
@@ -53,14 +54,14 @@ async def _read(runtime: Runtime, handle: str) -> Body:
     """Return the content under a handle.
 
     Raises:
-        ProblemError: There is none, or it has expired.
+        ProblemError: There is none, it belongs to someone else, or it has expired.
     """
-    results = runtime.state.results
-    if (stored := await results.find(handle)) is None:
+    results, reader = runtime.state.results, current_principal().scope
+    if (stored := await results.find(handle, reader=reader)) is None:
         raise ProblemError(404, f"Result {handle[:100]!r} not found.")
-    if (media := await results.media(handle)) is not None:
+    if (media := await results.media(handle, reader=reader)) is not None:
         return Body(media.to_bytes(), media.mime_type, stored.digest)
-    if (text := await results.text(handle)) is None:
+    if (text := await results.text(handle, reader=reader)) is None:
         raise ProblemError(410, f"Result {handle!r} has expired. Call the tool again.")
     data = text.encode("utf-8", "replace")
     return Body(data, "text/plain", await runtime.threads.run(lambda: sha256(data).hexdigest()))
