@@ -26,7 +26,7 @@ async def query_result(text: str, settings: dict[str, Any] | None = None, **args
 
 @pytest.mark.spec("OT-111")
 async def test_large_result_is_stored_and_replaced_by_a_preview():
-    """Structured values are stored with one element per line."""
+    """Structured values are stored with one record per line."""
     async with memory_runtime() as ot:
         text = (
             await ot.runtime.state.model_output.render_run(
@@ -34,14 +34,90 @@ async def test_large_result_is_stored_and_replaced_by_a_preview():
             )
         ).text
         assert len(text.encode()) < 50_000
-        handle = text.partition("stored as '")[2][:12]
+        handle = text.partition("stored as '")[2][:32]
         page = (await ot.call("ot.result", handle=handle, limit=10)).data
         assert page["returned"] == len(page["lines"]) == 10
-        assert page["lines"][1].startswith('  "key 0": "xxx')
+        assert page["lines"][0].startswith('"key 0": xxx')
         assert (await ot.runtime.state.model_output.render_run(await ot.run("'small'"))).text == "small"
         assert (await ot.runtime.state.model_output.render_run(await ot.run("print(1)"))).text == "1\n"
         failed = (await ot.runtime.state.model_output.render_run(await ot.run("print(1)\n1 / 0"))).text
         assert failed == "1\nError: line 2: ZeroDivisionError: division by zero\n    1 / 0"
+
+
+@pytest.mark.spec("OT-111")
+async def test_stored_records_are_found_whole_and_their_values_are_read_by_path():
+    """A match is a whole record with its line number, and `path` reads what the code returned."""
+    record = "{'name': f'tool_{n}', 'description': f'What {n} does', 'tags': ['a', 'b']}"
+    code = f"[{record} for n in range(1500)]"
+    for printed, prefix in (("", 0), ("print('before')\n", 1)):
+        async with memory_runtime() as ot:
+            rendered = await ot.runtime.state.model_output.render_run(await ot.run(printed + code))
+            handle, is_stored = rendered.handle, f"stored as '{rendered.handle}'" in rendered.text
+            assert is_stored
+            found = (await ot.call("ot.result", handle=handle, search="tool_77\\b")).data
+            line = '- {name: tool_77, description: "What 77 does", tags: [a, b]}'
+            assert (found["lines"], found["line_numbers"]) == ([line], [78 + prefix])
+            around = (await ot.call("ot.result", handle=handle, offset=77 + prefix, limit=3)).data["lines"]
+            assert ["tool_76" in around[0], around[1] == line, "tool_78" in around[2]] == [True] * 3
+            assert (await ot.call("ot.result", handle=handle)).data["total_lines"] == 1500 + prefix
+            part = (await ot.call("ot.result", handle=handle, path="77.tags.1")).data
+            assert part["lines"] == ["b"]
+
+
+async def test_large_listing_of_tools_is_stored_with_one_tool_a_line():
+    """Whether the listing itself is called, or code returns it."""
+
+    def make(number):
+        def function() -> str:
+            return ""
+
+        function.__name__, function.__doc__ = (
+            f"tool_{number}",
+            f"Do what number {number} does. " + "Long. " * 9,
+        )
+        return function
+
+    async with memory_runtime({"many": [make(number) for number in range(900)]}) as ot:
+        output = ot.runtime.state.model_output
+        listed = (await ot.call("ot.tools", info="full")).data
+        for rendered in (
+            await output.render_value(listed, "ot.tools"),
+            await output.render_run(await ot.run("ot.tools(info='full')")),
+        ):
+            assert rendered.handle
+            arguments = {"handle": rendered.handle, "search": "many.tool_77\\b"}
+            (line,) = (await ot.call("ot.result", **arguments)).data["lines"]
+            assert "Do what number 77 does." in line
+            page = (await ot.call("ot.result", handle=rendered.handle)).data
+            assert page["total_lines"] == len(listed)
+
+
+async def test_page_of_a_stored_result_is_shown_with_a_line_each():
+    text = "\n".join(f"line {number} is long enough" for number in range(1, 41))
+    async with memory_runtime() as ot:
+        handle = (await ot.runtime.state.results.put(text, "demo.tool", owner="local")).handle
+        for code in (f"ot.result(handle={handle!r})", f"x = ot.result(handle={handle!r})\nx"):
+            shown = (await ot.runtime.state.model_output.render_run(await ot.run(code))).text
+            assert '\n  - "line 7 is long enough"\n' in shown or "\n  - line 7 is long enough\n" in shown
+            assert yaml.safe_load(shown)["lines"] == text.split("\n")
+
+
+@pytest.mark.parametrize("at", [1_990, 1_995, 2_000, 2_001, 30_000])
+async def test_fuzzy_search_finds_a_match_anywhere_in_a_line(at):
+    """Also where the parts of a long line meet."""
+    text = "zzzz\n" + "-" * at + "configuration" + "-" * 500
+    found = await query_result(text, search="confguration", fuzzy=True)
+    assert (found["line_numbers"], found["has_more"]) == ([2], False)
+
+
+@pytest.mark.parametrize(
+    ("offset", "limit", "has_more"), [(1, 2, True), (1, 3, False), (3, 1, False), (2, 1, True)]
+)
+async def test_has_more_of_a_fuzzy_search_is_about_the_matches(offset, limit, has_more):
+    text = "config a\nzebra\nconfig b\nzebra\nconfig c\nzebra"
+    page = await query_result(text, search="config", fuzzy=True, offset=offset, limit=limit)
+    assert (page["has_more"], page["total_lines"]) == (has_more, 6)
+    assert page["line_numbers"] == [1, 3, 5][offset - 1 : offset - 1 + limit]
 
 
 @pytest.mark.spec("OT-111")
@@ -54,7 +130,7 @@ async def test_preview_and_shown_page_are_small_for_any_content(text):
         output = ot.runtime.state.model_output
         shown = (await output.render_run(CodeResult(True, text))).text
         assert len(shown.encode("utf-8", "replace")) < 10_000
-        handle = shown.partition("stored as '")[2][:12]
+        handle = shown.partition("stored as '")[2][:32]
         page = (await ot.call("ot.result", handle=handle)).data
         rendered = (await output.render_value(page, "ot.result")).text
     assert page["lines"] == (text.split("\n")[:100] if "\n" in text else [text])
@@ -135,7 +211,7 @@ async def test_page_that_is_too_large_names_what_is_not_shown_and_the_calls_that
         ).handle
         code = f"print('before')\not.result(handle={handle!r})"
         text = (await ot.runtime.state.model_output.render_run(await ot.run(code))).text
-    assert text.startswith("before\nlines: [aaa")
+    assert text.startswith("before\nlines:\n  - aaa")
     shown = yaml.safe_load(text.removeprefix("before\n"))
     count = len(shown["lines"][0])
     assert 1_000 < count < 2_000

@@ -43,7 +43,8 @@ def health() -> dict[str, Any]:
     """Check the health of OneTool and of the configured MCP servers.
 
     Returns:
-        version, python, cwd, registry (status and number of tools), proxy (status of each server).
+        version, python, cwd, registry (status, number of tools, problems of packs if there are some), proxy
+        (status of each server).
 
     Example:
         ot.health()
@@ -53,12 +54,14 @@ def health() -> dict[str, Any]:
         name: CONNECTED if server.state == CONNECTED else "disconnected"
         for name, server in report.servers.items()
     }
+    reasons = {**report.failures, **report.skipped}
+    problems = {"problems": reasons} if reasons else {}
     registry_status = "error" if report.skipped else "degraded" if report.failures else "ok"
     return YamlMap(
         version=report.version,
         python=report.python,
         cwd=report.cwd,
-        registry={"status": registry_status, "tool_count": report.tool_count},
+        registry={"status": registry_status, "tool_count": report.tool_count, **problems},
         proxy={
             "status": "ok" if set(servers.values()) <= {CONNECTED} else "degraded",
             "server_count": len(servers),
@@ -139,13 +142,14 @@ def result(
         limit: Maximum number of lines.
         search: Return only lines that match this regular expression; offset and limit count matches.
         fuzzy: Treat search as words with possible typos; best matches first.
-        path: For JSON, the path of the part to read, such as items.0.name.
+        path: For a dict, a list or JSON, the path of the part to read, such as items.0.name.
         column: First character of each line to return, counted from 1.
         width: Maximum number of characters of each line.
 
     Returns:
-        lines, total_lines (of the whole output), returned, offset, has_more. Code gets all of it. A page
-        that is too large to be shown ends with the calls that read on.
+        lines, total_lines (of the whole output), returned, offset, has_more; with search, line_numbers too,
+        to read what is around a match. Code gets all of it. A page that is too large to be shown ends with
+        the calls that read on.
 
     Example:
         ot.result(handle="abc123", search="error", limit=20)

@@ -121,8 +121,13 @@ class ResultStore(Protocol):
     handle is unknown.
     """
 
-    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
-        """Store a text under a new handle. It expires after `ttl_s` seconds."""
+    async def put(
+        self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str, value: str = ""
+    ) -> StoredResult:
+        """Store a text under a new handle. It expires after `ttl_s` seconds.
+
+        value: the handle of the value that the text shows, as JSON; empty if it shows none.
+        """
         ...
 
     async def put_media(

@@ -12,6 +12,7 @@ from onetool.domain.content.resources import PromptContent
 from onetool.domain.identity.principal import Principal, current_principal
 from onetool.domain.results.result_page import ResultPage
 from onetool.domain.results.stored_result import ModelText, StoredResult, cut_unstored, preview
+from onetool.domain.text.json_text import encode
 from onetool.domain.text.model_text import to_model_text
 from onetool.pipeline.code_runner import CodeResult
 from onetool.pipeline.token_savings import TokenSavings
@@ -62,7 +63,8 @@ class ModelOutput:
             printed = await self._render_printed(result)
             return printed._replace(text=printed.text + await self._render_page(result.data))
         text = await self._to_text(result.data)
-        return await self.shorten("\n".join([result.printed + text, *map(str, result.beside)]), "run")
+        text = "\n".join([result.printed + text, *map(str, result.beside)])
+        return await self.shorten(text, "run", result.data)
 
     async def render_error(self, result: CodeResult) -> ModelText:
         """Render the error of a run, and the calls that had finished, with the handle of their results."""
@@ -82,7 +84,7 @@ class ModelOutput:
         if isinstance(value, ResultPage):
             return ModelText(await self._render_page(value))
         text = await self._to_text(value)
-        rendered = await self.shorten(text, tool)
+        rendered = await self.shorten(text, tool, value)
         return rendered._replace(text=rendered.text + self._note([tool]))
 
     async def _to_text(self, value: Any) -> str:
@@ -91,15 +93,16 @@ class ModelOutput:
             return to_model_text(value, self._max_inline_bytes)
         return await self._threads.run(to_model_text, value, self._max_inline_bytes)
 
-    async def shorten(self, text: str, tool: str) -> ModelText:
+    async def shorten(self, text: str, tool: str, value: Any = None) -> ModelText:
         """Return a short text unchanged; store a long one and return a preview with its handle.
 
+        value: the dict or list that the text shows. It is stored too, to read parts of it by path.
         If it cannot be stored, return its beginning and say so.
         """
         if len(text.encode("utf-8", "replace")) <= self._max_inline_bytes:
             return ModelText(text)
         try:
-            stored = await self._store(text, tool)
+            stored = await self._store(text, tool, value)
         except OSError as error:  # a full disk: the call itself succeeded
             log.error("cannot store a result of %s: %s", tool, error)
             return ModelText(cut_unstored(text, self._max_inline_bytes, str(error)))
@@ -138,10 +141,14 @@ class ModelOutput:
         """Return a line that names the servers whose tools are missing, if one of the tools lists tools."""
         if LISTING_TOOLS.isdisjoint(tools) or not (unlisted := self._unlisted()):
             return ""
-        return "\n" + "\n".join(f"Missing: the tools of {name} ({why})." for name, why in unlisted.items())
+        return "\n" + "\n".join(f"# Missing: the tools of {name} ({why})." for name, why in unlisted.items())
 
-    async def _store(self, text: str, tool: str) -> StoredResult:
-        return await self._results.put(text, tool, self._ttl_s, owner=current_principal().scope)
+    async def _store(self, text: str, tool: str, value: Any = None) -> StoredResult:
+        owner, handle = current_principal().scope, ""
+        if isinstance(value, dict | list):
+            content = (await self._threads.run(encode, value)).decode("utf-8", "surrogatepass")
+            handle = (await self._results.put(content, tool, self._ttl_s, owner=owner)).handle
+        return await self._results.put(text, tool, self._ttl_s, owner=owner, value=handle)
 
     async def _render_printed(self, result: CodeResult) -> ModelText:
         """Render what a run printed, on lines of its own if it is shortened."""

@@ -37,12 +37,17 @@ def version() -> str:
 
 @waits_in_runtime
 def health() -> Health:
-    """Return the health of the running OneTool, without servers that are hidden from the caller."""
+    """Return the health of the running OneTool, without packs and servers that are hidden from the caller."""
     active = current_call()
     report = wait_for(active, check_health(active.runtime.state, active.runtime.threads), "health()")
     visible = list_servers()
     servers = {name: health for name, health in report.servers.items() if name in visible}
-    return replace(report, servers=servers)
+    policy, caller = active.runtime.state.catalog.policy, active.invocation.caller
+    skipped, failures = [
+        {name: reason for name, reason in reasons.items() if policy.pack_rule(name, caller) is None}
+        for reasons in (report.skipped, report.failures)
+    ]
+    return replace(report, servers=servers, skipped=skipped, failures=failures)
 
 
 @waits_in_runtime
@@ -110,7 +115,13 @@ def query_result(
     if text is None:
         stored = wait_for(active, results.find(handle, reader=reader), "result()")
         raise LookupError(f"Result {handle!r} has expired." if stored else f"Result not found: {handle!r}.")
-    text = text if path is None else select_path(text, path)
+    if path is not None:
+        stored = wait_for(active, results.find(handle, reader=reader), "result()")
+        value = stored.value if stored else ""
+        content = wait_for(active, results.text(value, reader=reader), "result()") if value else text
+        if content is None:
+            raise LookupError(f"Result {handle!r} has expired.")
+        text = select_path(content, path)
     query: dict[str, Any] = {"offset": offset, "limit": limit, "search": search, "fuzzy": fuzzy}
     query |= {"column": column, "width": width}
     return ResultPage(query_lines(split_lines(text), **query), {"handle": handle, "path": path} | query)

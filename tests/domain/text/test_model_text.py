@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from onetool.domain.text.json_text import jsonable
-from onetool.domain.text.model_text import to_model_text, to_readable_text
+from onetool.domain.text.model_text import to_model_text, to_readable_text, to_record_lines
 from onetool.domain.text.yaml_text import YamlList, YamlMap, to_yaml
 from support.hypothesis_schemas import json_values
 
@@ -80,12 +80,32 @@ def test_single_letters_are_not_quoted():
     assert to_yaml({"n": 1, "y": "n"}) == "{n: 1, y: n}"
 
 
-def test_text_is_unchanged_and_a_large_value_is_json():
+def test_text_is_unchanged_and_a_large_value_has_one_record_a_line():
     assert to_model_text("a\nb", 1) == "a\nb"
-    assert (
-        to_model_text(ROWS[:1], 10)
-        == '[\n  {\n    "name": "a b",\n    "n": 1,\n    "tags": [\n      "x"\n    ]\n  }\n]'
-    )
+    assert to_model_text(ROWS[:1], 10) == '- {name: "a b", n: 1, tags: [x]}'
+    deep = {"a": {"b": [{"c": {"d": {"e": ["x\ny", 1]}}}], "n": None}, "text": "x\ny", "none": {}}
+    assert to_model_text([deep, "x\ny", []], 10).count("\n") == 2
+    lines = ['a: {b: [{c: {d: {e: ["x\\ny", 1]}}}], n: null}', "text: |-", "  x", "  y", "none: {}"]
+    assert to_model_text(deep, 10).split("\n") == lines
+    assert to_model_text({"items": ["x" * 200] * 3}, 10) == "items:" + f"\n  - {'x' * 200}" * 3
+    assert [to_model_text(value, 0) for value in ([], {}, None, 1)] == ["[]", "{}", "null", "1"]
+
+
+@given(json_values())
+def test_records_survive_a_yaml_round_trip(value):
+    value = jsonable({"value": value, "more": ["x\ny"] * 200})  # infinities become null
+    assert yaml.safe_load(to_record_lines(value)) == value
+
+
+@pytest.mark.parametrize(
+    "value", [["word"] * 100, {"a": ["word"] * 100}, {f"key{n}": "word" for n in range(60)}]
+)
+def test_long_lists_and_dicts_are_not_on_one_line(value):
+    """In a list of dicts, each dict is one record and stays on its line."""
+    text = to_readable_text(value)
+    assert max(map(len, text.split("\n"))) < 40
+    assert yaml.safe_load(text) == value
+    assert "\n" not in to_readable_text([value])
 
 
 @given(LINES, st.sampled_from(["", "\n", "\n\n"]))

@@ -177,7 +177,7 @@ def test_media_are_no_base64_in_texts_logs_and_records(tmp_path, expose, limits)
         if expose == "run":
             failed = call(client, "run", command=f"m = rich.large(size={LARGE})\nm + 1")
             assert "Calls that had finished" in failed["content"][0]["text"]
-            handle = failed["content"][0]["text"].partition("ot.result(handle='")[2][:12]
+            handle = failed["content"][0]["text"].partition("ot.result(handle='")[2][:32]
             stored = call(client, "run", command=f"ot.result(handle='{handle}', width=5000)")
             assert "Media(mime_type='image/png', size=150000" in stored["content"][0]["text"]
             result["content"] += [*failed["content"], *stored["content"]]

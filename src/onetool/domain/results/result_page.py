@@ -7,6 +7,8 @@ from typing import Any
 from onetool.domain.search.matching import fuzzy_matches, regex_matches
 from onetool.domain.text.yaml_text import YamlMap, to_flow
 
+LINE_PREFIX = "\n  - 1234567, "
+"""What is written for each line besides the line, with its number."""
 OVERHEAD_BYTES = 200
 """Size of everything in a page except its lines and the calls that read on."""
 DEFAULTS = {"search": None, "fuzzy": False, "path": None, "column": 1, "width": None}
@@ -38,20 +40,25 @@ def query_lines(
 ) -> dict[str, Any]:
     """Filter, sort and page lines, then select columns of them. `offset` and `column` start at 1.
 
+    With `search`, `line_numbers` says where the lines are, so that a caller can read what is around them.
+
     Raises:
         ValueError: The search pattern is invalid.
     """
-    matches = (
-        lines if search is None else fuzzy_matches(search, lines) if fuzzy else regex_matches(search, lines)
-    )
+    matches: Sequence[int] = range(len(lines))
+    if search is not None:
+        matches = fuzzy_matches(search, lines) if fuzzy else regex_matches(search, lines)
+    indexes = matches[offset - 1 : offset - 1 + limit]
     end = None if width is None else column - 1 + width
-    page = [line[column - 1 : end] for line in matches[offset - 1 : offset - 1 + limit]]
+    page = [lines[index][column - 1 : end] for index in indexes]
+    numbers = {} if search is None else {"line_numbers": [index + 1 for index in indexes]}
     return {
         "lines": page,
         "total_lines": len(lines),
         "returned": len(page),
         "offset": offset,
         "has_more": offset - 1 + len(page) < len(matches),
+        **numbers,
     }
 
 
@@ -69,8 +76,10 @@ def _shorten(page: ResultPage, max_bytes: int) -> YamlMap:
     if rest := len(lines) - len(shown):
         hidden.append(f"{rest} lines")
         calls.append(_call(page, offset=offset + len(shown), limit=rest))
+    numbers = {"line_numbers": page["line_numbers"][: len(shown)]} if "line_numbers" in page else {}
     return YamlMap(
         page,
+        **numbers,
         lines=shown,
         returned=len(shown),
         has_more=True,
@@ -81,7 +90,7 @@ def _shorten(page: ResultPage, max_bytes: int) -> YamlMap:
 
 def _fitting(lines: Sequence[str], max_bytes: int) -> list[str]:
     """Return the first lines that fit into `max_bytes`."""
-    ends = accumulate(_size(to_flow(line)) + len(", ") for line in lines)
+    ends = accumulate(_size(to_flow(line)) + len(LINE_PREFIX) for line in lines)
     return list(lines[: sum(end <= max_bytes for end in ends)])
 
 

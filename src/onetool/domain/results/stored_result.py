@@ -47,6 +47,8 @@ class StoredResult(NamedTuple):
     """SHA-256 of media, as hexadecimal digits."""
     owner: str = LOCAL.scope
     """The scope of the principal to whom it belongs. Earlier versions have stored none."""
+    value: str = ""
+    """The handle of the value as JSON, if the text shows a value in another form."""
 
 
 class ModelText(NamedTuple):
@@ -56,10 +58,14 @@ class ModelText(NamedTuple):
     handle: str = ""
 
 
-def create_stored_result(text: str, tool: str, owner: str, lifetime: tuple[float, float]) -> StoredResult:
+def create_stored_result(
+    text: str, tool: str, owner: str, lifetime: tuple[float, float], value: str = ""
+) -> StoredResult:
     """Return the metadata of a new text, with a new handle. `lifetime`: when it is created and expires."""
     size = len(text.encode("utf-8", "surrogatepass"))
-    return StoredResult(token_hex(16), tool, len(split_lines(text)), size, *lifetime, owner=owner)
+    return StoredResult(
+        token_hex(16), tool, len(split_lines(text)), size, *lifetime, owner=owner, value=value
+    )
 
 
 def create_stored_media(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from operator import itemgetter
 
 MIN_SIMILARITY = 60.0
 SUBSTRING_SCORE = 90.0
@@ -12,7 +13,12 @@ COVERAGE_FACTOR = 0.7
 """Factor for the score of a name that matches only a part of the query."""
 MIN_SUBSTRING_LENGTH = 3
 """Shorter words are contained in too many others."""
+MIN_SUBSTRING_SHARE = 0.5
+"""Part of a word that another one in it must have: `one` is no part of `nonexistent`. Beginnings count."""
+MAX_TYPO_SHARE = 0.3
+"""Part of a word that may be mistyped: `timr` means `time`, `timber` does not."""
 MAX_LINE_LENGTH = 2_000
+"""Longer lines are compared in parts of this length."""
 WORD_PATTERN = re.compile(r"[^\W_]+")
 
 
@@ -22,8 +28,8 @@ def contains(pattern: str, *texts: str) -> bool:
     return any(folded in text.casefold() for text in texts)
 
 
-def regex_matches(pattern: str, lines: Sequence[str]) -> list[str]:
-    """Return the lines that match a regular expression, in linear time.
+def regex_matches(pattern: str, lines: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines that match a regular expression, in linear time.
 
     Raises:
         ValueError: The pattern is invalid.
@@ -38,20 +44,31 @@ def regex_matches(pattern: str, lines: Sequence[str]) -> list[str]:
         reason = error.args[0]
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason
         raise ValueError(f"Invalid search pattern: {text}") from None
-    return [line for line in lines if compiled.search(line)]
+    return [index for index, line in enumerate(lines) if compiled.search(line)]
 
 
-def fuzzy_matches(query: str, lines: Sequence[str]) -> list[str]:
-    """Return the lines with a part similar to the query, best first; ties by similarity of the whole line."""
+def fuzzy_matches(query: str, lines: Sequence[str]) -> list[int]:
+    """Return the indexes of the lines with a part similar to the query, best first.
+
+    Ties are ordered by the similarity of the whole line, or of the most similar part of a long one.
+    """
     from rapidfuzz import fuzz
 
     lowered = query.lower()
     scored = []
     for index, line in enumerate(lines):
-        best = fuzz.partial_ratio(lowered, line[:MAX_LINE_LENGTH].lower(), score_cutoff=MIN_SIMILARITY)
+        parts = _parts(line.lower(), len(lowered))
+        ratios = [(fuzz.partial_ratio(lowered, part, score_cutoff=MIN_SIMILARITY), part) for part in parts]
+        best, part = max(ratios, key=itemgetter(0))
         if best:
-            scored.append((-best, -fuzz.ratio(lowered, line[:MAX_LINE_LENGTH].lower()), index))
-    return [lines[index] for _, _, index in sorted(scored)]
+            scored.append((-best, -fuzz.ratio(lowered, part), index))
+    return [index for _, _, index in sorted(scored)]
+
+
+def _parts(line: str, overlap: int) -> list[str]:
+    """Return the parts of a line. They overlap, so that none cuts a match of the query in two."""
+    starts = range(0, max(1, len(line)), MAX_LINE_LENGTH)
+    return [line[start : start + MAX_LINE_LENGTH + overlap] for start in starts]
 
 
 def rank_names(query: str, names: Sequence[str], descriptions: Sequence[str] = ()) -> list[int]:
@@ -72,7 +89,7 @@ def rank_names(query: str, names: Sequence[str], descriptions: Sequence[str] = (
         score = max(
             similarity.of_query(words),
             COVERAGE_FACTOR * similarity.of_name(words),
-            fuzz.ratio(joined, " ".join(words)),
+            _typo_ratio(joined, " ".join(words)),
         )
         if score < DESCRIPTION_SCORE and descriptions and _has_all(descriptions[index].lower(), query_words):
             score = DESCRIPTION_SCORE
@@ -113,10 +130,21 @@ class _Similarity:
 def _word_similarity(first: str, second: str) -> float:
     from rapidfuzz import fuzz
 
-    ratio: float = fuzz.ratio(first, second)
     shorter, longer = sorted((first, second), key=len)
-    is_substring = len(shorter) >= MIN_SUBSTRING_LENGTH and shorter in longer
-    return max(ratio, SUBSTRING_SCORE) if is_substring else ratio if ratio >= MIN_SIMILARITY else 0.0
+    is_part = shorter in longer and len(shorter) >= MIN_SUBSTRING_SHARE * len(longer)
+    if len(shorter) >= MIN_SUBSTRING_LENGTH and (is_part or longer.startswith(shorter)):
+        return max(fuzz.ratio(first, second), SUBSTRING_SCORE)
+    ratio = _typo_ratio(first, second)
+    return ratio if ratio >= MIN_SIMILARITY else 0.0
+
+
+def _typo_ratio(first: str, second: str) -> float:
+    """Return the similarity of two texts if one could be the other one mistyped, otherwise 0."""
+    from rapidfuzz import fuzz
+    from rapidfuzz.distance import OSA
+
+    is_typo = OSA.normalized_distance(first, second, score_cutoff=MAX_TYPO_SHARE) <= MAX_TYPO_SHARE
+    return fuzz.ratio(first, second) if is_typo else 0.0
 
 
 def _has_all(text: str, words: Sequence[str]) -> bool:

@@ -4,8 +4,18 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .json_text import encode, jsonable, pretty
-from .yaml_text import YamlList, YamlMap, fits_flow, key_lines, to_block_text, to_flow, to_yaml
+from .json_text import encode, jsonable
+from .yaml_text import (
+    MAX_FLOW_LENGTH,
+    YamlList,
+    YamlMap,
+    fits_flow,
+    fits_line,
+    key_lines,
+    to_block_text,
+    to_flow,
+    to_yaml,
+)
 
 BLOCK_TEXT = re.compile(
     r"[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*"
@@ -16,13 +26,23 @@ MIN_ROWS, MIN_COLUMNS = 3, 2
 
 
 def to_model_text(value: Any, max_bytes: int) -> str:
-    """Return a value as readable text, or as JSON with one element per line if it is larger than `max_bytes`.
+    """Return a value as readable text, or with one record a line if its JSON is larger than `max_bytes`.
 
-    Large values are stored, and JSON allows reading parts of them by path. Serializing them takes long, so
-    do not call this on the event loop.
+    Large values are stored, and then read by line. Serializing them takes long, so do not call this on the
+    event loop.
     """
     is_small = isinstance(value, str) or len(encode(value)) <= max_bytes
-    return to_readable_text(value) if is_small else pretty(value)
+    return to_readable_text(value) if is_small else to_record_lines(value)
+
+
+def to_record_lines(value: Any) -> str:
+    """Return a value as YAML in which every item of a list is one line, so that a line has a whole record.
+
+    Raises:
+        ValueError: The value is nested too deeply or contains itself.
+    """
+    value = jsonable(value)
+    return value if isinstance(value, str) else "\n".join(_records(value))
 
 
 def to_readable_text(value: Any) -> str:
@@ -69,6 +89,29 @@ def _lines(value: Any) -> Iterator[str]:
             yield from _item(item)
 
 
+def _records(value: Any) -> Iterator[str]:
+    """Yield the lines of a value with one record a line."""
+    if isinstance(value, list) and value:
+        yield from (f"- {to_flow(item)}" for item in value)
+    elif isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _record_entry(key, item)
+    else:
+        yield to_flow(value)
+
+
+def _record_entry(key: str, value: Any) -> Iterator[str]:
+    *before, prefix = key_lines(key)
+    yield from before
+    if isinstance(value, str):
+        yield from _text(f"{prefix} ", value)
+    elif isinstance(value, dict | list) and len(encode(value)) > MAX_FLOW_LENGTH:
+        yield prefix
+        yield from (f"  {line}" for line in _records(value))
+    else:
+        yield f"{prefix} {to_flow(value)}"
+
+
 def _entry(key: str, value: Any) -> Iterator[str]:
     """Yield the lines of a key and its value."""
     *before, prefix = key_lines(key)
@@ -78,7 +121,7 @@ def _entry(key: str, value: Any) -> Iterator[str]:
     elif _is_table(value):
         yield f"{prefix} # {_table_header(value)}"
         yield from (f"  {row}" for row in _table_rows(value))
-    elif not _has_layout(value) and fits_flow(value):
+    elif not _has_layout(value) and fits_line(value):
         yield f"{prefix} {to_flow(value)}"
     else:
         yield prefix

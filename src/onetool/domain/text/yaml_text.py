@@ -7,6 +7,8 @@ from typing import Any
 from .json_text import jsonable
 
 FLOW_LEVELS = 2
+MAX_FLOW_LENGTH = 400
+"""Characters of a dict or a list on one line. The items of a list are on one line each, however long."""
 MAX_KEY_LENGTH = 1_000
 """YAML requires the explicit `?` form for keys over 1024 characters."""
 PLAIN_SCALAR = re.compile(r"[A-Za-z_/][\w./-]*")
@@ -67,9 +69,9 @@ def quote(text: str) -> str:
 
 def _block(value: Any) -> Iterator[str]:
     """Yield the lines of a value in block style."""
-    if isinstance(value, dict) and any(isinstance(item, dict | list) and item for item in value.values()):
+    if isinstance(value, dict) and (_has_collections(value) or not fits_line(value)):
         yield from _block_map(value)
-    elif isinstance(value, list) and (not fits_flow(value) or _is_list_of_maps(value)):
+    elif isinstance(value, list) and (not fits_line(value) or _is_list_of_maps(value)):
         for item in value:
             yield from _block_item(item)
     else:
@@ -80,7 +82,7 @@ def _block_map(value: Mapping[str, Any]) -> Iterator[str]:
     for key, item in value.items():
         *before, prefix = key_lines(key)
         yield from before
-        if fits_flow(item):
+        if fits_line(item):
             yield f"{prefix} {to_block_text(item) if isinstance(item, str) else to_flow(item)}"
         else:
             yield prefix
@@ -101,6 +103,17 @@ def fits_flow(value: Any, levels: int = FLOW_LEVELS) -> bool:
         return True
     items = value.values() if isinstance(value, dict) else value
     return levels > 0 and all(fits_flow(item, levels - 1) for item in items)
+
+
+def fits_line(value: Any) -> bool:
+    """Whether a value is written on the line of its key: with few levels and characters."""
+    if not isinstance(value, dict | list):
+        return True
+    return fits_flow(value) and len(to_flow(value)) <= MAX_FLOW_LENGTH
+
+
+def _has_collections(value: Mapping[str, Any]) -> bool:
+    return any(isinstance(item, dict | list) and item for item in value.values())
 
 
 def _is_list_of_maps(value: list[Any]) -> bool:

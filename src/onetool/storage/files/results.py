@@ -56,11 +56,13 @@ class FileResults:
         self._sweep_lock = threading.Lock()
 
     @on_thread
-    def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
+    def put(
+        self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str, value: str = ""
+    ) -> StoredResult:
         """Store a text. Durable on return."""
         self._sweep()
         now = self._now()
-        stored = create_stored_result(text, tool, owner, (now, now + ttl_s))
+        stored = create_stored_result(text, tool, owner, (now, now + ttl_s), value)
         write_atomic(self._content_file(stored), text.encode("utf-8", "surrogatepass"))
         self._write_metadata(stored)
         return stored

@@ -27,10 +27,12 @@ class MemoryResults:
         self._texts: dict[Key, str] = {}
         self._media: dict[Key, Media] = {}
 
-    async def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
+    async def put(
+        self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str, value: str = ""
+    ) -> StoredResult:
         """Store a text."""
         now = self._now()
-        stored = create_stored_result(text, tool, owner, (now, now + ttl_s))
+        stored = create_stored_result(text, tool, owner, (now, now + ttl_s), value)
         self._stored[stored.handle], self._texts[_key(stored)] = {owner: stored}, text
         return stored
 

@@ -100,7 +100,9 @@ class PostgresResults:
         self._workspace, self._threads, self._now = workspace, threads, now
 
     @on_thread
-    def put(self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str) -> StoredResult:
+    def put(
+        self, text: str, tool: str, ttl_s: float = DEFAULT_TTL_S, *, owner: str, value: str = ""
+    ) -> StoredResult:
         """Store a text. Durable on return.
 
         Raises:
@@ -108,7 +110,7 @@ class PostgresResults:
             QuotaExceeded: The workspace would store more than it may.
         """
         now = self._now()
-        stored = create_stored_result(text, tool, to_storable(owner), (now, now + ttl_s))
+        stored = create_stored_result(text, tool, to_storable(owner), (now, now + ttl_s), value)
         _check_size(stored)
         with self._workspace.recording() as cursor:
             self._make_room(cursor, stored)
