@@ -1,6 +1,9 @@
 """Packs as bundles: they are listed again only when a pack or a flag has changed."""
 
+import pytest
+
 from onetool.bundles.virtual import VirtualBundles
+from onetool.domain.bundles.bundle import BundleFilter
 from onetool.domain.bundles.pack_views import tool_id_of
 from onetool.domain.tools.tool import ToolSpec
 from onetool.storage.memory.toggles import MemoryToggles
@@ -54,3 +57,15 @@ async def test_only_the_name_of_a_pack_lists_packs():
     assert await virtual.find(demo.id) == demo
     assert await virtual.named(demo.id) == [demo]
     assert packs.listings == 1
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_listed"), [({"home"}, True), ({"HOME"}, False), ({"hom"}, False), ({"x", "home"}, True)]
+)
+async def test_tags_of_packs_are_compared_as_those_of_stored_tools(tags, is_listed):
+    """Any of them, in the same case."""
+    packs = Packs()
+    packs.specs = {"demo": [ToolSpec(name="demo.a", description="", input_schema={}, tags=("home",))]}
+    virtual = VirtualBundles(packs.list, packs.names, packs.generation, MemoryToggles())
+    (tool,) = await virtual.tools()
+    assert BundleFilter(tags=frozenset(tags)).matches(tool) is is_listed

@@ -172,7 +172,7 @@ async def test_listings_name_the_servers_that_are_missing(tmp_path, code):
         text = (await ot.runtime.state.model_output.render_run(await ot.runtime.run(code, ot.caller))).text
         other = await ot.runtime.run("1 + 1", ot.caller)
         assert "Missing" not in (await ot.runtime.state.model_output.render_run(other)).text
-    assert text.splitlines()[-1].startswith("Missing: the tools of s (the process ended with exit code 1 (")
+    assert text.splitlines()[-1].startswith("# Missing: the tools of s (the process ended with exit code 1 (")
     assert text.endswith("set ACME_TOKEN)).")
 
 

@@ -9,7 +9,7 @@ from onetool.domain.page import Page, all_items
 from onetool.domain.policy.policy import Policy
 from onetool.domain.policy.rule import Decision, decide
 from onetool.domain.search.tool_index import ToolIndex
-from onetool.domain.text.suggestions import did_you_mean
+from onetool.domain.text.suggestions import did_you_mean, similar_names
 from onetool.domain.tools.help_text import origin_of
 from onetool.domain.tools.pack_summary import PackSummary
 from onetool.domain.tools.tool import Tool, ToolSpec
@@ -272,7 +272,8 @@ class Catalog:
         packs = await self.packs(caller) | self.skipped_packs(caller).keys()
         if pack in packs and (reason := await self.unavailable_reason(pack)):
             return f" {pack!r} is unavailable: {reason}"
-        return did_you_mean(name, [*await self._names(caller), *await self._stored_names(name, caller)])
+        names = [*await self._names(caller), *await self._stored_names(name, caller)]
+        return did_you_mean(name, similar_names(name, names))
 
     async def _names(self, caller: Caller) -> list[str]:
         names: list[str] = []

@@ -101,7 +101,7 @@ class SourceChain:
     async def count_local(self) -> int:
         """Return the number of tools that do not belong to another server."""
         local = [source for source in self._sources if not source.capabilities.remote]
-        return sum([await self.query(source, lambda source: source.count(), 0) for source in local])
+        return sum([await self._count(source) for source in local])
 
     async def page(
         self,
@@ -175,7 +175,16 @@ class SourceChain:
     async def count(self) -> int:
         """Return the number of tools, except those of servers that must start first."""
         ready = [source for source in self._sources if not source.status().needs_start]
-        return sum([await self.query(source, lambda source: source.count(), 0) for source in ready])
+        return sum([await self._count(source) for source in ready])
+
+    async def _count(self, source: ToolSource) -> int:
+        """Return the number of tools of a source, without packs that another source hides."""
+        count = await self.query(source, lambda source: source.count(), 0)
+        if not source.capabilities.overridable:
+            return count
+        index, owners = self._sources.index(source), await self._pack_owners()
+        hidden = [pack for pack, having in owners.items() if index in having and len(having) > 1]
+        return count - sum([len(await self._pack_of(source, pack)) for pack in hidden])
 
     async def _find(self, sources: Sequence[ToolSource], name: str, version: str | None) -> Tool | None:
         for source in sources:

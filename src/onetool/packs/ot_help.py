@@ -109,11 +109,15 @@ class _HelpIndex:
             return show_snippet(query[1:])
         if query in self._aliases:
             return alias_text(query, self._aliases[query])
+        if query in self._snippets:
+            return show_snippet(query)
         return self._explain_matches(query, everything)
 
     def search(self, query: str) -> dict[str, dict[str, str]]:
-        """Return matches for a query by kind, best match first."""
-        query = query.removeprefix("$")
+        """Return matches for a query by kind, best match first. A query with `$` is about snippets only."""
+        snippets = _best_matches(query.removeprefix("$"), self._snippets, list(self._snippets.values()))
+        if query.startswith("$"):
+            return {"Tools": {}, "Packs": {}, "Snippets": snippets, "Aliases": {}}
         tools = {name: summary_line(spec) for name, spec in self._tools.items()}
         packs = {name: pluralize(len(specs), "tool") for name, specs in self._packs.items()}
         aliases = {name: f"-> {target}" for name, target in self._aliases.items()}
@@ -122,7 +126,7 @@ class _HelpIndex:
                 query, _best_matches(query, tools, [spec.description for spec in self._tools.values()]), tools
             ),
             "Packs": _best_matches(query, packs),
-            "Snippets": _best_matches(query, self._snippets, list(self._snippets.values())),
+            "Snippets": snippets,
             "Aliases": _best_matches(query, aliases, list(self._aliases.values())),
         }
 

@@ -8,6 +8,7 @@ from onetool.domain.errors import ToolNotFound
 from onetool.runtime.active_call import ActiveCall, current_call
 
 from .calls import call_and_wait, wait_for
+from .discovery import list_tools
 from .forwarding import waits_in_runtime
 
 
@@ -31,6 +32,9 @@ class PackProxy:
             return call_and_wait(self._active, name, kwargs, name)
 
         return call
+
+    def __dir__(self) -> list[str]:
+        return [spec.qualified_name.partition(".")[2] for spec in list_tools(f"{self._name}.")]
 
     def __repr__(self) -> str:
         return f"<pack {self._name}>"

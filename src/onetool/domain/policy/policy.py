@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.identity.roles import Right
-from onetool.domain.tools.tool import Origin, ToolSpec
+from onetool.domain.tools.tool import OWN_PACK, Origin, ToolSpec
 
 from .approval_rules import ApprovalRules
 from .name_filter import NameFilter
-from .profile import OWN_PACK, Profile
+from .profile import Profile
 from .rights import KEY, MemberRights, Rights, includes_all, is_included, may_include
 from .rule import Decision, Rule, decide
 

@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from onetool.domain.calls.effect import Effect
-from onetool.domain.tools.tool import ToolSpec
+from onetool.domain.tools.tool import OWN_PACK, ToolSpec
 
 from .approval_rules import ApprovalRules
 from .rule import Rule, first_match
-
-OWN_PACK = "ot"
-"""The pack of OneTool itself: it finds and describes only what the caller may call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,8 @@ from typing import NamedTuple, Protocol
 
 from onetool.domain.calls.effect import Effect
 from onetool.domain.identity.roles import RIGHTS, Right, Role
-from onetool.domain.tools.tool import ToolSpec
+from onetool.domain.tools.tool import OWN_PACK, ToolSpec
 
-from .profile import OWN_PACK
 from .rule import GRANT, Rule, first_match
 
 KEY = "the API key is limited to"

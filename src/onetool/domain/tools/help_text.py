@@ -8,7 +8,7 @@ from onetool.domain.text.strings import first_line, printable, truncate_middle, 
 from .found_tools import FoundTools
 from .schema_types import properties_of
 from .signature import arguments, result_type, signature
-from .tool import ToolSpec
+from .tool import OWN_PACK, ToolSpec
 
 DOC_SLUGS = {
     "brave": "brave-search",
@@ -82,9 +82,11 @@ def summary_line(spec: ToolSpec, max_bytes: int = MAX_SUMMARY_BYTES) -> str:
 
 
 def overlaps_of(specs: Iterable[ToolSpec]) -> dict[str, list[str]]:
-    """Return the packs that have similar tools, for each pack."""
+    """Return the packs that have similar tools, for each pack. Tools of OneTool are about itself."""
     packs: dict[str, list[str]] = {}
     for spec in specs:
+        if spec.pack == OWN_PACK and spec.origin == "builtin":
+            continue
         packs.setdefault(spec.pack, []).append(spec.qualified_name.partition(".")[2])
     return overlapping_packs(packs)
 

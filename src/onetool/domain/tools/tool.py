@@ -18,6 +18,8 @@ Runner = Callable[[Mapping[str, Any], Invocation], Coroutine[Any, Any, Any]]
 Impl = Literal["python", "http", "code", "mock", "builtin", "internal", "proxy"]
 Origin = Literal["builtin", "pack", "config", "bundle", "proxy"]
 
+OWN_PACK = "ot"
+"""The pack of OneTool itself: it finds and describes only what the caller may call."""
 CURRENT = "current"
 """Version label of every tool that is not stored."""
 DEPRECATED = "deprecated"
