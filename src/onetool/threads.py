@@ -13,6 +13,8 @@ from functools import partial, wraps
 from queue import Empty, SimpleQueue
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from onetool.event_loop import LoopWatchdog
+
 T = TypeVar("T")
 Job = Callable[[], None]
 MAX_IDLE = 16
@@ -23,6 +25,8 @@ class Threads:
     """Runs blocking functions on threads for the event loop."""
 
     def __init__(self) -> None:
+        self.watchdog = LoopWatchdog()
+        """Says what blocks the event loop, for which these threads work."""
         self._idle: list[SimpleQueue[Job]] = []
         self._lock = threading.Lock()
         self._running: set[Job] = set()
@@ -65,6 +69,7 @@ class Threads:
 
     def close(self) -> None:
         """Stop idle threads now, and the others when their work is done."""
+        self.watchdog.close()
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []

@@ -41,3 +41,17 @@ def test_every_problem_has_a_fix():
     ]
     assert problems[3].fix == "Fix the cause, then test it: onetool servers test gone"
     assert all(problem.fix for problem in problems)
+
+
+def test_a_blocked_event_loop_is_named():
+    (problem,) = health(blocked_loop="work() (mine.py, line 3), for 7 s,").problems()
+    assert problem.what == (
+        "Nothing was answered for a time: work() (mine.py, line 3), for 7 s, blocked the event loop."
+    )
+    assert "to_thread" in problem.fix
+
+
+def test_settings_that_cannot_be_loaded_are_named():
+    (problem,) = health(settings_error="onetool.yaml:1: bad").problems()
+    assert problem.what.endswith("the ones loaded before stay active: onetool.yaml:1: bad")
+    assert "ot.reload()" in problem.fix

@@ -31,6 +31,10 @@ class Health:
     """Enabled MCP servers by name."""
     unavailable_secrets: Mapping[str, str] = field(default_factory=dict)
     """Secrets without a value because a command failed, with the reason."""
+    settings_error: str = ""
+    """Why the settings, prompts or secrets cannot be loaded again; the ones loaded before are active."""
+    blocked_loop: str = ""
+    """The code that last blocked the event loop, and for how long; empty if none did within an hour."""
 
     def problems(self) -> list["HealthProblem"]:
         """Return everything that needs attention, each with a suggested fix."""
@@ -52,6 +56,7 @@ class Health:
             for file in self.untrusted_files
         ]
         return [
+            *self._invalid_settings(),
             *self._unwritable_directories(),
             *self._unavailable_secrets(),
             *failed_sources,
@@ -59,7 +64,14 @@ class Health:
             *servers,
             *untrusted,
             *self._abandoned_tools(),
+            *self._blocked_event_loop(),
         ]
+
+    def _invalid_settings(self) -> list["HealthProblem"]:
+        if not self.settings_error:
+            return []
+        what = f"The settings cannot be loaded; the ones loaded before stay active: {self.settings_error}"
+        return [HealthProblem(what, "Fix the file, then reload it: onetool run 'ot.reload()'")]
 
     def _unwritable_directories(self) -> list["HealthProblem"]:
         return [
@@ -83,6 +95,13 @@ class Health:
             return []
         what = f"{pluralize(self.abandoned, 'abandoned tool')} still running after a timeout."
         return [HealthProblem(what, "If the number grows, restart OneTool and fix the tool that hangs.")]
+
+    def _blocked_event_loop(self) -> list["HealthProblem"]:
+        if not self.blocked_loop:
+            return []
+        what = f"Nothing was answered for a time: {self.blocked_loop} blocked the event loop."
+        fix = "In an async tool, do blocking work with: await to_thread(...); or make the tool not async."
+        return [HealthProblem(what, fix)]
 
 
 class ServerHealth(NamedTuple):

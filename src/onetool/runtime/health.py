@@ -1,18 +1,23 @@
 """The health of a running OneTool."""
 
 import platform
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from onetool.catalog.mcp_servers import HEALTH_TIMEOUT_S, UNTIL_STARTED_S
 from onetool.domain.health import Health
 from onetool.files.writable import check_writable
+from onetool.settings.configuration import find_problem
 from onetool.threads import Threads
 from onetool.version import __version__
 
 from .state import State
 
 __all__ = ["UNTIL_STARTED_S", "check_health"]
+
+BLOCK_SHOWN_S = 3600.0
+"""Time for which health shows what has blocked the event loop, in seconds."""
 
 
 async def check_health(
@@ -34,8 +39,17 @@ async def check_health(
         abandoned=threads.abandoned,
         unwritable=await threads.run(_find_unwritable, state.directories),
         unavailable_secrets=state.configuration.secrets.unavailable,
+        settings_error=await threads.run(find_problem, state.configuration.paths),
+        blocked_loop=_blocked_loop(threads),
         servers=await state.servers.check_all(timeout_s if connect else None),
     )
+
+
+def _blocked_loop(threads: Threads) -> str:
+    block = threads.watchdog.last_block
+    if block is None or time.monotonic() - block.ended_at > BLOCK_SHOWN_S:
+        return ""
+    return f"{block.where}, for {block.seconds:.0f} s,"
 
 
 def _find_unwritable(directories: Sequence[Path]) -> dict[str, str]:

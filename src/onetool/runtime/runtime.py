@@ -106,6 +106,7 @@ class Runtime:
     async def start(self, configuration: Configuration) -> None:
         """Build the first state, in the event loop that will run the calls."""
         self.loop = asyncio.get_running_loop()
+        self.threads.watchdog.start(self.loop)
         await self._reloader.start(configuration)
 
     @property

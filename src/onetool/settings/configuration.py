@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from onetool.domain.errors import SettingsError
 from onetool.domain.identity.workspace_limits import WorkspaceLimits
 from onetool.domain.secrets.detection import literal_credentials
 from onetool.files.yaml_document import YamlDocument
@@ -24,7 +25,7 @@ from .documents import (
 )
 from .paths import Paths
 from .schema import PromptSettings, Settings
-from .secrets import Secrets, load_secrets
+from .secrets import Secrets, load_secrets, read_entries
 from .trust import Trust
 
 
@@ -154,6 +155,19 @@ def load_user_settings(paths: Paths) -> Settings:
         SettingsError: The file is invalid.
     """
     return merge_documents(Settings, settings_documents(paths, None))
+
+
+def find_problem(paths: Paths) -> str:
+    """Return why the files cannot be loaded now, or an empty text. It runs no command for secrets."""
+    if not paths.config.is_dir():
+        return ""
+    try:
+        trust = load_project_trust(paths)
+        merge_settings(paths, trust.read if trust else None)
+        read_entries(paths.config / SECRETS_FILE)
+    except SettingsError as error:
+        return str(error)
+    return ""
 
 
 def merge_settings(paths: Paths, read_project: Read | None) -> tuple[Settings, PromptSettings]:

@@ -141,6 +141,8 @@ async def test_health_contains_problems_and_fixes():
                 "abandoned",
                 "unwritable",
                 "unavailableSecrets",
+                "settingsError",
+                "blockedLoop",
             ),
             "problems",
         }

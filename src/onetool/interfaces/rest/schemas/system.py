@@ -43,4 +43,10 @@ class HealthResponse(ResponseModel):
     unavailableSecrets: dict[str, str] = Field(
         description="Secrets without a value because a command failed, with the reason."
     )
+    settingsError: str = Field(
+        description="Why the files of the settings cannot be loaded again; the earlier ones stay active."
+    )
+    blockedLoop: str = Field(
+        description="What blocked the event loop within the last hour, and for how long; otherwise empty."
+    )
     problems: list[HealthProblemResponse]
