@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -28,6 +27,7 @@ from onetool.threads import Threads
 from onetool.version import __version__
 
 from .command import current_paths, json_option, load_current_configuration, print_json, stdout, use_json
+from .stop_signals import on_stop_signals
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
@@ -181,9 +181,7 @@ async def _serve(path: Path) -> None:
             )
 
         service = BackgroundService(DirectoryRuntimes(open_directory), new_id)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, service.stop)
+        on_stop_signals(service.stop)
         await service.serve(path)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -18,6 +17,7 @@ from onetool.telemetry.request_meter import RequestMeter
 from .command import current_paths, stdout
 from .metrics_listener import serving_metrics
 from .reaper import reap
+from .stop_signals import on_stop_signals
 
 if TYPE_CHECKING:
     from onetool.bootstrap.hosted import HostedParts
@@ -89,8 +89,7 @@ async def _serve(
             app.drain()
             server.stop()
 
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop)
+        on_stop_signals(stop)
         sock.listen(BACKLOG)
         address, port = sock.getsockname()[:2]
         click.echo(f"OneTool listens on http://{address}:{port}/w/WORKSPACE/", file=stdout())

@@ -82,12 +82,12 @@ def mcp(context: click.Context, expose: str | None, only: str | None, profile: s
 def _serve_here(expose: str | None, only: str | None, profile: str | None) -> None:
     """Serve the client from this process."""
     import asyncio
-    import signal
     from contextlib import suppress
 
     from onetool.runtime.runtime import Runtime
 
     from .command import stdout, with_runtime
+    from .stop_signals import on_stop_signals
 
     async def serve(runtime: Runtime) -> None:
         from onetool.interfaces.mcp.mcp_endpoint import (
@@ -104,10 +104,7 @@ def _serve_here(expose: str | None, only: str | None, profile: str | None) -> No
         except UnknownEndpoint as error:
             raise click.ClickException(str(error)) from None
         serving = asyncio.ensure_future(serve_stdio(create_endpoint(runtime, endpoint), stdout()))
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            with suppress(NotImplementedError):  # event loops on Windows have no signal handlers
-                loop.add_signal_handler(number, serving.cancel)
+        on_stop_signals(serving.cancel)
         with suppress(asyncio.CancelledError):
             await serving
 

@@ -3,11 +3,9 @@
 import asyncio
 import os
 import secrets
-import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
@@ -25,6 +23,7 @@ from .login_link import login_link, show_link
 from .metrics_listener import check_is_hosted, metrics_option
 from .proxies import proxies_option
 from .reaper import reap
+from .stop_signals import on_stop_signals
 
 LOOPBACK = "127.0.0.1"
 MIN_TOKEN_LENGTH = 20
@@ -161,10 +160,7 @@ async def _serve(
     sock.listen(BACKLOG)  # clients may connect as soon as the URL is printed
     address, port = sock.getsockname()[:2]
     host = f"[{address}]" if ":" in address else address
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with _signal_fallback():
-            loop.add_signal_handler(number, server.stop)
+    on_stop_signals(server.stop)
     click.echo(f"OneTool listens on http://{host}:{port}", file=stdout())
     click.echo(f"Web UI: http://{host}:{port}/ (log in with the token {token_location})", file=stdout())
     stdout().flush()
@@ -197,12 +193,3 @@ def load_token(paths: Paths) -> tuple[str, str]:
         click.echo(f"Error: {file} contains no valid token. Delete it to generate a new one.", err=True)
         raise SystemExit(1)
     return stored, f"in {file}"
-
-
-@contextmanager
-def _signal_fallback() -> Iterator[None]:
-    """Handle Ctrl-C on Windows, where event loops have no signal handlers."""
-    try:
-        yield
-    except NotImplementedError:  # pragma: no cover - Windows
-        signal.signal(signal.SIGINT, lambda *_: sys.exit(0))

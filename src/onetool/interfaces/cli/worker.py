@@ -1,13 +1,13 @@
 """`onetool worker`: run the queued jobs and the clean-up of a hosted OneTool."""
 
 import asyncio
-import signal
 
 import click
 
 from .command import chosen_log_level, stdout
 from .hosted import DATABASE_URL, exit_on_hosted_error, open_parts, variable
 from .metrics_listener import metrics_option, serving_metrics
+from .stop_signals import on_stop_signals
 
 
 @click.command()
@@ -45,9 +45,8 @@ async def _work(
 ) -> None:
     from onetool.bootstrap.worker import Worker, open_workspaces
 
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    stop = asyncio.Event()
+    on_stop_signals(stop.set)
     async with (
         open_parts(log_level=chosen_log_level() or "warning", lease_s=lease) as parts,
         open_workspaces(parts) as workspaces,
