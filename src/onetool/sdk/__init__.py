@@ -7,7 +7,7 @@ from onetool.domain.text.yaml_text import YamlList, YamlMap
 from onetool.files.installation import extra_command
 
 from .batch import batch_execute, normalize_items
-from .calls import call_tool, call_tool_async
+from .calls import call_tool, call_tool_async, to_thread
 from .decorators import tool
 from .dependencies import check_deps, requires_cli, requires_lib, requires_secret
 from .discovery import (
@@ -82,6 +82,7 @@ __all__ = [
     "requires_secret",
     "safe_request",
     "show_snippet",
+    "to_thread",
     "tool",
     "usage",
     "version",

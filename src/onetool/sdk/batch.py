@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .forwarding import refuse_on_event_loop
 from .progress import is_cancelled, report_progress
 
 Item = Any
@@ -37,9 +38,13 @@ def batch_execute(items: Iterable[Item], func: Callable[..., Any], max_workers: 
     and the other items still run. `func` may call tools and read secrets. Progress is reported for each
     finished item.
 
+    It blocks until all items are done: in an async tool, use `await to_thread(batch_execute, items, func)`.
+
     Raises:
+        RuntimeError: It is used on an event loop, which the items may need.
         ValueError: `max_workers` is less than 1, or an item is a tuple, but not a pair.
     """
+    refuse_on_event_loop("batch_execute()", "await to_thread(batch_execute, items, func)")
     if max_workers is not None and max_workers < 1:
         raise ValueError(f"max_workers must be >= 1, got {max_workers}")
     work = normalize_items(items)

@@ -1,15 +1,22 @@
 """Tool calls from inside a tool, with the permissions and deadline of the outer caller."""
 
 import asyncio
-from collections.abc import Coroutine
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from onetool.domain.calls.forwarding import FORWARDER
 from onetool.domain.errors import ErrorCode, Reason
 from onetool.runtime.active_call import ActiveCall, current_call
+from onetool.threads import Threads
 
-from .forwarding import in_runtime_async, waits_in_runtime
+from .forwarding import in_runtime_async, refuse_on_event_loop, waits_in_runtime
 
 T = TypeVar("T")
+CHECK_S = 1.0
+"""Time between two checks that the event loop that a thread waits for is not blocked, in seconds."""
 
 
 @waits_in_runtime
@@ -30,8 +37,26 @@ async def call_tool_async(name: str, /, **kwargs: Any) -> Any:
     return outcome.value()
 
 
+async def to_thread(function: Callable[..., T], /, *args: Any, **kwargs: Any) -> T:
+    """Run a function that blocks on a thread, as a part of the current call, and return its result.
+
+    For async tools: `await to_thread(batch_execute, urls, fetch)`. If the call ends first, the function
+    continues, and its result is dropped. Unlike `asyncio.to_thread`, any number of functions run at once:
+    those that wait for each other do not wait for a free thread.
+    """
+    work = partial(function, *args, **kwargs)
+    if FORWARDER.get() is None:
+        return await current_call().runtime.threads.run(work)
+    threads = Threads()
+    try:
+        return await threads.run(work)
+    finally:
+        threads.close()
+
+
 def call_and_wait(active: ActiveCall, name: str, kwargs: dict[str, Any], operation: str) -> Any:
     """Call a tool for the active call and wait. Its exception is raised in the current thread."""
+    refuse_on_event_loop(operation, f"await call_tool_async({name!r}, ...)")
     return wait_for(active, _call(active, name, kwargs), operation).value()
 
 
@@ -66,12 +91,31 @@ async def _call(active: ActiveCall, name: str, kwargs: dict[str, Any]) -> _Pendi
 
 
 def wait_for(active: ActiveCall, work: Coroutine[Any, Any, T], operation: str) -> T:
-    """Run a coroutine on the event loop while this thread waits. The only way back to the loop."""
+    """Run a coroutine on the event loop while this thread waits. The only way back to the loop.
+
+    Raises:
+        RuntimeError: The event loop is still blocked at the deadline, perhaps by code that waits for this
+            thread.
+    """
     try:
-        asyncio.get_running_loop()
+        refuse_on_event_loop(operation, "await to_thread(...) with a function that does this")
     except RuntimeError:
-        return asyncio.run_coroutine_threadsafe(work, active.loop).result()
-    work.close()
-    raise RuntimeError(
-        f"{operation} would block the event loop. In an async tool, use: await call_tool_async(...)"
-    )
+        work.close()
+        raise
+    return _result(active, asyncio.run_coroutine_threadsafe(work, active.loop), operation)
+
+
+def _result(active: ActiveCall, future: "Future[T]", operation: str) -> T:
+    while True:
+        try:
+            return future.result(CHECK_S)
+        except TimeoutError:
+            if future.done():  # it raised the TimeoutError itself
+                return future.result()
+        blocked_by = active.runtime.threads.watchdog.blocked_by
+        if blocked_by and time.monotonic() > active.invocation.deadline:  # which the loop cannot notice
+            future.cancel()
+            raise RuntimeError(
+                f"{operation} cannot run: the event loop is blocked by {blocked_by}. In an async tool, do "
+                "not wait for threads; use: await to_thread(...) or await call_tool_async(...)"
+            )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from onetool.network.resolution import HostNotAllowed
 from onetool.runtime.active_call import current_call
 
-from .forwarding import in_runtime
+from .forwarding import waits_in_runtime
 from .http import http_client
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class FetchedPage:
             raise ValueError(f"{self.url!r} did not return JSON.") from None
 
 
-@in_runtime
+@waits_in_runtime
 def fetch_url(
     url: str,
     *,
@@ -79,10 +79,13 @@ def fetch_url(
 
     Sends no cookies. After a redirect to another server, only headers without secrets are sent.
 
+    In an async tool, use `await to_thread(fetch_url, ...)`.
+
     Raises:
         ConnectionError: The URL cannot be fetched.
         ValueError: The content is larger than `max_bytes`.
         TimeoutError: The call was cancelled.
+        RuntimeError: It is used on an event loop, where it would delay the time limit of every call.
     """
     import httpx2
 

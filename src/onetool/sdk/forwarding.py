@@ -11,9 +11,30 @@ from onetool.runtime.active_call import current_call
 
 P = ParamSpec("P")
 T = TypeVar("T")
+ASYNC_TWINS = {"call_tool": "call_tool_async(...)"}
+"""What async tools use in place of a function that blocks. For all others, they use a thread."""
 
 _functions: dict[str, Callable[..., Any]] = {}
 """The functions that a worker process may call, by name."""
+
+
+def on_event_loop() -> bool:
+    """Return whether the current thread runs an event loop."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def refuse_on_event_loop(operation: str, instead: str) -> None:
+    """Raise an error in an async tool: to wait there would stop every call, also those that are waited for.
+
+    Raises:
+        RuntimeError: The thread runs an event loop. The message names `instead`, which does not block.
+    """
+    if on_event_loop():
+        raise RuntimeError(f"{operation} would block the event loop. In an async tool, use: {instead}")
 
 
 def in_runtime(function: Callable[P, T]) -> Callable[P, T]:
@@ -36,15 +57,12 @@ def waits_in_runtime(function: Callable[P, T]) -> Callable[P, T]:
 
     In a worker process as in that of the runtime, it cannot be used on an event loop.
     """
-    run = in_runtime(function)
+    run, name = in_runtime(function), function.__name__
+    instead = f"await {ASYNC_TWINS.get(name, f'to_thread({name}, ...)')}"
 
     @wraps(function)
     def check_and_run(*args: P.args, **kwargs: P.kwargs) -> T:
-        if FORWARDER.get() is not None and _is_on_event_loop():
-            raise RuntimeError(
-                f"{function.__name__}() would block the event loop. "
-                "In an async tool, use: await call_tool_async(...)"
-            )
+        refuse_on_event_loop(f"{name}()", instead)
         return run(*args, **kwargs)
 
     return check_and_run
@@ -79,11 +97,3 @@ async def run_forwarded(name: str, args: Sequence[Any], kwargs: Mapping[str, Any
     if inspect.iscoroutinefunction(function):
         return await function(*args, **kwargs)
     return await current_call().runtime.threads.run(partial(function, *args, **kwargs))
-
-
-def _is_on_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from onetool.domain.calls.forwarding import FORWARDER
 from onetool.runtime.active_call import current_call
 
-from .forwarding import in_runtime
+from .forwarding import in_runtime, refuse_on_event_loop
 
 if TYPE_CHECKING:
     import httpx2
@@ -32,8 +32,10 @@ def safe_request(client: Any, method: str, url: str, **kwargs: Any) -> tuple[boo
     """Send a request and return (True, data) or (False, error message). Never raises.
 
     The data is the parsed body if it is JSON, otherwise its text.
+    In an async tool, use `await to_thread(safe_request, ...)`.
     """
     try:
+        refuse_on_event_loop("safe_request()", "await to_thread(safe_request, ...)")
         response = client.request(method, url, **kwargs)
         if response.status_code >= 400:
             body = response.text

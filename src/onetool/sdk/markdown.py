@@ -9,7 +9,7 @@ from pathlib import Path
 from onetool.domain.errors import NoActiveRuntime
 from onetool.runtime.active_call import current_call
 
-from .forwarding import in_runtime
+from .forwarding import waits_in_runtime
 
 PROGRAM = Path(__file__).with_name("page_converter.py")
 MAX_INLINE_LENGTH = 50_000
@@ -17,7 +17,7 @@ MAX_INLINE_LENGTH = 50_000
 TIMEOUT_S = 60.0
 
 
-@in_runtime
+@waits_in_runtime
 def html_to_markdown(html: str, url: str = "", *, plain: bool = False) -> str:
     """Return the main content of a page as Markdown, with links made absolute by `url`.
 
@@ -25,8 +25,10 @@ def html_to_markdown(html: str, url: str = "", *, plain: bool = False) -> str:
     and ends at the deadline of the call.
 
     plain: return text only, without markup and link targets.
+    In an async tool, use `await to_thread(html_to_markdown, ...)`.
 
     Raises:
+        RuntimeError: It is used on an event loop.
         TimeoutError: The conversion takes too long.
         ValueError: The page is too complex.
     """

@@ -9,7 +9,7 @@ from onetool.runtime.active_call import ActiveCall, current_call
 
 from .calls import call_and_wait, wait_for
 from .discovery import list_tools
-from .forwarding import waits_in_runtime
+from .forwarding import refuse_on_event_loop, waits_in_runtime
 
 
 class PackProxy:
@@ -22,6 +22,7 @@ class PackProxy:
         if function.startswith("__"):
             raise AttributeError(function)
         name = f"{self._name}.{function}"
+        refuse_on_event_loop(name, f"await call_tool_async({name!r}, ...)")
         catalog, caller = self._active.runtime.state.catalog, self._active.invocation.nested_caller()
         try:
             wait_for(self._active, catalog.resolve(name, caller), name)
@@ -49,10 +50,13 @@ class ForwardedPack(PackProxy):
     def __getattr__(self, function: str) -> Callable[..., Any]:
         if function.startswith("__"):
             raise AttributeError(function)
+        name = f"{self._name}.{function}"
+        refuse_on_event_loop(name, f"await call_tool_async({name!r}, ...)")
         self._forwarder.call("check_function", (self._name, function), {})
 
         def call(**kwargs: Any) -> Any:
-            return self._forwarder.call("call_tool", (f"{self._name}.{function}",), kwargs)
+            refuse_on_event_loop(name, f"await call_tool_async({name!r}, ...)")
+            return self._forwarder.call("call_tool", (name,), kwargs)
 
         return call
 
@@ -61,7 +65,11 @@ class ForwardedPack(PackProxy):
 
 
 def get_pack(name: str) -> PackProxy | None:
-    """Return the pack with this name, or None if there is none. Its tools are methods."""
+    """Return the pack with this name, or None if there is none. Its tools are methods.
+
+    Use it in functions that are not async; in async functions, use `await call_tool_async(...)`.
+    """
+    refuse_on_event_loop(f"get_pack({name!r})", f"await call_tool_async('{name}.FUNCTION', ...)")
     if not has_pack(name):
         return None
     forwarder = FORWARDER.get()
