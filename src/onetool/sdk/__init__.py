@@ -23,6 +23,7 @@ from .discovery import (
 from .fetch import FetchedPage, fetch_url
 from .http import http_client, safe_request
 from .introspection import get_config, health, query_result, reload, usage, version
+from .lazy_clients import lazy_client
 from .markdown import html_to_markdown
 from .models import ask_model
 from .notifications import publish
@@ -35,9 +36,12 @@ from .paths import (
     write_allowed,
     write_report,
 )
+from .pools import run_tasks_in_calls
 from .progress import report_progress
-from .secrets import api_headers, get_secret, lazy_client
+from .secrets import api_headers, get_secret
 from .span import LogSpan
+
+run_tasks_in_calls()
 
 __all__ = [
     "Context",

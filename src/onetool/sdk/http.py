@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from onetool.domain.calls.forwarding import FORWARDER
-from onetool.runtime.active_call import current_call
+from onetool.runtime.active_call import current_runtime
 
 from .forwarding import in_runtime, refuse_on_event_loop
 
@@ -25,7 +25,7 @@ def http_client() -> "httpx2.Client":
     """
     if FORWARDER.get() is not None:
         return _forwarding_client()
-    return current_call().runtime.state.http.client()
+    return current_runtime().state.http.client()
 
 
 def safe_request(client: Any, method: str, url: str, **kwargs: Any) -> tuple[bool, Any]:
@@ -54,7 +54,7 @@ def send_http(
 
     content: in base64.
     """
-    client = current_call().runtime.state.http.client()
+    client = current_runtime().state.http.client()
     pairs = [(name, value) for name, value in headers]
     request = client.build_request(method, url, headers=pairs, content=b64decode(content), timeout=None)
     request.extensions["timeout"] = timeout

@@ -10,7 +10,7 @@ from onetool.domain.health import Health
 from onetool.domain.results.result_page import ResultPage, query_lines
 from onetool.domain.results.stored_result import select_path, split_lines
 from onetool.domain.usage.summary import UsageSummary
-from onetool.runtime.active_call import current_call
+from onetool.runtime.active_call import current_call, current_runtime
 from onetool.runtime.health import check_health
 from onetool.version import __version__
 
@@ -22,7 +22,7 @@ from .forwarding import in_runtime, waits_in_runtime
 @in_runtime
 def get_config(key: str, default: Any = None) -> Any:
     """Return a setting by its dotted path, such as `execution.timeout_s`, or `default`."""
-    value: Any = asdict(current_call().runtime.state.configuration.settings)
+    value: Any = asdict(current_runtime().state.configuration.settings)
     for part in key.split("."):
         if not isinstance(value, dict) or part not in value:
             return default
