@@ -144,7 +144,7 @@ SIMPLE_CASES = {
     "slow tool": CallCase(
         "probe.sleep",
         code="execution_error",
-        message="probe.sleep timed out.",
+        message="probe.sleep timed out after 0.2 s (@tool(timeout=...)).",
         reason="timeout",
     ),
     "oversized output": CallCase(

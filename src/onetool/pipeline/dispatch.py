@@ -72,7 +72,8 @@ async def dispatch(tool: Tool, invocation: Invocation, activate: ActivateCall, t
 
 def _outcome(invocation: Invocation, output: Any, failure: ExecutionError | None, *, expired: bool) -> Any:
     if failure is not None and expired:
-        raise ExecutionError(Reason.TIMEOUT, f"{invocation.tool} timed out.")
+        limit = f" {invocation.limit}" if invocation.limit else ""
+        raise ExecutionError(Reason.TIMEOUT, f"{invocation.tool} timed out{limit}.")
     if failure is not None:
         raise failure
     if isinstance(output, ErrorText):

@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from onetool.catalog.catalog import Catalog, ResolvedTool
 from onetool.domain.calls.call import CallMeta, ErrorText, ToolCall, ToolResult
 from onetool.domain.calls.caller import Caller, ignore_log, ignore_progress
 from onetool.domain.calls.effect import Effect
-from onetool.domain.calls.invocation import CancelFlag, Invocation
+from onetool.domain.calls.invocation import CancelFlag, Invocation, TimeLimit
 from onetool.domain.content.content import Content, ToolReportedError
 from onetool.domain.content.media import Media, find_media
 from onetool.domain.errors import ExecutionError, Reason, StoreUnavailable, ToolError, ToolNotFound
@@ -42,6 +43,19 @@ MAX_NAME_LENGTH = 300
 """Length at which the name of an unknown tool is truncated in records."""
 SDK = "sdk"
 """Source of calls from one pack to another. Their output stays in the process, as native objects."""
+SERVER_TIMEOUT, BUNDLE_TIMEOUT = "timeout_s of its server", "limits.timeoutMS of the tool"
+OWN_TIMEOUTS = MappingProxyType(
+    {"pack": "@tool(timeout=...)", "proxy": SERVER_TIMEOUT, "bundle": BUNDLE_TIMEOUT}
+)
+"""What sets the time limit of a tool that has its own, by the origin of the tool."""
+DEFAULT_TIMEOUTS = MappingProxyType(
+    {
+        "pack": "execution.timeout_s, or @tool(timeout=...)",
+        "proxy": SERVER_TIMEOUT,
+        "bundle": f"execution.timeout_s, or {BUNDLE_TIMEOUT}",
+    }
+)
+"""What sets the time limit of a tool that has none of its own, by the origin of the tool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +140,13 @@ class Pipeline:
                 await self._prepare(state, resolved)
         # Waiting for the user does not count.
         caller = state.caller
-        deadline, paused_before = self._deadline(resolved, caller), caller.pauses.seconds
+        start, paused_before = self._clock(), caller.pauses.seconds
+        limit = self._time_limit(resolved, caller, start)
+        deadline = start + limit.seconds
         lease = await self._admission.acquire(resolved.tool.spec, caller, deadline)
         state.caller = lease.occupied_by(caller)
         try:
-            output = await self._run_tool(state, resolved, deadline, paused_before)
+            output = await self._run_tool(state, resolved, deadline, paused_before, limit)
         except ToolReportedError as error:
             with suppress(ExecutionError):  # too large: the message remains
                 await self._check_content(state, error.content)
@@ -214,7 +230,12 @@ class Pipeline:
         return checked
 
     async def _run_tool(
-        self, state: "_CallState", resolved: ResolvedTool, deadline: float, paused_before: float
+        self,
+        state: "_CallState",
+        resolved: ResolvedTool,
+        deadline: float,
+        paused_before: float,
+        limit: TimeLimit,
     ) -> Any:
         name = resolved.tool.spec.name
         invocation = Invocation(
@@ -226,6 +247,7 @@ class Pipeline:
             CancelFlag(),
             paused_before,
             state.call.task,
+            limit,
         )
         if invocation.deadline <= self._clock():
             raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time left.")
@@ -242,15 +264,21 @@ class Pipeline:
             log.warning("%s blocked the event loop past its deadline; async tools must not block", name)
         return output
 
-    def _deadline(self, resolved: ResolvedTool, caller: Caller) -> float:
-        """Return the end of the tool's own timeout or the caller's deadline, whichever is earlier."""
+    def _time_limit(self, resolved: ResolvedTool, caller: Caller, now: float) -> TimeLimit:
+        """Return the tool's own timeout or the time until the caller's deadline, whichever is shorter."""
         spec, implementation = resolved.tool.spec, resolved.implementation.spec
         default = implementation.default_timeout
-        limits = [default or self._limits.timeout, caller.min_timeout]
-        limits += [caller.handover_timeout] if default else []
-        timeout = spec.timeout or implementation.timeout or max(limits)
-        deadline, latest = self._clock() + timeout, caller.current_deadline
-        return deadline if latest is None else min(deadline, latest)
+        of_tool = default or self._limits.timeout
+        of_job = max(caller.min_timeout, caller.handover_timeout if default else 0.0)
+        own, latest = spec.timeout or implementation.timeout, caller.current_deadline
+        timeout = own or max(of_tool, of_job)
+        if latest is not None and latest < now + timeout:
+            return TimeLimit(latest - now, "")
+        if own:
+            return TimeLimit(own, OWN_TIMEOUTS.get(spec.origin, "the tool's own limit"))
+        if of_job > of_tool:
+            return TimeLimit(timeout, "execution.job_timeout_s")
+        return TimeLimit(timeout, DEFAULT_TIMEOUTS.get(spec.origin, "execution.timeout_s"))
 
     async def check_output(self, name: str, output: Any) -> CheckedOutput:
         """Apply the output checks to a value. Return it with secrets masked.

@@ -21,6 +21,25 @@ class CancelFlag:
         return f"CancelFlag(is_set={self.is_set})"
 
 
+class TimeLimit(NamedTuple):
+    """How long a call may take, and what sets the limit."""
+
+    seconds: float
+    setting: str
+    """The setting or the option of a tool that sets it; empty if the deadline of the caller is earlier."""
+
+    def __str__(self) -> str:
+        """Return the limit as a part of a message.
+
+        >>> str(TimeLimit(8.0, "execution.timeout_s")), str(TimeLimit(0.25, ""))
+        ('after 8 s (execution.timeout_s)', 'after 0.25 s, the time that its caller had left')
+        """
+        seconds = f"after {round(self.seconds, 2):g} s"
+        return (
+            f"{seconds} ({self.setting})" if self.setting else f"{seconds}, the time that its caller had left"
+        )
+
+
 class Invocation(NamedTuple):
     """A call as the runner receives it."""
 
@@ -36,6 +55,8 @@ class Invocation(NamedTuple):
     """Seconds of pauses before the deadline was set."""
     task: ServerTask | None = None
     """The task of an earlier call, to wait for instead of a call."""
+    limit: TimeLimit | None = None
+    """What the deadline was computed from; None outside the pipeline."""
 
     @property
     def deadline(self) -> float:
