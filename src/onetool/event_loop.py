@@ -13,9 +13,9 @@ from typing import NamedTuple
 log = logging.getLogger(__name__)
 TICK_S = 1.0
 """Time between two signs of life of the event loop, in seconds."""
-MAX_MISSED = 5
-"""Ticks without a sign of life after which the event loop counts as blocked. Ticks are counted rather than
-seconds: a process that was stopped as a whole misses only one."""
+MAX_MISSED = 10
+"""Ticks without a sign of life after which the event loop counts as blocked. Fewer could be a busy machine.
+Ticks are counted rather than seconds: a process that was stopped as a whole misses only one."""
 OWN_CODE = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), "<frozen")
 """Where the file names of code begin that is never named as what blocks the loop."""
 

@@ -31,10 +31,10 @@ def lazy_client(factory: Callable[[], T], secret_name: str | None = None) -> Cal
     the secret, or with secrets of their own, get another client. A thread that belongs to no call gets the
     client of the runtime that loaded the pack.
     """
-    return _LazyClient(factory, secret_name).get
+    return _FactoryClients(factory, secret_name).get
 
 
-class _LazyClient(Generic[T]):
+class _FactoryClients(Generic[T]):
     """The clients of one pack: one for each runtime, value of the secret and owner of secrets.
 
     Several runtimes may use one module, so their clients are kept apart: a client contains secrets. A thread

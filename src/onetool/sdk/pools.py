@@ -9,7 +9,7 @@ for several calls in turn must not act for the one that happened to start it.
 
 import contextvars
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial, wraps
 from typing import Any
 
@@ -21,17 +21,17 @@ _MARK = "_onetool_runs_tasks_in_calls"
 
 def run_tasks_in_calls() -> None:
     """Make pools run each task that a call submits as a part of that call. The second time does nothing."""
-    submit = ThreadPoolExecutor.submit
+    submit: Any = ThreadPoolExecutor.submit
     if hasattr(submit, _MARK):
         return
 
     @wraps(submit)
     def submit_in_call(
         self: ThreadPoolExecutor, function: Callable[..., Any], /, *args: Any, **kwargs: Any
-    ) -> "Future[Any]":
+    ) -> Any:
         if is_in_call() or FORWARDER.get() is not None:
             function = partial(contextvars.copy_context().run, function)
         return submit(self, function, *args, **kwargs)
 
     setattr(submit_in_call, _MARK, True)
-    ThreadPoolExecutor.submit = submit_in_call  # type: ignore[method-assign]
+    setattr(ThreadPoolExecutor, "submit", submit_in_call)  # noqa: B010 - mypy rejects a plain assignment

@@ -2770,6 +2770,16 @@ export interface components {
             unavailableSecrets: {
                 [key: string]: string;
             };
+            /**
+             * Settingserror
+             * @description Why the files of the settings cannot be loaded again; the earlier ones stay active.
+             */
+            settingsError: string;
+            /**
+             * Blockedloop
+             * @description What blocked the event loop within the last hour, and for how long; otherwise empty.
+             */
+            blockedLoop: string;
             /** Problems */
             problems: components["schemas"]["HealthProblemResponse"][];
         } & {
