@@ -1,6 +1,7 @@
 """The SDK: calls of other tools, settings, secrets, files, batches."""
 
 import asyncio
+import json
 import re
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from onetool.sdk import (
     tool,
 )
 from onetool.testing import memory_runtime
+from support.onetool_process import onetool
 
 
 async def run_as_tool(function: Any, **options: Any) -> Any:
@@ -157,4 +159,50 @@ async def test_lazy_client_is_not_shared_between_callers_with_secrets_of_their_o
             seen.append(result.data)
     assert seen == [
         [f"value-of-{name}"] * 2 if name else ["shared-value"] * 2 for name in ("anna", "ben", "", "anna")
+    ]
+
+
+async def test_an_error_after_a_missing_secret_names_it_and_how_it_is_added():
+    """Also that of the tool that called this one, once. An error without one is unchanged."""
+
+    def read() -> int:
+        return len(get_secret("NOTHING"))
+
+    def outer() -> Any:
+        get_secret("NOTHING")
+        return get_pack("demo").read()
+
+    def careful() -> str:
+        return get_secret("NOTHING") or "none"
+
+    def other() -> None:
+        raise TypeError("unrelated")
+
+    async with memory_runtime({"demo": [read, outer, careful, other]}) as ot:
+        messages = [(await ot.call(f"demo.{name}")).error.message for name in ("read", "outer", "other")]
+        assert (await ot.call("demo.careful")).data == "none"
+    hint = "The secret 'NOTHING' is not set. Add it with: onetool secrets set NOTHING."
+    assert [message.count(hint) for message in messages] == [1, 1, 0]
+
+
+def test_secrets_that_the_code_of_a_pack_asks_for_are_requirements(home):
+    """Found through the names that a function uses; one that it declares is listed once."""
+    home.write(
+        "tools/mine.py",
+        "from onetool.sdk import *\n"
+        "import onetool.sdk as sdk\n"
+        "client = lazy_client(object, 'CLIENT')\n"
+        "def _headers(): return sdk.api_headers(secret_name='HEADER')\n"
+        "def one(): return client(), get_secret('OWN')\n"
+        "@requires_secret('OWN')\n"
+        "def two(): return _headers(), get_secret('OWN')\n"
+        "def three(): return get_secret(one.__name__ and two.__name__)\n"
+        "def none(name: str): return get_secret(name)\n",
+    )
+    done = onetool("check", "mine", "--json")
+    needs = [(need["tool"], need["kind"], need["name"]) for need in json.loads(done.stdout)]
+    assert sorted(needs) == [
+        *(("mine.one", "secret", name) for name in ("CLIENT", "OWN")),
+        *(("mine.three", "secret", name) for name in ("CLIENT", "HEADER", "OWN")),
+        *(("mine.two", "secret", name) for name in ("HEADER", "OWN")),
     ]

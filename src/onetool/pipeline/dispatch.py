@@ -60,6 +60,7 @@ async def dispatch(tool: Tool, invocation: Invocation, activate: ActivateCall, t
     except asyncio.CancelledError as error:
         cancelled, failure = error, ExecutionError(Reason.CANCELLED, f"{invocation.tool} was cancelled.")
     except BaseException as error:  # noqa: BLE001 - a tool may raise anything, even SystemExit
+        _name_missing_secrets(error, invocation)
         failure = ToolRaised(error)
     finally:
         deactivate()
@@ -79,6 +80,14 @@ def _outcome(invocation: Invocation, output: Any, failure: ExecutionError | None
     if isinstance(output, ErrorText):
         raise ToolReturnedError(output)
     return output
+
+
+def _name_missing_secrets(error: BaseException, invocation: Invocation) -> None:
+    """Add the secrets that the call has asked for and that are not set: their absence may be the cause."""
+    for name, how_to_add in (invocation.missing_secrets or {}).items():
+        note = ErrorNote(f"The secret {name!r} is not set. Add it {how_to_add}.")
+        if note not in getattr(error, "__notes__", ()):  # a call inside this one has added it
+            error.add_note(note)
 
 
 def describe(error: BaseException) -> str:

@@ -248,6 +248,7 @@ class Pipeline:
             paused_before,
             state.call.task,
             limit,
+            {},
         )
         if invocation.deadline <= self._clock():
             raise ExecutionError(Reason.TIMEOUT, f"{name} was not called: no time left.")

@@ -16,6 +16,10 @@ def get_secret(name: str) -> str | None:
     """
     secrets = current_runtime().state.configuration.secrets
     secret = _own_secrets().get(name) or secrets.get(name)
+    if secret is None and is_in_call():
+        missing = current_call().invocation.missing_secrets
+        if missing is not None:
+            missing[name] = secrets.how_to_add(name)
     return secret.value if secret else None
 
 

@@ -57,6 +57,8 @@ class Invocation(NamedTuple):
     """The task of an earlier call, to wait for instead of a call."""
     limit: TimeLimit | None = None
     """What the deadline was computed from; None outside the pipeline."""
+    missing_secrets: dict[str, str] | None = None
+    """Secrets without a value that the code has asked for, with how each is added. An error names them."""
 
     @property
     def deadline(self) -> float:

@@ -17,3 +17,12 @@ class Requirement:
     """Flag that makes a program print its version. Empty: the version is not checked."""
     install: str = ""
     """Installation instructions for the user."""
+
+
+def secret_requirement(name: str) -> Requirement:
+    """Return the requirement of a tool that reads a secret.
+
+    >>> secret_requirement("KEY").install
+    'onetool secrets set KEY'
+    """
+    return Requirement(kind="secret", name=name, install=f"onetool secrets set {name}")

@@ -23,6 +23,8 @@ RETRY_AFTER_S = 60.0
 """Seconds after which a failed import is retried. It may have taken long, so not every start retries it."""
 MISSING_LIBRARY_RETRY_S = 3.0
 """The same for a missing library, which fails fast, and which the user may install at once."""
+FORMAT = 2
+"""Number of the way in which files are described. An index with another one is discarded."""
 PACK_KEYS = {field.name for field in fields(PackDescription)}
 
 
@@ -31,7 +33,7 @@ class PackIndex:
 
     def __init__(self, file: Path | None, now: Callable[[], float] = time.time) -> None:
         self._file, self._now = file, now
-        self._version = f"{__version__} {sys.version_info[:2]}"
+        self._version = f"{__version__} {sys.version_info[:2]} {FORMAT}"
         self._entries = self._load()
         self._has_changed = False
         self._reasons: dict[str, str] = {}

@@ -11,6 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from onetool.domain.tools.requirement import secret_requirement
+
+from .asked_secrets import asked_secrets
 from .function_specs import InvalidFunction, describe_module
 from .library_hints import MARKER, missing_library_hint
 from .pack_file import execute
@@ -22,6 +25,7 @@ def inspect_file(request: dict[str, Any]) -> dict[str, Any]:
     try:
         module = execute(file, request["source"].encode(), "inspected")()
         description = asdict(describe_module(module, file.stem))
+        _add_asked_secrets(description["tools"], request["source"])
         if MARKER in request["source"]:  # `check_deps` runs elsewhere, where its libraries are missing
             for tool in description["tools"]:
                 tool["requires"] = [item for item in tool["requires"] if not _is_library_here(item)]
@@ -34,6 +38,15 @@ def inspect_file(request: dict[str, Any]) -> dict[str, Any]:
         return {"error": f"ModuleNotFoundError: {error}. {hint}".strip()}
     except BaseException as error:  # noqa: BLE001 - even SystemExit must affect this file only
         return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _add_asked_secrets(tools: list[dict[str, Any]], source: str) -> None:
+    """Add the secrets that the code asks for to the requirements that the functions declare."""
+    asked = asked_secrets(source)
+    for tool in tools:
+        declared = {item["name"] for item in tool["requires"] if item["kind"] == "secret"}
+        names = [name for name in asked.get(tool["name"], ()) if name not in declared]
+        tool["requires"] += [asdict(secret_requirement(name)) for name in names]
 
 
 def _is_library_here(requirement: dict[str, Any]) -> bool:
