@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from dataclasses import replace
+from importlib import metadata
 from typing import Any
 
 import pytest
@@ -16,15 +17,18 @@ from onetool.sdk import (
     allowed_path,
     batch_execute,
     call_tool_async,
+    check_deps,
     get_config,
     get_pack,
     get_secret,
     lazy_client,
     report_progress,
+    requires_lib,
     tool,
 )
 from onetool.testing import memory_runtime
 from support.onetool_process import onetool
+from support.paths import PROJECT
 
 
 async def run_as_tool(function: Any, **options: Any) -> Any:
@@ -206,3 +210,33 @@ def test_secrets_that_the_code_of_a_pack_asks_for_are_requirements(home):
         *(("mine.three", "secret", name) for name in ("CLIENT", "HEADER", "OWN")),
         *(("mine.two", "secret", name) for name in ("HEADER", "OWN")),
     ]
+
+
+async def test_the_library_of_a_module_with_another_name_has_its_version_and_is_named():
+    tool_of_yaml = requires_lib("yaml")(lambda: None)
+    tool_of_cv = requires_lib("cv2")(lambda: None)
+    tool_of_yaml.__name__, tool_of_cv.__name__ = "read", "look"
+    inner = requires_lib("google.nothing_of_this_name")(lambda: None)
+    inner.__name__ = "inner"
+
+    def work() -> Any:
+        return check_deps("libs")
+
+    async with memory_runtime({"demo": [work], "libs": [tool_of_yaml, tool_of_cv, inner]}) as ot:
+        entries = {entry["name"]: entry for entry in (await ot.call("demo.work")).data}
+    assert entries["yaml"]["version"] == metadata.version("pyyaml")
+    assert entries["cv2"]["status"] == entries["google.nothing_of_this_name"]["status"] == "missing"
+    assert entries["cv2"]["install"].endswith("opencv-python")
+
+
+async def test_a_return_type_describes_the_result_and_is_not_checked():
+    """The README claims that results are validated only where there is an output schema."""
+
+    def count() -> int:
+        return "abc"  # type: ignore[return-value]
+
+    async with memory_runtime({"demo": [count]}) as ot:
+        tool = await ot.runtime.state.catalog.find("demo.count")
+        assert (await ot.call("demo.count")).data == "abc"
+    assert (tool.spec.return_type, tool.spec.output_schema) == ("int", None)
+    assert "results wherever a tool has an output schema" in (PROJECT / "README.md").read_text()

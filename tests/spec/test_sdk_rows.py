@@ -31,6 +31,7 @@ RESPONSES: dict[str, tuple[int, str, str, Any]] = {
     "/text": (200, TEXT, "text", "text"),
     "/torn": (200, JSON, '{"a":', '{"a":'),
     "/404": (404, TEXT, "nope", "HTTP error (404): nope"),
+    "/400": (400, TEXT, "bad", "HTTP error (400): bad"),
     "/503": (503, "text/html", "<b>later</b>", "HTTP error (503): <b>later</b>"),
     "/fits": (500, TEXT, LONG[:200], f"HTTP error (500): {LONG[:200]}"),
     "/long": (500, TEXT, LONG, f"HTTP error (500): {LONG[:200]}"),
@@ -448,9 +449,14 @@ def test_requirements_of_a_pack_file_appear_in_info_and_check_deps(home: Any) ->
 
 
 @pytest.mark.spec("SDK-33")
+@pytest.mark.parametrize("stream", [1, 2])
 @pytest.mark.parametrize("printed", ["ffmpeg version 9.9", r"\377\376 version 9.9\nbuilt with gcc"])
-async def test_check_deps_reports_the_version_of_a_program(home: Any, monkeypatch: Any, printed: str) -> None:
-    file = home.write("bin/ffmpeg", f"#!/bin/sh\n[ \"$*\" = --version ] && printf '{printed}'\n", 0o755)
+async def test_check_deps_reports_the_version_of_a_program(
+    home: Any, monkeypatch: Any, printed: str, stream: int
+) -> None:
+    """Also if the program prints it to stderr."""
+    program = f"#!/bin/sh\n[ \"$*\" = --version ] && printf '{printed}' >&{stream}\n"
+    file = home.write("bin/ffmpeg", program, 0o755)
     monkeypatch.setenv("PATH", str(file.parent), prepend=":")
     media = make_tool("media", sdk.requires_cli("ffmpeg", version_flag="--version"))
     (entry,) = await run_as_tool(lambda: sdk.check_deps("media"), {"media": [media]})

@@ -4,13 +4,15 @@ import importlib.util
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.domain.tools.requirement import REQUIREMENTS, Requirement
+from onetool.domain.tools.distributions import distribution_of
+from onetool.domain.tools.requirement import REQUIREMENTS, Requirement, secret_requirement
 from onetool.domain.tools.tool import ToolSpec
 from onetool.files.installation import install_command
-from onetool.runtime.active_call import current_call
+from onetool.runtime.active_call import ActiveCall, current_call
 
 from .batch import map_concurrently
 from .calls import wait_for
@@ -27,13 +29,14 @@ def requires_cli(name: str, version_flag: str = "", install: str = "") -> Callab
 
 
 def requires_lib(name: str, install: str = "") -> Callable[[F], F]:
-    """Declare that a tool imports this Python library."""
-    return _requires(Requirement(kind="lib", name=name, install=install or install_command(name)))
+    """Declare that a tool imports this Python module, such as `yaml` or `google.auth`."""
+    install = install or install_command(distribution_of(name))
+    return _requires(Requirement(kind="lib", name=name, install=install))
 
 
 def requires_secret(name: str) -> Callable[[F], F]:
     """Declare that a tool reads this secret."""
-    return _requires(Requirement(kind="secret", name=name, install=f"onetool secrets set {name}"))
+    return _requires(secret_requirement(name))
 
 
 @waits_in_runtime
@@ -47,7 +50,7 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
         ValueError: There is no pack or tool with this name.
     """
     active = current_call()
-    specs = wait_for(active, active.runtime.state.catalog.specs(active.invocation.caller), "check_deps()")
+    specs = wait_for(active, _specs(active, starts_servers=tool is not None), "check_deps()")
     selected = [spec for spec in specs if tool in (None, spec.pack, *spec.names)]
     if not selected:
         skipped = active.runtime.state.catalog.skipped_packs(active.invocation.caller)
@@ -62,6 +65,12 @@ def check_deps(tool: str | None = None) -> list[dict[str, Any]]:
     outcomes = map_concurrently(lambda requirement: _check(requirement, secrets), distinct)
     checked = dict(zip(distinct, outcomes, strict=True))
     return [_entry(spec, requirement, *checked[requirement]) for spec, requirement in required]
+
+
+async def _specs(active: ActiveCall, *, starts_servers: bool) -> list[ToolSpec]:
+    """Return the specs of all tools. Those of servers have no requirements: they are only found by name."""
+    tools = active.runtime.state.catalog.tools(active.invocation.caller, start_servers=starts_servers)
+    return [tool.spec async for tool in tools]
 
 
 def _requires(requirement: Requirement) -> Callable[[F], F]:
@@ -113,8 +122,11 @@ def _check_lib(requirement: Requirement) -> tuple[bool, str]:
     try:
         if importlib.util.find_spec(requirement.name) is None:
             return False, ""
-        return True, metadata.version(requirement.name)
-    except metadata.PackageNotFoundError:
-        return True, ""
     except (ImportError, ValueError):  # the parent package is missing or broken
         return False, ""
+    for library in (requirement.name, distribution_of(requirement.name)):
+        with suppress(metadata.PackageNotFoundError):
+            return True, metadata.version(library)
+    module = requirement.name.partition(".")[0]
+    libraries = metadata.packages_distributions().get(module, ())  # reads all that is installed
+    return True, metadata.version(libraries[0]) if libraries else ""
