@@ -134,6 +134,7 @@ class StateBuilder:
         self._sandbox, self._owns_sandbox = sandbox or MontySandbox(threads), sandbox is None
         self._omitted_packs, self._members, self._own_secrets = omitted_packs, members, own_secrets
         self._pages = pages
+        self._reports_skipped = not waits_for_servers  # a command that ends soon shows them itself
         self._pack_libraries: PackLibraries | None = None
         if stores.has_files:
             environments = PackEnvironments(configuration.paths.state / "environments", threads)
@@ -294,6 +295,7 @@ class StateBuilder:
                     index=index,
                     threads=threads,
                     libraries=self._pack_libraries,
+                    reports_skipped=self._reports_skipped,
                 )
                 for directory in configuration.pack_dirs
             ),

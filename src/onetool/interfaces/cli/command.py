@@ -12,6 +12,7 @@ from typing import Any, TextIO, TypeVar
 import click
 
 from onetool.bootstrap import open_runtime
+from onetool.domain.calls.caller import Caller
 from onetool.domain.errors import SettingsError
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.domain.text.json_text import jsonable, pretty
@@ -166,6 +167,14 @@ def with_runtime(
                 return await action(runtime)
 
     return asyncio.run(run())
+
+
+def show_skipped_packs(runtime: Runtime, caller: Caller, pattern: str = "") -> None:
+    """Name the packs that were not loaded on stderr, and why, if a pattern of tools could mean them."""
+    pack = pattern.partition(".")[0].lower()
+    for name, reason in runtime.state.catalog.skipped_packs(caller).items():
+        if pack in name.lower() or any(char in pack for char in "*?["):
+            click.echo(mask(f"Missing: the tools of {name} ({reason.rstrip('.')})."), err=True)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -15,7 +15,9 @@ from onetool.settings.documents import SETTINGS_FILE
 from onetool.settings.provider_status import provider_statuses
 
 from .command import json_option, print_json, use_json, with_runtime
+from .introspection import grouped
 
+T = TypeVar("T")
 MARKS = {"ok": "[green]✓[/green]", "hint": "[dim]·[/dim]", "problem": "[red]✗[/red]"}
 
 
@@ -30,18 +32,19 @@ class DoctorFinding(NamedTuple):
 
 
 @click.command()
+@click.option("--no-servers", is_flag=True, help="Do not start MCP servers; report what is known of them.")
 @json_option
-def doctor(as_json: bool) -> None:
+def doctor(*, no_servers: bool, as_json: bool) -> None:
     """Check settings, tools and their requirements, the sandbox, models and servers, and suggest fixes.
 
     Exits with code 1 if there is a problem.
 
     \b
-    Example:
+    Examples:
       onetool doctor
+      onetool doctor --no-servers
     """
-    click.echo("Checking ...", err=True)
-    findings = with_runtime(_check)
+    findings = with_runtime(lambda runtime: _check(runtime, connect=not no_servers))
     if use_json(as_json):
         print_json([finding._asdict() for finding in findings])
     else:
@@ -50,13 +53,25 @@ def doctor(as_json: bool) -> None:
         raise SystemExit(1)
 
 
-async def _check(runtime: Runtime) -> list[DoctorFinding]:
+async def _check(runtime: Runtime, *, connect: bool) -> list[DoctorFinding]:
     caller = Caller(interface="cli", default_effect=Effect.ALLOW)
+    parts = ["servers" if connect else "packs", "code", "requirements", "sandbox"]
+    click.echo(f"Checking {', '.join(parts)} ...", err=True)
+
+    async def checked(part: str, check: Awaitable[T]) -> T:
+        result = await check
+        parts.remove(part)
+        click.echo(f"Checked {part}{'; waiting for ' + ', '.join(parts) if parts else ''}.", err=True)
+        return result
+
     health, code, needs, restrictions = await asyncio.gather(
-        check_health(runtime.state, runtime.threads, timeout_s=UNTIL_STARTED_S),
-        runtime.run("1 + 1", caller),
-        runtime.call_tool("ot.check", {}, caller, "cli"),
-        runtime.state.code_runner.restrictions(),
+        checked(
+            parts[0],
+            check_health(runtime.state, runtime.threads, connect=connect, timeout_s=UNTIL_STARTED_S),
+        ),
+        checked("code", runtime.run("1 + 1", caller)),
+        checked("requirements", runtime.call_tool("ot.check", {}, caller, "cli")),
+        checked("sandbox", runtime.state.code_runner.restrictions()),
     )
     settings = runtime.state.configuration.paths.config / SETTINGS_FILE
     findings = [
@@ -121,7 +136,7 @@ def _missing_requirements(needs: Sequence[Any]) -> list[DoctorFinding]:
         DoctorFinding(
             "needs", "hint", f"{need['tool']} requires {need['name']}", str(need.get("install") or "")
         )
-        for need in needs
+        for need in grouped(needs)
         if need["status"] != "ok"
     ]
 

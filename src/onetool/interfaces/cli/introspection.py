@@ -5,14 +5,16 @@ from typing import Any
 
 import click
 
+from onetool.domain.calls.call import ToolResult
 from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.effect import Effect
 from onetool.domain.text.json_text import pretty
 from onetool.domain.tools.help_text import BROWSE
 from onetool.domain.usage.summary import PERIODS
+from onetool.runtime.runtime import Runtime
 
 from .call import EXIT_CODES
-from .command import json_option, mask, print_json, stdout, use_json, with_runtime
+from .command import json_option, mask, print_json, show_skipped_packs, stdout, use_json, with_runtime
 from .completion import pack_names, tool_names
 
 Printer = Callable[[Any], None]
@@ -63,7 +65,7 @@ def packs(words: tuple[str, ...], full: bool, as_json: bool) -> None:
     """
     if len(words) > 1:
         raise click.UsageError("Pass one PATTERN. To create a pack: onetool scaffold pack NAME")
-    result = _call("ot.packs", pattern="".join(words), info="full" if full else "min")
+    result = _call("ot.packs", shows_skipped=True, pattern="".join(words), info="full" if full else "min")
     _print(result, as_json, lambda entries: _print_table(entries, ("name", "source", "tool_count")))
 
 
@@ -98,7 +100,7 @@ def check(name: str | None, as_json: bool) -> None:
     """
     needs = _call("ot.check", tool=name)
     columns = ("status", "tool", "kind", "name", "version", "install")
-    _print(needs, as_json, lambda entries: _print_table(entries, columns, "No requirements."))
+    _print(needs, as_json, lambda entries: _print_table(grouped(entries), columns, "No requirements."))
     if name and any(need["status"] != "ok" for need in needs):
         raise SystemExit(1)
 
@@ -151,10 +153,20 @@ def show_help(query: tuple[str, ...], info: str) -> None:
     click.echo(mask(found.replace(BROWSE, BROWSE_COMMANDS)), file=stdout())
 
 
-def _call(name: str, **args: Any) -> Any:
-    """Call a tool and exit if it fails."""
+def _call(name: str, *, shows_skipped: bool = False, **args: Any) -> Any:
+    """Call a tool and exit if it fails.
+
+    shows_skipped: whether packs that were not loaded are named on stderr.
+    """
     caller = Caller(interface="cli", default_effect=Effect.ALLOW)
-    result = with_runtime(lambda runtime: runtime.call_tool(name, args, caller, "cli"))
+
+    async def call(runtime: Runtime) -> ToolResult:
+        result = await runtime.call_tool(name, args, caller, "cli")
+        if shows_skipped:
+            show_skipped_packs(runtime, caller, str(args.get("pattern", "")))
+        return result
+
+    result = with_runtime(call)
     if result.error is not None:
         message = result.error.message.removeprefix("Error: ").removeprefix("ValueError: ")
         click.echo(f"Error: {message}", err=True)
@@ -179,6 +191,23 @@ def _print_table(entries: Sequence[Mapping[str, Any]], keys: Sequence[str], if_e
         return
     rows = [tuple(_format_cell(entry[key]) for key in keys) for entry in entries]
     table([key.replace("_", " ").upper() for key in keys], rows)
+
+
+def grouped(needs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each requirement once, with all the tools that have it: `db.query` or `db (3 tools)`."""
+    tools: dict[tuple[Any, ...], list[str]] = {}
+    for need in needs:
+        tools.setdefault(tuple((key, value) for key, value in need.items() if key != "tool"), []).append(
+            need["tool"]
+        )
+    return [{"tool": _name_tools(names), **dict(need)} for need, names in tools.items()]
+
+
+def _name_tools(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    packs = dict.fromkeys(name.partition(".")[0] for name in names)
+    return f"{', '.join(packs)} ({len(names)} tools)"
 
 
 def _print_snippets(lines: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from onetool.runtime.runtime import Runtime
 
 from .call import allow_option, call, cli_caller
 from .code_input import read_code
-from .command import json_option, mask, print_json, stdout, use_json, with_runtime
+from .command import json_option, mask, print_json, show_skipped_packs, stdout, use_json, with_runtime
 from .completion import tool_names
 from .groups import CommandGroup
 from .tools_toggle import disable, enable, enable_command
@@ -50,7 +50,8 @@ def list_tools(pattern: str, disabled: bool, allow: frozenset[str] | None, as_js
       onetool tools list --disabled
     """
     enabled_specs, disabled_specs = (
-        [spec for spec in specs if _matches(spec, pattern)] for specs in _list_specs(cli_caller(allow))
+        [spec for spec in specs if _matches(spec, pattern)]
+        for specs in _list_specs(cli_caller(allow), pattern)
     )
     specs = disabled_specs if disabled else enabled_specs
     if use_json(as_json):
@@ -191,10 +192,10 @@ def _listed_fields(spec: ToolSpec) -> dict[str, Any]:
     return spec.summary() | ({} if spec.enabled else {"disabledReason": spec.disabled_reason})
 
 
-def _list_specs(caller: Caller) -> tuple[list[ToolSpec], list[ToolSpec]]:
+def _list_specs(caller: Caller, pattern: str = "") -> tuple[list[ToolSpec], list[ToolSpec]]:
     """Return the enabled and the disabled tools of all sources.
 
-    Name the servers whose tools are missing on stderr.
+    Name the servers and packs whose tools are missing on stderr.
     """
 
     async def list_specs(runtime: Runtime) -> tuple[list[ToolSpec], list[ToolSpec]]:
@@ -202,6 +203,7 @@ def _list_specs(caller: Caller) -> tuple[list[ToolSpec], list[ToolSpec]]:
         specs = await catalog.specs()
         for name, reason in catalog.unlisted.items():
             click.echo(mask(f"Missing: the tools of {name} ({reason})."), err=True)
+        show_skipped_packs(runtime, caller, pattern)
         visible = [spec for spec in specs if catalog.policy.is_visible(replace(spec, enabled=True), caller)]
         return [spec for spec in visible if spec.enabled], [spec for spec in visible if not spec.enabled]
 

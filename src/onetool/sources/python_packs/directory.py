@@ -39,11 +39,18 @@ class PackDirectoryReader:
         index: PackIndex,
         threads: Threads,
         libraries: PackLibraries | None = None,
+        reports_skipped: bool = True,
     ) -> None:
-        """libraries: describes and runs packs with libraries of their own; None: there can be none."""
+        """Create a reader.
+
+        libraries: describes and runs packs with libraries of their own; None: there can be none.
+        reports_skipped: whether an invalid file is an error in the log. Otherwise only the log file has it: a
+            command that lists packs or uses the file shows the reason itself, and no other is disturbed.
+        """
         self.name = f"packs in {path}"
         self._path, self._read, self._index, self._threads = path, read, index, threads
         self._watched, self._libraries = str(path), libraries
+        self._level = logging.ERROR if reports_skipped else logging.INFO
 
     def generation(self) -> Hashable:
         """Return a value that changes when a file is added, removed or replaced, or its libraries are ready.
@@ -119,8 +126,7 @@ class PackDirectoryReader:
 
     def _skip(self, registry: Registry, file: Path, reason: str) -> None:
         if self._index.is_new_reason(str(file), reason):  # not again at each reload
-            # on a terminal without the reason, which the error of a call has: a reason twice looks like two
-            log.error("skipped pack file %r; run: onetool doctor", str(file), extra={"reason": reason})
+            log.log(self._level, "skipped pack file %r: %s", str(file), reason)
         registry.skipped[file.stem] = f"{file.name} was skipped: {reason}"
 
 
