@@ -259,3 +259,17 @@ def test_no_thread_is_started_without_records():
     handler = JsonLogHandler(stderr_level=logging.INFO, file=None)
     handler.close()
     assert handler._writer is None
+
+
+def test_the_terminal_shows_tracebacks_only_of_records_for_developers():
+    handler = JsonLogHandler(stderr_level=logging.DEBUG, file=None)
+    try:
+        raise KeyError("k")
+    except KeyError:
+        record = logging.LogRecord("onetool", logging.DEBUG, "f.py", 1, "raised", (), sys.exc_info())
+    foreign = logging.makeLogRecord({"levelno": logging.DEBUG, "levelname": "DEBUG", "msg": "far"})
+    foreign.exception = "Traceback of a worker\nKeyError: 'k'"
+    assert "Traceback (most recent call last)" in handler.format_message(record)
+    assert handler.format_message(foreign) == "debug: far\n  Traceback of a worker\n  KeyError: 'k'\n"
+    record.levelno = logging.ERROR
+    assert handler.format_message(record).count("\n") == 1

@@ -125,15 +125,19 @@ class JsonLogHandler(logging.Handler):
         }
         fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
         if record.exc_info:
-            fields["exception"] = logging.Formatter().formatException(record.exc_info)
+            fields["exception"] = _exception_text(record)
         redactor = self._credentials_of(record).redactor
         masked = redactor.mask(jsonable(fields)) if redactor else fields
         return redactor.redact(encode(masked).decode()) + "\n"
 
     def format_message(self, record: logging.LogRecord) -> str:
-        """Format a record as a sentence for a terminal."""
-        message = self._credentials_of(record).redact(record.getMessage())
-        return f"{record.levelname.lower()}: {printable(message)}\n"
+        """Format a record as a sentence for a terminal. Records for developers have their tracebacks."""
+        redact = self._credentials_of(record).redact
+        text = f"{record.levelname.lower()}: {printable(redact(record.getMessage()))}\n"
+        if record.levelno > logging.DEBUG:
+            return text
+        lines = redact(_exception_text(record)).splitlines()
+        return text + "".join(f"  {printable(line)}\n" for line in lines)
 
     def _credentials_of(self, record: logging.LogRecord) -> CredentialSet:
         """Return those of the workspace that a record is about, or those of the process."""
@@ -175,6 +179,13 @@ class JsonLogHandler(logging.Handler):
             while batch[-1] is not None and len(batch) < BATCH_SIZE:
                 batch.append(self._records.get_nowait())
         return batch
+
+
+def _exception_text(record: logging.LogRecord) -> str:
+    """Return the traceback of a record, or that of another process which it contains; otherwise nothing."""
+    if record.exc_info:
+        return logging.Formatter().formatException(record.exc_info)
+    return str(getattr(record, "exception", ""))
 
 
 def _write_stderr(text: str) -> None:

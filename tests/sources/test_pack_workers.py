@@ -23,6 +23,7 @@ from onetool.settings.configuration import load_configuration
 from onetool.settings.paths import find_paths
 from onetool.sources.python_packs import worker
 from onetool.testing import memory_runtime
+from support.onetool_process import onetool
 from support.processes import is_running
 from support.user_home import Home
 from support.waiting import HANG_S, until
@@ -224,7 +225,7 @@ def comparable(result: ToolResult) -> object:
 
 
 async def test_results_are_those_of_a_pack_in_process(home):
-    """The same file with and without metadata, called in the same way."""
+    """The same file with and without metadata, called in the same way. Errors name the same lines."""
     names = "plain foreign recursive error_text yaml key_error own_error leave catches batch packs secret"
     names += " client files outside sdk"
     calls: dict[str, dict[str, object]] = {name: {} for name in names.split()}
@@ -232,11 +233,31 @@ async def test_results_are_those_of_a_pack_in_process(home):
     async with packs(home, p=METADATA + CODE) as ot:
         worked = [comparable(await call(ot, f"p.{name}", **args)) for name, args in calls.items()]
     secrets, settings = {"TOKEN": SECRET}, {"execution": {"timeout_s": HANG_S}}
-    files = [home.write("p.py", CODE)]
+    files = [home.write("p.py", "\n" * METADATA.count("\n") + CODE)]
     async with memory_runtime(files=files, secrets=secrets, settings=settings, cwd=home.cwd) as client:
         plain = [comparable(await call(client.runtime, f"p.{name}", **args)) for name, args in calls.items()]
     for name, one, other in zip(calls, worked, plain, strict=True):
         assert encode(one) == encode(other), name
+
+
+async def test_a_mistake_in_a_pack_with_libraries_names_its_file_and_line(home):
+    async with packs(
+        home, p=METADATA + CODE, q=METADATA + "def f():\n    import nothing_of_this_name\n"
+    ) as ot:
+        message = (await call(ot, "p.key_error")).error.message
+        missing = (await call(ot, "q.f")).error.message
+    line = (METADATA + CODE).splitlines().index('    raise KeyError("k")') + 1
+    assert message == f"KeyError: 'k' (in p.py, line {line})"
+    assert "(in q.py, line 5)" in missing
+    assert 'Add "nothing-of-this-name" to the dependencies at the top of the file.' in missing
+
+
+@pytest.mark.parametrize("metadata", ["", METADATA], ids=["in the runtime", "in a worker"])
+def test_the_traceback_of_an_error_is_in_the_log_for_developers(home, metadata):
+    home.write("tools/p.py", metadata + CODE)
+    line = (metadata + CODE).splitlines().index('    raise KeyError("k")') + 1
+    assert f"line {line}, in key_error" in onetool("--log-level", "debug", "call", "p.key_error").stderr
+    assert "in key_error" not in onetool("call", "p.key_error").stderr
 
 
 async def test_media_keep_their_bytes_and_secrets_are_redacted(home):

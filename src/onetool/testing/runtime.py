@@ -104,7 +104,7 @@ def function_source(
 
 def file_source(file: Path, threads: Threads | None = None) -> ToolSource:
     """Return a source of the tools in a pack file. Imports the file in this process."""
-    pack = PackFile(execute(file, file.read_bytes(), "tested"))
+    pack = PackFile(execute(file, file.read_bytes(), "tested"), path=file)
     registry = Registry()
     for tool in make_tools(pack, describe_module(pack.module(), file.stem), threads or Threads(), "pack"):
         registry.register(tool)

@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import inspect
+import logging
 import sys
 import threading
 import traceback
@@ -21,6 +22,7 @@ from onetool.threads import Threads
 from .description import PackDescription
 from .library_hints import missing_library_hint
 
+log = logging.getLogger(__name__)
 Load = Callable[[], ModuleType]
 MISTAKES = (LookupError, NameError, AttributeError, TypeError, ImportError)
 """Errors that usually are mistakes in a file. Others, such as ValueError, are messages of its author."""
@@ -56,6 +58,8 @@ class PackFile:
     load: Load
     path: Path | None = None
     """The user's file, whose name and lines are shown in errors; None: they are not."""
+    has_metadata: bool = False
+    """Whether the file declares its libraries."""
     _module: ModuleType | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -77,7 +81,7 @@ class PackFile:
             return
         note = f"(in {self.path.name}, line {lines[-1]})"
         if isinstance(error, ModuleNotFoundError) and error.name:
-            note += f". {missing_library_hint(error.name, has_metadata=False)}"
+            note += f". {missing_library_hint(error.name, has_metadata=self.has_metadata)}"
         error.add_note(ErrorNote(note))
 
 
@@ -129,6 +133,7 @@ class FunctionRunner:
             return await self._run(args, invocation)
         except Exception as error:
             self._file.add_note(error)
+            log.debug("%s raised an exception", invocation.tool, exc_info=error)
             raise
 
     async def _run(self, args: Mapping[str, Any], invocation: Invocation) -> Any:

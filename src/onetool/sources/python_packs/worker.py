@@ -162,6 +162,8 @@ class PackWorker:
             reason, message = header["refused"]
             raise ExecutionError(Reason(reason), message)
         if "error" in header:
+            exception = header["error"].get("traceback", "")
+            log.debug("a function of pack %r raised an exception", self._pack, extra={"exception": exception})
             raise rebuild_error(header["error"])
         return await self._decode(EncodedValue(header, body))
 

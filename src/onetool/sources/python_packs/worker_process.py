@@ -148,7 +148,8 @@ class PackProcess:
         """Handle a message, on the event loop."""
         if "load" in message:
             file = Path(message["load"])
-            pack = PackFile(execute(file, message["source"], message["digest"]))
+            load = execute(file, message["source"], message["digest"])
+            pack = PackFile(load, path=file, has_metadata=True)
             tools = message["tools"]
             self._runners = {entry["name"]: FunctionRunner(pack, entry, self._threads) for entry in tools}
         elif "call" in message:

@@ -10,6 +10,7 @@ import io
 import json
 import pickle
 import sys
+import traceback
 from collections.abc import Mapping
 from secrets import token_hex
 from types import FunctionType, MappingProxyType
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from onetool.domain.calls.call import ErrorText
+from onetool.domain.calls.call import ErrorNote, ErrorText
 from onetool.domain.content.media import Media, MediaText, find_media
 from onetool.domain.errors import ExecutionError, Reason
 from onetool.domain.text.json_text import TooLarge, check_size, encode, encode_plain, jsonable
@@ -25,6 +26,8 @@ from onetool.domain.text.yaml_text import YamlList, YamlMap
 
 MAX_ERROR_LENGTH = 1_000_000
 """Characters of the text of an exception."""
+MAX_TRACEBACK_LENGTH = 20_000
+"""Characters of the last part of a traceback."""
 MAX_NAME_LENGTH = 200
 """Characters of the name of an exception type, and of its module."""
 MAX_ARGS, MAX_ARG_LENGTH = 8, 10_000
@@ -92,10 +95,13 @@ def _decode_media(token: str, body: bytes) -> Any:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """Return an exception as JSON: its type, its nearest built-in type, its text and its arguments."""
+    """Return an exception as JSON: its type, its nearest built-in type, its text, arguments and traceback."""
     described = brief_error(error)
+    notes = [note for note in getattr(error, "__notes__", ()) if isinstance(note, ErrorNote)]
+    described["notes"] = [encodable(note[:MAX_ARG_LENGTH]) for note in notes]
     try:
         described["text"] = encodable(str(error)[:MAX_ERROR_LENGTH])
+        described["traceback"] = encodable("".join(traceback.format_exception(error))[-MAX_TRACEBACK_LENGTH:])
     except BaseException:  # noqa: BLE001 - `__str__` of a foreign exception may raise anything
         return described
     if isinstance(error, ExecutionError):
@@ -128,10 +134,17 @@ def _has_small_args(error: BaseException) -> bool:
 
 
 def rebuild_error(described: Mapping[str, Any]) -> BaseException:
-    """Return an exception with the type and the text of one in the other process.
+    """Return an exception with the type, the text and our notes of one in the other process.
 
     A type that this process does not have becomes a new one, derived from the nearest built-in type.
     """
+    error = _rebuild(described)
+    for note in described.get("notes", ()):
+        error.add_note(ErrorNote(note))
+    return error
+
+
+def _rebuild(described: Mapping[str, Any]) -> BaseException:
     text, name, module = str(described["text"]), str(described["type"]), str(described["module"])
     if "reason" in described:
         return ExecutionError(Reason(described["reason"]), text)
