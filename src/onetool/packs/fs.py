@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from onetool.sdk import open_allowed, open_allowed_directory, tool
+from onetool.sdk import open_allowed, open_allowed_directory, tool, working_directory
 
 pack = "fs"
 
@@ -22,13 +22,20 @@ def list_dir(path: str, recursive: bool = False, maxDepth: int = 4) -> list[dict
         maxDepth: Maximum depth of a recursive listing; direct children have depth 1.
 
     Returns:
-        Entries by name: path (relative to the directory), type (file, directory, link, other), size of files.
+        Entries by name: path (as fs.read_file takes it), type (file, directory, link, other), size of files,
+        cut (true for a directory whose entries are deeper than maxDepth).
 
     Example:
         fs.list_dir(path="src", recursive=True)
     """
+    if recursive and maxDepth < 1:
+        raise ValueError(f"maxDepth must be at least 1, got {maxDepth}.")
     entries: list[dict[str, Any]] = []
-    for entry in _entries(path, "", maxDepth if recursive else 1):
+    prefix = _prefix(path)
+    deepest = prefix.count("/") + maxDepth - 1
+    for entry in _entries(path, prefix, maxDepth if recursive else 1):
+        if recursive and entry["type"] == "directory" and entry["path"].count("/") >= deepest:
+            entry["cut"] = True
         entries.append(entry)
         if len(entries) > MAX_ENTRIES:
             raise ValueError(
@@ -51,9 +58,11 @@ def read_file(path: str, maxBytes: int = 204800) -> str:  # noqa: N803
     Example:
         fs.read_file(path="README.md")
     """
+    if maxBytes < 1:
+        raise ValueError(f"maxBytes must be at least 1, got {maxBytes}.")
     limit = min(maxBytes, MAX_BYTES)
     with open_allowed(path) as file:
-        content = file.read(max(0, limit) + 1)
+        content = file.read(limit + 1)
     if len(content) > limit:
         hint = "Increase maxBytes to read it." if limit < MAX_BYTES else "Larger files cannot be read."
         raise ValueError(f"{path!r} is larger than maxBytes ({limit}). {hint}")
@@ -61,6 +70,14 @@ def read_file(path: str, maxBytes: int = 204800) -> str:  # noqa: N803
         return content.decode()
     except UnicodeDecodeError as error:
         raise ValueError(f"{path!r} is not UTF-8 text (byte {error.start}).") from None
+
+
+def _prefix(path: str) -> str:
+    """Return how the paths in a directory begin: relative to the working directory if they are in it."""
+    directory, own = path.rstrip("/"), f"{working_directory()}/"
+    if directory == "." or f"{directory}/" == own:
+        return ""
+    return f"{directory}/".removeprefix(own).removeprefix("./")
 
 
 def _entries(directory: str, prefix: str, depth: int) -> Iterator[dict[str, Any]]:
