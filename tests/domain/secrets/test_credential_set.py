@@ -4,6 +4,7 @@ import threading
 
 from onetool.domain.secrets.credential_set import MAX_RECENT, CredentialSet
 from onetool.domain.secrets.redaction import MASK
+from onetool.domain.secrets.secret import Secret
 
 
 def test_call_redacts_its_own_credentials_and_those_of_the_process():
@@ -60,3 +61,13 @@ def test_repr_shows_no_value():
     credentials = CredentialSet()
     credentials.add("hunter2")
     assert "hunter2" not in repr(credentials)
+
+
+def test_only_the_latest_values_made_from_secrets_are_bound():
+    credentials = CredentialSet()
+    for number in range(MAX_RECENT + 1):
+        credentials.bind(Secret(name="KEY", value=f"token-{number}-", hosts=("a.test",)))
+    credentials.bind(Secret(name="KEY", value="token-1-", hosts=("b.test",)))
+    assert len(credentials.bound) == MAX_RECENT
+    assert credentials.bound[-1] == Secret(name="KEY", value="token-1-", hosts=("a.test", "b.test"))
+    assert credentials.redact("token-1- token-5-") == f"{MASK} {MASK}"

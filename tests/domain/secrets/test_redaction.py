@@ -30,6 +30,8 @@ TRICKY = 'pa"s s\\wo\nrd/ü&=<'
         quote(TRICKY),
         re.sub("%..", lambda escape: escape[0].lower(), quote(TRICKY)),
         TRICKY.replace("/", "\\/"),
+        TRICKY.encode().hex(),
+        TRICKY.encode().hex().upper(),
     ],
 )
 def test_every_encoding_is_redacted(text):

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from .redaction import Redactor
+from .secret import Secret
 
 MAX_RECENT = 200
 """How many issued and derived credentials are redacted. The oldest are dropped: they have expired."""
@@ -20,6 +22,7 @@ class CredentialSet:
         self._base, self._lock = base, threading.Lock()
         self._kept: dict[str, None] = {}
         self._recent: dict[str, None] = {}
+        self._bound: dict[tuple[str, str], Secret] = {}
         self._redactors: dict[str, Redactor] = {}
         """Redactors of the kept and of the recent values. Created when they are needed."""
 
@@ -40,6 +43,25 @@ class CredentialSet:
             while len(self._recent) > MAX_RECENT:
                 del self._recent[next(iter(self._recent))]
             self._redactors.pop("recent", None)
+
+    def bind(self, made: Secret) -> None:
+        """Redact a value that was made from a secret, and note the hosts it may be sent to.
+
+        made: has the name of that secret, and the value. Hosts of earlier calls with both are added.
+        """
+        self.add(made.value)
+        with self._lock:
+            before = self._bound.pop((made.name, made.value), made)
+            hosts = dict.fromkeys((*(before.hosts or ()), *(made.hosts or ())))
+            self._bound[made.name, made.value] = replace(made, hosts=tuple(hosts))
+            while len(self._bound) > MAX_RECENT:
+                del self._bound[next(iter(self._bound))]
+
+    @property
+    def bound(self) -> tuple[Secret, ...]:
+        """The values that were made from secrets, with the hosts they may be sent to."""
+        with self._lock:
+            return tuple(self._bound.values())
 
     @property
     def values(self) -> tuple[str, ...]:

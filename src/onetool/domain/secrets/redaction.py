@@ -25,7 +25,7 @@ class Redactor:
     """Replaces secret values by a mask, in plain text and in common encodings."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        parts = [part for value in values for part in _parts(value)]
+        parts = [part for value in values for part in parts_of(value)]
         encoded = {form for part in parts if len(part) >= MIN_LENGTH for form in _encodings(part)}
         # An encoded text may be inside a JSON string, or in the repr of a container.
         forms = encoded | {quoted(form)[1:-1] for form in encoded for quoted in (json.dumps, repr)}
@@ -101,7 +101,7 @@ def mask_spans(text: str, spans: Iterable[Span]) -> str:
     return "".join([*result, text[end:]])
 
 
-def _parts(value: str) -> Iterable[str]:
+def parts_of(value: str) -> Iterable[str]:
     """Yield the value and, if it has several lines, each longer line: a line alone would reveal a part."""
     yield value
     if "\n" in value:
@@ -122,12 +122,15 @@ def _encodings(value: str) -> Iterator[str]:
     ):
         yield form
         yield PERCENT_ESCAPE.sub(lambda match: match[0].lower(), form)
-    for form in _base64_forms(value.encode("utf-8", "replace")):
+    encoded = value.encode("utf-8", "replace")
+    yield encoded.hex()
+    yield encoded.hex().upper()
+    for form in base64_forms(encoded):
         yield form
         yield form.translate(URL_SAFE_BASE64)
 
 
-def _base64_forms(value: bytes) -> Iterator[str]:
+def base64_forms(value: bytes) -> Iterator[str]:
     """Yield the value as base64, and what it becomes as part of a longer value, such as `user:password`.
 
     Three bytes are four characters. So there are three such forms: for 0, 1 and 2 bytes before the value.
