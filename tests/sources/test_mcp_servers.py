@@ -611,6 +611,17 @@ async def test_headers_contain_secrets(fake):
             assert "other-value" not in server.status().reason
 
 
+async def test_secret_is_not_sent_to_a_server_elsewhere(fake):
+    """Whatever put it into the arguments of a call, or into another request."""
+    async with running(ServerSettings(url=fake.url)) as server:
+        with pytest.raises(ExecutionError, match="contains secret 'ELSEWHERE'"):
+            await call(server, "a", text="it is other-value")
+        with pytest.raises(ExecutionError, match="contains secret 'ELSEWHERE'"):
+            await server.contents.pass_on("prompts/get", {"name": "other-value"}, time.monotonic() + HANG_S)
+        assert fake.calls == 0
+        assert await call(server, "a", text="s3cr3t-value") == ""
+
+
 async def test_unknown_session_is_reopened(fake):
     """The call had no effect, so it is repeated in a new session."""
     async with running(ServerSettings(url=fake.url)) as server:

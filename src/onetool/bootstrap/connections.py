@@ -9,6 +9,7 @@ from onetool.domain.http.placeholders import MalformedTemplate, placeholder_name
 from onetool.domain.identity.member_pages import NO_PAGES, MemberPages
 from onetool.domain.secrets.credential_set import CredentialSet
 from onetool.network.client import HttpClients
+from onetool.sdk.http import check_request
 from onetool.settings.configuration import Configuration
 from onetool.settings.secrets import Secrets
 from onetool.settings.server_schema import ServerSettings
@@ -68,7 +69,7 @@ class Connections:
         active = self._configuration
         hosts = configuration.settings.allowedHosts
         is_same = active is not None and active.settings.allowedHosts == hosts
-        http = self._clients[-1] if is_same else HttpClients(hosts)
+        http = self._clients[-1] if is_same else HttpClients(hosts, check_request)
         servers = {
             name: self._server(name, active, configuration)
             for name, settings in configuration.settings.servers.items()

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,8 +12,14 @@ if TYPE_CHECKING:
 class HttpClients:
     """A client for threads and one for the event loop, each with its own pool, created on first use."""
 
-    def __init__(self, allowed: Sequence[str]) -> None:
-        self._allowed = allowed
+    def __init__(
+        self, allowed: Sequence[str], check_request: "Callable[[httpx2.Request], None] | None" = None
+    ) -> None:
+        """Create the clients when they are used.
+
+        check_request: called by the client for threads before each request, also after a redirect.
+        """
+        self._allowed, self._check_request = allowed, check_request
         self._client: httpx2.Client | None = None
         self._async_client: httpx2.AsyncClient | None = None
         self._async_transport: httpx2.AsyncHTTPTransport | None = None
@@ -27,6 +33,7 @@ class HttpClients:
 
                 _disable_request_logs()
                 self._client = make_client(self._allowed)
+                self._client.event_hooks["request"] += [self._check_request] if self._check_request else []
             return self._client
 
     def async_client(self) -> "httpx2.AsyncClient":

@@ -6,7 +6,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from onetool.domain.calls.forwarding import FORWARDER
-from onetool.runtime.active_call import current_runtime
+from onetool.domain.errors import ExecutionError, NoActiveRuntime
+from onetool.domain.http.outgoing_check import OutgoingCheck
+from onetool.domain.http.urls import Url
+from onetool.network.resolution import HostNotAllowed
+from onetool.runtime.active_call import current_call, current_runtime
 
 from .forwarding import in_runtime, refuse_on_event_loop
 
@@ -21,7 +25,8 @@ MAX_ERROR_CHARS = 200
 def http_client() -> "httpx2.Client":
     """Return the shared HTTP client: pooled, 10 s timeout, follows redirects. Do not close it.
 
-    It connects to private addresses only if the operator has listed the host in `allowedHosts`.
+    It connects to private addresses only if the operator has listed the host in `allowedHosts`, and sends
+    no secret to a host that is not one of the secret's.
     """
     if FORWARDER.get() is not None:
         return _forwarding_client()
@@ -44,6 +49,35 @@ def safe_request(client: Any, method: str, url: str, **kwargs: Any) -> tuple[boo
         return True, _parse_body(response)
     except Exception as error:  # noqa: BLE001 - the client may raise anything, and callers expect a message
         return False, f"Request failed: {error}"
+
+
+def check_request(request: "httpx2.Request") -> None:
+    """Check that a request of a pack contains no secret of its call that the host may not have.
+
+    Raises:
+        HostNotAllowed: It contains one.
+    """
+    try:
+        call = current_call()
+    except NoActiveRuntime:  # not a request of a pack, or of a thread that a pack started itself
+        return
+    secrets, invocation = call.runtime.state.configuration.secrets, call.invocation
+    own = invocation.caller.own_secrets.values()
+    check = OutgoingCheck(secrets.values(), own, invocation.credentials, secrets.place)
+    url = Url(
+        scheme=request.url.scheme,
+        host=request.url.host,
+        port=request.url.port or 0,
+        path=request.url.path,
+        query=None,
+    )
+    if check.is_needed(url):
+        headers = (f"{name}: {value}" for name, value in request.headers.multi_items())
+        text = "\n".join([str(request.url), *headers, request.read().decode("utf-8", "replace")])
+        try:
+            check.check(url, text, f"The {request.method} request")
+        except ExecutionError as error:
+            raise HostNotAllowed(str(error)) from None
 
 
 @in_runtime

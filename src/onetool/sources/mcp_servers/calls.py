@@ -11,6 +11,7 @@ from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import ExecutionError, LoginRequired, Reason, RequestRefused
 
+from .endpoint import ServerEndpoint
 from .errors import RequestNotSent, ServerUnavailable
 from .manifest_cache import ManifestCache
 from .questions import INPUT_REQUIRED, URL_REQUIRED, CallQuestions
@@ -40,9 +41,8 @@ class ServerCalls:
         sessions_of: SessionsOf,
         manifests: ManifestCache,
         questions: Callable[[Caller], CallQuestions],
-        endpoint: str = "",
+        endpoint: ServerEndpoint,
     ) -> None:
-        """endpoint: a digest of the server's URL; empty if it has none."""
         self._server, self._sessions_of, self._manifests = server, sessions_of, manifests
         self._questions, self._endpoint = questions, endpoint
         self._running = 0
@@ -63,12 +63,13 @@ class ServerCalls:
 
         questions, task = self._questions(invocation.caller), invocation.task
         if invocation.caller.depth == 0:
-            questions.endpoint = self._endpoint
+            questions.endpoint = self._endpoint.digest
         # While a question is open, the deadline moves: only the pipeline knows it.
         deadline = None if questions.capabilities else invocation.deadline
         options = RequestOptions(deadline, report, invocation.caller.on_log)
 
         caller = invocation.caller
+        await self._endpoint.check(args, caller)
         use = partial(self._send, caller=caller)
 
         async def call(session: "ServerSession") -> dict[str, Any]:
@@ -108,6 +109,7 @@ class ServerCalls:
         Raises:
             ExecutionError: The server is unavailable, refuses the request or does not respond in time.
         """
+        await self._endpoint.check(params, caller)
         options = RequestOptions(deadline)
         if caller is None:
             return await self._send(lambda session: session.request(method, params, options))

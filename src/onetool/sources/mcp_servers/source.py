@@ -35,6 +35,7 @@ from onetool.threads import Threads
 
 from .calls import ServerCalls
 from .contents import ServerContents
+from .endpoint import ServerEndpoint
 from .errors import ServerUnavailable
 from .listing import LISTING_TIMEOUT_S, ServerListing
 from .manifest_cache import ManifestCache
@@ -125,7 +126,13 @@ class McpServerSource:
         self._shared_login = ""
         """What identifies the login with which the session of the workspace was opened; empty: none."""
         self._members = MemberSessions(self.logins.access_of, self._member_sessions)
-        self._calls = ServerCalls(name, self._sessions_of, self._manifests, self._questions, factory.endpoint)
+        self._calls = ServerCalls(
+            name,
+            self._sessions_of,
+            self._manifests,
+            self._questions,
+            ServerEndpoint(settings, secrets, factory.endpoint),
+        )
         self._listing = ServerListing(
             self._connection,
             self._manifests,
