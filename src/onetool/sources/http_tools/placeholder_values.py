@@ -73,6 +73,17 @@ class PlaceholderValues:
         """Add values to redact: tokens and values derived from secrets."""
         self._credentials.add(*values)
 
+    def hide_made(self, value: str, templates: Sequence[str], host: str) -> None:
+        """Add a value to redact that was made from templates for a host, as a token or a signature is.
+
+        If they contain secrets, it may be sent to the hosts of those, and to this one.
+        """
+        self.hide(value)
+        for name in placeholder_names(list(templates)):
+            secret = self._secret(name) if self.is_secret(name) else None
+            if secret is not None and secret.hosts is not None:
+                self._credentials.bind(Secret(name=name, value=value, hosts=(*secret.hosts, host)))
+
     def redact(self, text: str) -> str:
         """Mask all secrets that this call used."""
         return self._credentials.redact(text)
@@ -103,7 +114,7 @@ class PlaceholderValues:
         return value
 
     def _lookup_secret(self, name: str, host: str) -> str:
-        secret = self._own_secrets.get(name) or self._secrets.get(name)
+        secret = self._secret(name)
         if secret is None and (reason := self._secrets.unavailable.get(name)):
             raise ExecutionError(Reason.RAISED, f"Secret {name!r} is unavailable: {reason}.")
         if secret is None:
@@ -120,6 +131,9 @@ class PlaceholderValues:
             raise ExecutionError(Reason.HOST_NOT_ALLOWED, message)
         self.hide(secret.value)
         return secret.value
+
+    def _secret(self, name: str) -> Secret | None:
+        return self._own_secrets.get(name) or self._secrets.get(name)
 
 
 def _get_path(value: Any, path: Sequence[str]) -> Any:

@@ -86,6 +86,11 @@ class OutgoingRequest:
         body = truncate_middle(self.body.decode("utf-8", "replace"), MAX_BODY_LENGTH)
         return "\n".join([*lines, "", body] if body else lines)
 
+    def sent_text(self) -> str:
+        """Return all that is sent, with secrets."""
+        headers = (f"{name}: {value}" for name, value in self.headers.items())
+        return "\n".join([str(self.url), *headers, self.body.decode("utf-8", "replace")])
+
     @property
     def size(self) -> int:
         """The size of path, query and body in bytes."""

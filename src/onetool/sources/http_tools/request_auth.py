@@ -72,8 +72,10 @@ class RequestAuth:
             return self._sign_hmac(outgoing)
         if kind == "oauth2":
             # The token stands for the secrets with which it is fetched.
-            self._values.check_own([self._auth.get(field, "") for field in TOKEN_FIELDS], host)
-            return outgoing.with_headers({"Authorization": f"Bearer {await self._get_access_token()}"})
+            self._values.check_own(self._templates(*TOKEN_FIELDS), host)
+            token = await self._get_access_token()
+            self._values.hide_made(token, self._templates(*TOKEN_FIELDS), host)
+            return outgoing.with_headers({"Authorization": f"Bearer {token}"})
         return outgoing
 
     def invalidate_token(self) -> bool:
@@ -81,6 +83,9 @@ class RequestAuth:
         is_cached, self._is_cached = self._is_cached, False
         self._stale_token = self._token if is_cached else self._stale_token
         return is_cached
+
+    def _templates(self, *fields: str) -> list[str]:
+        return [self._auth.get(field, "") for field in fields]
 
     def _fill(self, field: str, host: str) -> str:
         filled = fill_text(self._auth.get(field, ""), self._values.lookup_for(host))
@@ -102,7 +107,7 @@ class RequestAuth:
     def _sign_basic(self, outgoing: OutgoingRequest) -> OutgoingRequest:
         host = outgoing.url.host
         header = _basic_header(self._fill("username", host), self._fill("password", host))
-        self._values.hide(header.partition(" ")[2])
+        self._values.hide_made(header.partition(" ")[2], self._templates("username", "password"), host)
         return outgoing.with_headers({"Authorization": header})
 
     def _sign_api_key(self, outgoing: OutgoingRequest) -> OutgoingRequest:
@@ -128,7 +133,7 @@ class RequestAuth:
         signature = (
             digest.hex() if auth.get("encoding", "hex") == "hex" else base64.b64encode(digest).decode()
         )
-        self._values.hide(signature)
+        self._values.hide_made(signature, self._templates("secret"), host)
         headers = {auth.get("header", "X-Signature"): self._fill_header("prefix", host) + signature}
         timestamp_header = auth.get("timestampHeader")
         return outgoing.with_headers(headers | ({timestamp_header: timestamp} if timestamp_header else {}))
@@ -152,7 +157,6 @@ class RequestAuth:
             return await self._fetch_token(request, grant, credentials | replaced)
 
         self._token, self._is_cached = await self._tokens.get(key, fetch, stale=self._stale_token)
-        self._values.hide(self._token)
         return self._token
 
     async def _fetch_token(
@@ -164,7 +168,8 @@ class RequestAuth:
             header = _basic_header(
                 quote_plus(credentials["clientId"]), quote_plus(credentials["clientSecret"])
             )
-            self._values.hide(header.partition(" ")[2])
+            templates = self._templates("clientId", "clientSecret")
+            self._values.hide_made(header.partition(" ")[2], templates, request.url.host)
             headers["Authorization"] = header
         else:
             form["client_id"] = credentials["clientId"]

@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from onetool.domain.calls.caller import Caller, RequestHandler
+from onetool.domain.calls.caller import Caller
 from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import ExecutionError, LoginRequired, Reason
+from onetool.domain.http.outgoing_check import OutgoingCheck
 from onetool.domain.http.placeholders import InvalidValue
 from onetool.domain.http.templates import requests_of, secret_names
 from onetool.domain.http.urls import InvalidUrl
@@ -65,13 +66,18 @@ class HttpToolRunner:
             ExecutionError: A request cannot be built or sent, or its response is an error.
         """
         own_secrets = self._own_secrets(invocation.caller)
-        values = PlaceholderValues(args, self._arg_schema, self._secrets, invocation.credentials, own_secrets)
-        sender = self._make_sender(values, invocation.caller.on_request)
+        caller, credentials = invocation.caller, invocation.credentials
+        values = PlaceholderValues(args, self._arg_schema, self._secrets, credentials, own_secrets)
+        # Also secrets that the tool does not use: an earlier response may contain them.
+        check = OutgoingCheck(
+            self._secrets.values(), caller.own_secrets.values(), credentials, self._secrets.place
+        )
+        sender = self._make_sender(values, check, invocation)
         deadline = _earlier(invocation.deadline, self._limits.get("timeoutMS"))
         value: Any = None
         for number, request in enumerate(self._requests):
             sender.deadline = _earlier(deadline, request.get("timeoutMS"))
-            key = _key_of_request(invocation.caller.idempotency_key, number)
+            key = _key_of_request(caller.idempotency_key, number)
             outgoing, response = await self._send(request, values, sender, key)
             value = self._to_value(outgoing, response, values)
             if not self._is_success(response.status):
@@ -102,17 +108,20 @@ class HttpToolRunner:
             return own
         return {name: secret for name, secret in own.items() if name not in shared}
 
-    def _make_sender(self, values: PlaceholderValues, on_request: RequestHandler | None) -> RequestSender:
+    def _make_sender(
+        self, values: PlaceholderValues, check: OutgoingCheck, invocation: Invocation
+    ) -> RequestSender:
         retries, max_response = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")
         return RequestSender(
             self._http,
             values,
+            check,
             self._backoff,
             allowed_hosts=self._allowed_hosts,
             attempts=1 + (DEFAULT_RETRIES if retries is None else retries),
             max_request_bytes=self._limits.get("maxSentBytes"),
             max_response_bytes=DEFAULT_MAX_RESPONSE_BYTES if max_response is None else max_response,
-            on_request=on_request,
+            on_request=invocation.caller.on_request,
             is_hosted=self._is_hosted,
         )
 

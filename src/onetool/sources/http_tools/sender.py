@@ -1,4 +1,4 @@
-"""The sender of one call's requests: it checks hosts and sizes, retries, and follows redirects."""
+"""The sender of one call's requests: it checks hosts, secrets and sizes, retries, and follows redirects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from onetool.domain.calls.caller import RequestHandler
 from onetool.domain.errors import ExecutionError, Reason
+from onetool.domain.http.outgoing_check import OutgoingCheck
 from onetool.domain.http.urls import how_to_allow, is_listed
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.network.resolution import HostNotAllowed
+from onetool.sources.outgoing_content import check_content
 from onetool.telemetry.spans import trace_headers
 from onetool.version import __version__
 
@@ -40,6 +42,7 @@ class RequestSender:
         self,
         http: HttpClients,
         values: PlaceholderValues,
+        check: OutgoingCheck,
         backoff: Backoff,
         *,
         allowed_hosts: Sequence[str],
@@ -49,7 +52,8 @@ class RequestSender:
         on_request: RequestHandler | None = None,
         is_hosted: bool = False,
     ) -> None:
-        self._http, self._values, self._backoff, self._on_request = http, values, backoff, on_request
+        self._http, self._values, self._secrets_check = http, values, check
+        self._backoff, self._on_request = backoff, on_request
         self._allowed_hosts, self._is_hosted, self._attempts = allowed_hosts, is_hosted, attempts
         self._max_request_bytes, self._max_response_bytes = max_request_bytes, max_response_bytes
         self.deadline = 0.0
@@ -115,6 +119,9 @@ class RequestSender:
         import httpx2
 
         self._check_host(outgoing)
+        # Here, whatever put a secret into the request: a template, an earlier response or a redirect.
+        subject = f"The {outgoing.method} request"
+        await check_content(self._secrets_check, outgoing.url, outgoing.sent_text, subject)
         if self._on_request is not None:
             self._on_request(self._values.redact(outgoing.text()))
         request = httpx2.Request(
