@@ -259,6 +259,51 @@ async def test_malformed_json_is_rejected_with_its_position(body, position, clie
     assert len(message) < 400
 
 
+NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "-1E+400", "1" * 400 + ".0", "1" * 250 + "e99"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+async def test_number_that_json_does_not_have_is_refused_by_every_route(number, client):
+    """It would become null without a word."""
+    headers = {"Content-Type": "application/merge-patch+json; charset=utf-8"}
+    bodies = [
+        ("POST", "/tools/call", '{"name": "tools.echo", "args": {"message": %s}}'),
+        ("POST", "/run", '{"code": "1", "x": [%s]}'),
+        ("PUT", BUNDLE, '{"slug": "a", "metadata": {"deep": {"a": %s}}}'),
+        ("POST", "/chat", '{"a": %s}'),
+    ]
+    for method, path, body in bodies:
+        response = await client.request(method, path, content=(body % number).encode(), headers=headers)
+        text = (
+            response.json()["error"]["message"] if "error" in response.json() else response.json()["detail"]
+        )
+        assert (response.status_code, text.startswith("The body is not valid JSON: ")) == (400, True), text
+        assert number[:20].lower() in text.lower() or "is too large for a number; send a text" in text
+        assert len(text) < 120
+
+
+async def test_large_numbers_and_texts_about_them_are_accepted(client):
+    for number in ('"NaN and Infinity"', "1e99", '"1e400"', "1" * 400, "1e308"):
+        body = f'{{"name": "tools.echo", "args": {{"message": "a", "x": {number}}}}}'
+        response = await client.post(
+            "/tools/call", content=body.encode(), headers={"Content-Type": "application/json"}
+        )
+        assert "not valid JSON" not in response.text
+
+
+@pytest.mark.parametrize(
+    ("content_type", "found"),
+    [(None, "missing"), ("text/plain", "'text/plain'"), ("text/json", "'text/json'")],
+)
+async def test_body_without_the_content_type_of_json_is_refused(content_type, found, client):
+    headers = {"Content-Type": content_type} if content_type else {}
+    call = await client.post("/tools/call", content=b'{"name": "time.now"}', headers=headers)
+    run = await client.post("/run", content=b'{"code": "1"}', headers=headers)
+    expected = f"The body is not valid JSON: its Content-Type is {found}; send application/json."
+    assert (call.status_code, run.status_code) == (400, 400)
+    assert (call.json()["error"]["message"], run.json()["detail"]) == (expected, expected)
+
+
 async def test_malformed_json_is_described_as_by_the_cli(home, client):
     text = '{"zone": }'
     done = await asyncio.to_thread(onetool, "tools", "invoke", "time.now", "--args", text)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from secrets import token_urlsafe
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.telemetry import TelemetryConfig
 from starlette.datastructures import Headers
 from starlette.routing import Match
@@ -19,6 +19,7 @@ from .auth.credentials import Credentials
 from .auth.login_code import LoginCode
 from .auth.middleware import SAFE_METHODS, GuardMiddleware
 from .auth.wrong_tokens import WrongTokens
+from .json_bodies import check_json_body
 from .problems import ProblemDetails, ProblemError, add_handlers
 from .routes.access import access_routes
 from .routes.activity import activity_routes
@@ -144,6 +145,7 @@ def create_api(
         redoc_url=None,
         separate_input_output_schemas=False,  # a tool is returned as it was sent
         telemetry=NO_TELEMETRY,
+        dependencies=[Depends(check_json_body)],
     )
     for routes in (bundle_routes, transfer_routes, tool_routes, call_routes, job_routes, system_routes):
         api.include_router(routes(runtime))
