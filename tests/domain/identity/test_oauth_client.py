@@ -7,6 +7,7 @@ from onetool.domain.identity.oauth_client import (
     MAX_URI_CHARS,
     MAX_URIS,
     InvalidClient,
+    OAuthClient,
     parse_client,
     redirect_origin,
 )
@@ -29,6 +30,7 @@ def client(*uris):
         "http://localhost:3000",
         "cursor://anysphere.cursor-retrieval/oauth/callback",
         "com.example.app://back",
+        "vscode://vscode.github-authentication/did-authenticate",
     ],
 )
 def test_redirect_uris_of_web_pages_programs_and_apps(uri):
@@ -48,6 +50,8 @@ def test_redirect_uris_of_web_pages_programs_and_apps(uri):
         "http://127.0.0.1.evil.com/", "http://127.0.0.1@evil.com/", "http://127.0.0.2/", "http://10.0.0.1/",
         "javascript:alert(1)", "javascript://x/%0aalert(1)", "data:text/html,x", "data://x/", "file:///etc/x",
         "file://host/x", "blob://x/", "ftp://x/", "vbscript://x/", "x" * 60 + "://a/",
+        "ms-msdt://x/", "search-ms://x/", "ms-appinstaller://x/", "intent://x/", "chrome://x/", "view-source://x/",
+        "x-apple.systempreferences://x/", "ssh://x/", "mailto://x/", "steam://run/1", "app://x/", "com.://x/",
         f"https://client.example/{'x' * MAX_URI_CHARS}", None, 1, ["https://client.example/"], {},
     ],
 )  # fmt: skip
@@ -100,6 +104,14 @@ def test_only_programs_on_the_computer_choose_their_port():
             program.check_redirect_uri(uri)
     with pytest.raises(InvalidClient):
         client(URI).check_redirect_uri("https://client.example:443/cb")
+
+
+def test_uri_that_was_registered_earlier_is_refused_if_it_opens_a_program():
+    """Registrations are kept by the clients, sealed, and never expire."""
+    registered = OAuthClient("id", "", ("ms-msdt://x/", URI))
+    with pytest.raises(InvalidClient, match="of an app"):
+        registered.check_redirect_uri("ms-msdt://x/")
+    registered.check_redirect_uri(URI)
 
 
 def test_origin_says_who_receives_a_code():

@@ -12,10 +12,15 @@ URI = re.compile(
     r"(?:[/?][!$-;=?-Z_a-z~]*)?"
 )
 """With a host and without a user, a fragment, quotes and others that mean something in HTML or headers."""
-BROWSER_SCHEMES = frozenset(
-    {"http", "javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "ftp", "ws", "wss"}
-)
-"""Those that browsers open themselves, and that must not be a redirect URI."""
+PRIVATE_SCHEME = re.compile(r"[a-z]{2,24}(?:\.[a-z0-9-]+)+")
+"""A scheme of an app: the name of a domain of its maker, in reverse order (RFC 8252)."""
+CLIENT_SCHEMES = frozenset(
+    {
+        "claude", "cursor", "goose", "kiro", "lmstudio", "raycast", "trae", "vscode", "vscode-insiders",
+        "vscodium", "warp", "windsurf", "zed",
+    }
+)  # fmt: skip
+"""Schemes of MCP clients that are no such names. Others may open programs of the system."""
 
 
 class InvalidClient(ValueError):
@@ -40,6 +45,7 @@ class OAuthClient(NamedTuple):
         """
         if URI.fullmatch(uri) is None or _without_port(uri) not in map(_without_port, self.redirect_uris):
             raise InvalidClient(f"The redirect URI {uri[:200]!r} is not one of the client's.")
+        _check_registered(uri)  # a client that registered earlier may have others
 
 
 def parse_client(id: str, document: Mapping[str, Any], host: str = "") -> OAuthClient:
@@ -88,8 +94,10 @@ def _check_registered(uri: object) -> None:
     if match is None:
         shown = str(uri)[:200]
         raise InvalidClient(f"The redirect URI {shown!r} must have a host, but no user and no fragment.")
-    if match["scheme"] in BROWSER_SCHEMES and not is_loopback(match[0]):
+    scheme = match["scheme"]
+    is_app = scheme in CLIENT_SCHEMES or PRIVATE_SCHEME.fullmatch(scheme)
+    if scheme != "https" and not is_app and not is_loopback(match[0]):
         raise InvalidClient(
             f"The redirect URI {match[0][:200]!r} must be one of https, of http on the same computer,"
-            " or of an app."
+            " or of an app, whose scheme is the name of a domain in reverse order, as in com.example.app://cb."
         )
