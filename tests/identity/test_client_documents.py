@@ -1,6 +1,7 @@
 """Documents of MCP clients, which anyone can publish: they may lie, be large or slow, and lead inside."""
 
 import asyncio
+import socket
 import threading
 
 import pytest
@@ -54,35 +55,65 @@ WRONG = {
     "an empty response": ({"status": 204}, "status 204"),
     "another client": ({"client_id": "https://good.example/client.json"}, "another client"),
     "no client": ({"client_id": None}, "another client"),
-    "a secret": ({"client_secret": "x"}, "no secret"),
-    "no redirect URI": ({"redirect_uris": []}, "redirect_uris"),
     "a huge name": ({"client_name": "x" * MAX_BYTES}, "more than"),
 }
 
 
-@pytest.mark.parametrize(("fields", "message"), WRONG.values(), ids=WRONG)
-async def test_wrong_document_is_refused(publisher, fields, message):
+@pytest.fixture
+def log(caplog):
+    caplog.set_level("INFO")
+    return caplog
+
+
+async def check_unusable(id, reason, log, hosts=LISTED):
+    """Check that the one who named the URL gets one sentence, and the operator the reason."""
+    documents = ClientDocuments(hosts)
+    for _ in range(2):
+        with pytest.raises(InvalidClient) as caught:
+            await documents.find(id)
+        assert str(caught.value) == client_documents.UNUSABLE
+    assert reason in log.text
+
+
+@pytest.mark.parametrize(("fields", "reason"), WRONG.values(), ids=WRONG)
+async def test_wrong_document_is_refused_in_one_sentence(publisher, fields, reason, log):
+    """Whatever is at a URL: a member must not learn which internal names and ports exist."""
+    publisher.publish(**fields)
+    await check_unusable(publisher.url, reason, log)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"client_secret": "x"}, "no secret"), ({"redirect_uris": []}, "redirect_uris")],
+)
+async def test_document_that_the_client_wrote_is_described(publisher, fields, message):
+    """It names the client by its URL, so its author may know what is wrong."""
     publisher.publish(**fields)
     with pytest.raises(InvalidClient, match=message):
         await ClientDocuments(LISTED).find(publisher.url)
 
 
+async def test_closed_port_and_unknown_name_are_not_told_apart(log):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        await check_unusable(f"http://127.0.0.1:{closed.getsockname()[1]}/client.json", "cannot be read", log)
+    await check_unusable("https://no-such-name.invalid/client.json", "cannot be read", log)
+
+
 @pytest.mark.parametrize("body", ["<html>", "[]", '"x"', "{", "null"])
-async def test_document_must_be_an_object(publisher, body):
+async def test_document_must_be_an_object(publisher, body, log):
     publisher.respond(StubResponse(body, 200, {"Content-Type": "application/json"}))
-    with pytest.raises(InvalidClient, match="not a JSON object"):
-        await ClientDocuments(LISTED).find(publisher.url)
+    await check_unusable(publisher.url, "not a JSON object", log)
 
 
-async def test_redirect_is_not_followed(publisher):
+async def test_redirect_is_not_followed(publisher, log):
     target = f"{publisher.stub.url}/other.json"
     publisher.respond(StubResponse("", 302, {"Location": target}))
-    with pytest.raises(InvalidClient, match="redirects"):
-        await ClientDocuments(LISTED).find(publisher.url)
+    await check_unusable(publisher.url, "redirects", log)
     assert [request.path for request in publisher.stub.requests] == ["/client.json"]
 
 
-async def test_slow_document_is_given_up(publisher, monkeypatch):
+async def test_slow_document_is_given_up(publisher, monkeypatch, log):
     monkeypatch.setattr(client_documents, "TIMEOUT_S", 0.05)
     is_over = threading.Event()
 
@@ -91,8 +122,7 @@ async def test_slow_document_is_given_up(publisher, monkeypatch):
         return StubResponse("")
 
     publisher.respond(respond)
-    with pytest.raises(InvalidClient, match="did not respond"):
-        await ClientDocuments(LISTED).find(publisher.url)
+    await check_unusable(publisher.url, "did not respond", log)
     is_over.set()
 
 
@@ -104,9 +134,8 @@ async def test_slow_document_is_given_up(publisher, monkeypatch):
         "https://0x7f.1/client.json", "https://[::ffff:127.0.0.1]/client.json", "https://0/x",
     ],
 )  # fmt: skip
-async def test_private_address_is_not_reached(id):
-    with pytest.raises(InvalidClient, match="cannot be read"):
-        await ClientDocuments().find(id)
+async def test_private_address_is_not_reached(id, log):
+    await check_unusable(id, "cannot be read", log, hosts=[])
 
 
 async def test_host_must_be_listed_to_be_without_tls(publisher):

@@ -32,7 +32,16 @@ MAX_DOCUMENTS = 1_000
 MAX_FETCHES, FETCH_WAIT_S = 4, 10.0
 """Documents that are fetched at a time, and seconds to wait until one may be."""
 OK = 200
+UNUSABLE = (
+    "The document of the client cannot be used. Its URL must lead to JSON with the same client_id, without a "
+    "redirect and without a login. The operator finds the reason in the log."
+)
+"""For all problems of URLs: the differences would say which internal names and ports exist."""
 JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json)(?:;.*)?", re.IGNORECASE)
+
+
+class _UnusableDocument(Exception):
+    """There is no document of the client at a URL. The message is for the operator."""
 
 
 class _KnownDocument(NamedTuple):
@@ -95,8 +104,11 @@ class ClientDocuments:
         outcome: OAuthClient | str
         try:
             outcome, age_s = await self._fetch(id, host), MAX_AGE_S
-        except InvalidClient as error:
+        except _UnusableDocument as error:
             log.info("the document of client %s cannot be used: %s", id, error)
+            outcome, age_s = UNUSABLE, FAILURE_AGE_S
+        except InvalidClient as error:
+            log.info("client %s cannot be used: %s", id, error)
             outcome, age_s = str(error), FAILURE_AGE_S
         known = self._known[id] = _KnownDocument(outcome, self._clock() + age_s)
         self._known.move_to_end(id)
@@ -114,21 +126,21 @@ class ClientDocuments:
                 private_hosts=self._private_hosts,
             )
         except RequestFailed as error:
-            raise InvalidClient(f"The document of the client cannot be read: {error}.") from None
+            raise _UnusableDocument(f"it cannot be read: {error}") from None
         return _parse(id, host, reply)
 
 
 def _parse(id: str, host: str, reply: HttpReply) -> OAuthClient:
     if reply.status != OK:
-        raise InvalidClient(f"The document of the client cannot be read: status {reply.status}.")
+        raise _UnusableDocument(f"status {reply.status}")
     if JSON_TYPE.fullmatch(reply.content_type) is None:
-        raise InvalidClient("The document of the client is not JSON (Content-Type).")
+        raise _UnusableDocument("its Content-Type is not JSON")
     try:
         document = orjson.loads(reply.content)
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise InvalidClient("The document of the client is not a JSON object.")
+        raise _UnusableDocument("not a JSON object")
     if document.get("client_id") != id:
-        raise InvalidClient("The document of the client is about another client: its client_id differs.")
+        raise _UnusableDocument("its client_id differs, so it is about another client")
     return parse_client(id, document, host)
