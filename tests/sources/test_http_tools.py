@@ -60,12 +60,20 @@ async def http():
 @pytest.fixture
 def make_tool(http):
     def tool(
-        *requests, secrets=None, limits=None, response=None, hosts=HOSTS, tokens=None, backoff=FAST, args=()
+        *requests,
+        secrets=None,
+        limits=None,
+        response=None,
+        hosts=HOSTS,
+        tokens=None,
+        backoff=FAST,
+        args=(),
+        arg_schema=None,
     ):
         impl = {"request": None, "requests": list(requests), "response": response or {}}
         return HttpToolRunner(
             impl,
-            arg_schema=schema(*args),
+            arg_schema=arg_schema or schema(*args),
             limits=limits,
             secrets=secrets if isinstance(secrets, Secrets) else Secrets(secrets),
             http=http,
@@ -285,7 +293,13 @@ async def test_declared_argument_is_never_replaced_by_a_secret(make_tool):
         ("GET", raw_response("[1, 2]"), [1, 2]),
         ("GET", raw_response("42"), "42"),
         ("GET", raw_response("{not json"), "{not json"),
-        ("GET", raw_response("oops", Content_Type="application/json"), "oops"),
+        ("GET", raw_response("\ufeff[1]", Content_Type="application/json"), [1]),
+        (
+            "GET",
+            raw_response('["gr\xfcn"]'.encode("latin-1"), Content_Type="text/json; charset=latin-1"),
+            ["grün"],
+        ),
+        ("GET", raw_response('["\\ud800"]', Content_Type="application/json"), ["\ud800"]),
         ("GET", raw_response("", Content_Type="application/problem+json"), None),
         (
             "GET",
@@ -311,6 +325,43 @@ async def test_response_value(make_tool, method, response, value):
     """JSON if declared or detected, else text; None if there is no content."""
     async with server(response) as upstream:
         assert await call(make_tool({"method": method, "urlTemplate": upstream.url})) == value
+
+
+@pytest.mark.parametrize("body", ["{bad", "oops", "[1] x", "[NaN]", "[" * 100_000, f'{{"key": "{KEY}'])
+async def test_body_that_is_labelled_as_json_and_is_not_is_an_error(make_tool, body):
+    """A tool that expects fields would otherwise get a text. Error pages are passed on as they are."""
+    response = raw_response(body, Content_Type="application/json")
+    async with server(response) as upstream:
+        error = await call_error(make_tool(get(upstream.url), secrets=secret("KEY")))
+    assert (error.reason, len(str(error)) < 400) == (Reason.BAD_OUTPUT, True)
+    assert "returned a body that is labelled 'application/json', but is not valid JSON: " in str(error)
+    async with server(raw_response(body, 502, Content_Type="application/json")) as upstream:
+        tool = make_tool(get(upstream.url), response={"errorMode": "value"}, limits={"maxRetries": 0})
+        assert await call(tool) == {"status": 502, "body": body}
+
+
+async def test_arguments_are_sent_as_their_schema_means_them(make_tool):
+    """With its defaults, and with integers as integers: JSON Schema accepts 5.0 for them."""
+    arg_schema = {
+        "properties": {
+            "id": {"type": "integer"},
+            "unit": {"type": "string", "default": "C"},
+            "page": {"type": ["integer", "null"], "default": 1},
+            "ratio": {"type": "number"},
+            "items": {"type": "array", "items": {"type": "integer"}},
+        }
+    }
+    request = post(
+        "/x/${id}", query={"page": "${page}"}, headers={"X-Unit": "${unit}"}, body=["${ratio}", "${items}"]
+    )
+    async with server(raw_response()) as upstream:
+        url = upstream.url + request.pop("urlTemplate")
+        tool = make_tool({**request, "urlTemplate": url}, arg_schema=arg_schema)
+        await call(tool, id=5.0, ratio=5.0, items=[1.0, 2])
+        await call(tool, id=6, ratio=1, items=[], unit="F", page=None)
+    first, second = upstream.requests
+    assert (first.target, first.headers["x-unit"], first.body) == ("/x/5?page=1", "C", b"[5.0,[1,2]]")
+    assert (second.target, second.headers["x-unit"]) == ("/x/6", "F")
 
 
 @pytest.mark.parametrize("content_type", ["image/png", "Audio/WAV; rate=1", "video/mp4", "application/pdf"])

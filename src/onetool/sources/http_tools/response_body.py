@@ -1,17 +1,19 @@
 """Response bodies: read up to a size limit, decompressed and parsed."""
 
+import json
 import re
 import time
 import zlib
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import orjson
 
 from onetool.domain.content.media import Media
 from onetool.domain.http.templates import is_json_type
+from onetool.domain.text.json_text import describe_invalid_json
 from onetool.network.backoff import retry_after
 
 if TYPE_CHECKING:
@@ -57,7 +59,11 @@ class ResponseBody:
         return self.content.decode(charset if CHARSETS.fullmatch(charset) else "utf-8-sig", "replace")
 
     def value(self) -> Any:
-        """Return images, sounds and PDF as media, JSON as its value, all else as text; None if empty."""
+        """Return images, sounds and PDF as media, JSON as its value, all else as text; None if empty.
+
+        Raises:
+            ValueError: The body is labelled as JSON, and is not.
+        """
         is_json = is_json_type(self.content_type)
         if self.is_empty or (is_json and not self.content):
             return None
@@ -67,7 +73,19 @@ class ResponseBody:
         if is_json or self.content.lstrip()[:1] in (b"{", b"["):
             with suppress(orjson.JSONDecodeError):
                 return orjson.loads(self.content)
-        return self.text()
+        return self._labelled_json() if is_json else self.text()
+
+    def _labelled_json(self) -> Any:
+        """Parse JSON that is not plain UTF-8: in another encoding, or with a mark or a lone surrogate."""
+        text = self.text()
+        try:
+            return json.loads(text, parse_constant=_refuse_constant)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(describe_invalid_json(text, error)) from None
+
+
+def _refuse_constant(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 async def read_response(response: "httpx2.Response", method: str, max_bytes: int) -> ResponseBody:

@@ -14,6 +14,7 @@ from onetool.domain.http.urls import InvalidUrl
 from onetool.domain.identity.principal import LOCAL
 from onetool.domain.secrets.secret import Secret
 from onetool.domain.text.strings import truncate_middle
+from onetool.domain.tools.schema_args import conform
 from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.settings.secrets import Secrets
@@ -66,6 +67,7 @@ class HttpToolRunner:
             ExecutionError: A request cannot be built or sent, or its response is an error.
         """
         own_secrets = self._own_secrets(invocation.caller)
+        args = conform(self._arg_schema, dict(args))
         caller, credentials = invocation.caller, invocation.credentials
         values = PlaceholderValues(args, self._arg_schema, self._secrets, credentials, own_secrets)
         # Also secrets that the tool does not use: an earlier response may contain them.
@@ -151,7 +153,7 @@ class HttpToolRunner:
         """Return the value of a response.
 
         Raises:
-            ExecutionError: The response is an error or too large.
+            ExecutionError: The response is an error, too large, or labelled as JSON and is not.
         """
         is_success = self._is_success(response.status)
         prefix = f"{outgoing.method} {outgoing.label} returned"
@@ -162,7 +164,13 @@ class HttpToolRunner:
         if not response.is_complete:
             message = f"{prefix} more than {len(response.content)} bytes, the limit set by maxRespBytes."
             raise ExecutionError(Reason.TOO_LARGE_OUT, message)
-        value = response.value()
+        try:
+            value = response.value()
+        except ValueError as error:
+            if is_success:
+                message = f"{prefix} a body that is labelled {response.content_type!r}, but is {error}"
+                raise ExecutionError(Reason.BAD_OUTPUT, values.redact(message)) from None
+            value = response.text()  # an error page of a proxy
         return value if is_success else {"status": response.status, "body": value}
 
 
