@@ -2864,7 +2864,8 @@ export interface components {
             /**
              * @default {
              *       "successCodes": [],
-             *       "errorMode": "fail"
+             *       "errorMode": "fail",
+             *       "events": null
              *     }
              */
             response: components["schemas"]["HttpResponse"];
@@ -2923,6 +2924,11 @@ export interface components {
              * @enum {string}
              */
             errorMode: "fail" | "value";
+            /**
+             * Events
+             * @description Value of a `text/event-stream`, whose events are also passed on as progress while they arrive. `list`: the events, with `data` and, if sent, `event` and `id`. `text`: their data, joined. Null: the body as it is.
+             */
+            events?: ("list" | "text") | null;
         };
         /**
          * ImportBody

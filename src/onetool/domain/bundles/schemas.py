@@ -114,6 +114,12 @@ class HttpResponse(StrictModel):
         "fail",
         description="Handling of other status codes. `fail`: error. `value`: return status and body.",
     )
+    events: Literal["list", "text"] | None = Field(
+        None,
+        description="Value of a `text/event-stream`, whose events are also passed on as progress while they "
+        "arrive. `list`: the events, with `data` and, if sent, `event` and `id`. `text`: their data, joined. "
+        "Null: the body as it is.",
+    )
 
 
 class HttpImpl(StrictModel):

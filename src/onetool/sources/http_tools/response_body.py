@@ -4,7 +4,7 @@ import json
 import re
 import time
 import zlib
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,6 +15,8 @@ from onetool.domain.content.media import Media
 from onetool.domain.http.templates import is_json_type
 from onetool.domain.text.json_text import describe_invalid_json
 from onetool.network.backoff import retry_after
+
+from .event_stream import EventReader, ServerEvent, events_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -30,6 +32,7 @@ CHARSETS = re.compile(
 )
 """Accepted encodings. Python has codecs that take minutes for a small body, and the server chooses."""
 
+OnEvent = Callable[[ServerEvent], None]
 MEDIA_TYPE = re.compile(r"(image|audio|video)/(?!.*\+xml)[\w.+-]{1,80}|application/pdf", re.ASCII)
 """Types of media. SVG is text."""
 
@@ -58,8 +61,10 @@ class ResponseBody:
         charset = self.content_type.lower().partition("charset=")[2].partition(";")[0].strip(" \"'")
         return self.content.decode(charset if CHARSETS.fullmatch(charset) else "utf-8-sig", "replace")
 
-    def value(self) -> Any:
+    def value(self, events: str | None = None) -> Any:
         """Return images, sounds and PDF as media, JSON as its value, all else as text; None if empty.
+
+        events: how an event stream is returned: as a `list`, as joined `text`, or as it is.
 
         Raises:
             ValueError: The body is labelled as JSON, and is not.
@@ -70,6 +75,10 @@ class ResponseBody:
         mime_type = self.content_type.lower().partition(";")[0].strip()
         if MEDIA_TYPE.fullmatch(mime_type):
             return Media(self.content, mime_type)
+        if events and _is_event_stream(mime_type):
+            found = events_of(self.content)
+            joined = "\n".join(event.data for event in found)
+            return joined if events == "text" else [event.to_json() for event in found]
         if is_json or self.content.lstrip()[:1] in (b"{", b"["):
             with suppress(orjson.JSONDecodeError):
                 return orjson.loads(self.content)
@@ -88,18 +97,25 @@ def _refuse_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is not a number in JSON")
 
 
-async def read_response(response: "httpx2.Response", method: str, max_bytes: int) -> ResponseBody:
+async def read_response(
+    response: "httpx2.Response", method: str, max_bytes: int, on_event: OnEvent
+) -> ResponseBody:
     """Read a response up to a size, counted after decompression.
+
+    on_event: called with each event of an event stream when it arrives.
 
     Raises:
         UnreadableBody: The content cannot be decompressed.
     """
     content = bytearray()
+    reader = EventReader() if _is_event_stream(response.headers.get("content-type", "")) else None
     async with aclosing(_decompress(response)) as chunks:
         async for chunk in chunks:
             content += chunk
             if len(content) > max_bytes:
                 break
+            for event in reader.feed(chunk) if reader else ():
+                on_event(event)
     headers = response.headers
     return ResponseBody(
         status=response.status_code,
@@ -110,6 +126,10 @@ async def read_response(response: "httpx2.Response", method: str, max_bytes: int
         location=headers.get("location"),
         retry_after=retry_after(headers, time.time()),
     )
+
+
+def _is_event_stream(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
 
 async def _decompress(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:

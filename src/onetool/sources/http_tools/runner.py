@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from onetool.domain.calls.caller import Caller
@@ -19,6 +20,7 @@ from onetool.network.backoff import Backoff
 from onetool.network.client import HttpClients
 from onetool.settings.secrets import Secrets
 
+from .event_stream import ServerEvent
 from .placeholder_values import PlaceholderValues
 from .request import OutgoingRequest, build
 from .request_auth import MAX_ERROR_BODY_LENGTH, RequestAuth
@@ -27,6 +29,8 @@ from .sender import RequestSender
 from .token_cache import TokenCache
 
 DEFAULT_RETRIES = 2
+MAX_PROGRESS_LENGTH = 2_000
+"""Characters of an event that are passed on as progress."""
 DEFAULT_MAX_RESPONSE_BYTES = 10 * 1024 * 1024
 
 
@@ -113,6 +117,11 @@ class HttpToolRunner:
     def _make_sender(
         self, values: PlaceholderValues, check: OutgoingCheck, invocation: Invocation
     ) -> RequestSender:
+        events = count(1)
+
+        def on_event(event: ServerEvent) -> None:
+            invocation.report_progress(next(events), None, truncate_middle(event.data, MAX_PROGRESS_LENGTH))
+
         retries, max_response = self._limits.get("maxRetries"), self._limits.get("maxRespBytes")
         return RequestSender(
             self._http,
@@ -123,6 +132,7 @@ class HttpToolRunner:
             attempts=1 + (DEFAULT_RETRIES if retries is None else retries),
             max_request_bytes=self._limits.get("maxSentBytes"),
             max_response_bytes=DEFAULT_MAX_RESPONSE_BYTES if max_response is None else max_response,
+            on_event=on_event,
             on_request=invocation.caller.on_request,
             is_hosted=self._is_hosted,
         )
@@ -165,7 +175,7 @@ class HttpToolRunner:
             message = f"{prefix} more than {len(response.content)} bytes, the limit set by maxRespBytes."
             raise ExecutionError(Reason.TOO_LARGE_OUT, message)
         try:
-            value = response.value()
+            value = response.value(self._response.get("events"))
         except ValueError as error:
             if is_success:
                 message = f"{prefix} a body that is labelled {response.content_type!r}, but is {error}"

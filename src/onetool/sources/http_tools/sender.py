@@ -18,7 +18,7 @@ from onetool.version import __version__
 from .placeholder_values import PlaceholderValues
 from .request import REDIRECT_STATUSES, OutgoingRequest, build_redirect
 from .request_auth import RequestAuth
-from .response_body import ResponseBody, UnreadableBody, read_response
+from .response_body import OnEvent, ResponseBody, UnreadableBody, read_response
 
 if TYPE_CHECKING:
     import httpx2
@@ -49,11 +49,12 @@ class RequestSender:
         attempts: int,
         max_request_bytes: int | None,
         max_response_bytes: int,
+        on_event: OnEvent,
         on_request: RequestHandler | None = None,
         is_hosted: bool = False,
     ) -> None:
         self._http, self._values, self._secrets_check = http, values, check
-        self._backoff, self._on_request = backoff, on_request
+        self._backoff, self._on_event, self._on_request = backoff, on_event, on_request
         self._allowed_hosts, self._is_hosted, self._attempts = allowed_hosts, is_hosted, attempts
         self._max_request_bytes, self._max_response_bytes = max_request_bytes, max_response_bytes
         self.deadline = 0.0
@@ -134,7 +135,7 @@ class RequestSender:
         try:  # a client would store cookies and parse the redirect
             response = await self._http.async_transport().handle_async_request(request)
             try:
-                return await read_response(response, outgoing.method, max_bytes)
+                return await read_response(response, outgoing.method, max_bytes, self._on_event)
             finally:
                 await response.aclose()
         except httpx2.TransportError as error:
