@@ -24,7 +24,7 @@ async def run(args, invocation):
 
 def source():
     registry = Registry()
-    registry.register(Tool(ToolSpec(name="s.tool", description="", input_schema={}), run))
+    registry.add(Tool(ToolSpec(name="s.tool", description="", input_schema={}), run))
     return SnapshotSource(StaticReader("s", registry))
 
 

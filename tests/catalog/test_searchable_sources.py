@@ -37,7 +37,7 @@ class CountedSource(BundleToolSource):
 def memory_source(*rows):
     registry = Registry()
     for name, description in rows:
-        registry.register(Tool(ToolSpec(name=name, description=description, input_schema={}), None))
+        registry.add(Tool(ToolSpec(name=name, description=description, input_schema={}), None))
     return SnapshotSource(StaticReader("memory", registry))
 
 
@@ -179,7 +179,7 @@ async def test_unknown_name_gets_a_suggestion_from_any_source(name, nearest):
 async def test_tools_of_apps_are_not_counted():
     registry = Registry()
     spec = ToolSpec(name="app.show", description="Show.", input_schema={}, app_only=True)
-    registry.register(Tool(spec, None))
+    registry.add(Tool(spec, None))
     catalog = Catalog([SnapshotSource(StaticReader("app", registry)), memory_source(*IN_MEMORY)])
     assert [pack.name for pack in await catalog.pack_summaries(USER)] == ["mail", "shared"]
 

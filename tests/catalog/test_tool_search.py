@@ -69,7 +69,7 @@ async def found_in(specs, query, limit=5):
     """Yield the text of `ot.find` and the client, for a catalog with these tools."""
     registry = Registry()
     for spec in specs:
-        registry.register(Tool(spec, None))
+        registry.add(Tool(spec, None))
     async with memory_runtime(sources=[SnapshotSource(StaticReader("extra", registry))]) as ot:
         yield (await ot.call("ot.find", query=query, limit=limit)).data, ot
 

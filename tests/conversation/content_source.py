@@ -17,5 +17,5 @@ def content_source(
         return read_content(result or {"content": list(blocks)}, name, None, server="s")
 
     registry = Registry()
-    registry.register(Tool(ToolSpec(name=name, description="", input_schema={}), run))
+    registry.add(Tool(ToolSpec(name=name, description="", input_schema={}), run))
     return SnapshotSource(StaticReader(name, registry))

@@ -44,7 +44,7 @@ class ChangingReader:
         self.number += 1
         self.registry = Registry()
         for changed in tools:
-            self.registry.register(changed)
+            self.registry.add(changed)
 
 
 async def registry_of(*functions):
@@ -52,7 +52,7 @@ async def registry_of(*functions):
     registry = Registry()
     await source.refresh()
     for found in await source.pack("demo"):
-        registry.register(found)
+        registry.add(found)
     return registry
 
 

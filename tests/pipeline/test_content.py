@@ -27,7 +27,7 @@ async def call(result, source="mcp", settings=None, secrets=None, **spec):
         return result
 
     registry = Registry()
-    registry.register(Tool(ToolSpec(name="s.tool", description="", input_schema={}, **spec), run))
+    registry.add(Tool(ToolSpec(name="s.tool", description="", input_schema={}, **spec), run))
     sources = [SnapshotSource(StaticReader("s", registry))]
     async with memory_runtime(sources=sources, settings=settings or {}, secrets=secrets or {}) as ot:
         return await ot.runtime.call_tool("s.tool", {}, CALLER, source)

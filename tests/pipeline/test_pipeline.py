@@ -33,7 +33,7 @@ OBJECT = {"type": "object"}
 def source(*tools: Tool, name: str = "test") -> SnapshotSource:
     registry = Registry()
     for registered in tools:
-        registry.register(registered)
+        registry.add(registered)
     return SnapshotSource(StaticReader(name, registry))
 
 

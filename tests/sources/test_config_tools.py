@@ -73,11 +73,14 @@ def test_http_tool_is_skipped_with_a_hint(caplog):
     """The specified message is logged unchanged, and a second line suggests a bundle."""
     from onetool.sources.config_tools import register
 
-    register(
+    registry = register(
         [ConfiguredTool("f:1", definition(implementation={"type": "http"})), ConfiguredTool("f:2", 5)],
         HANDLERS,
     )
+    assert registry.skipped_tools[0].endswith("and run: onetool import FILE")
     lines = [record.getMessage() for record in caplog.records]
     assert lines[0] == "f:1: skipped tool 'hello': HTTP tools not yet supported (coming in v2)"
-    assert "bundle" in lines[1]
+    assert lines[1] == (
+        "f:1: 'hello': Put it into a bundle, or describe its API with OpenAPI, and run: onetool import FILE"
+    )
     assert lines[2].startswith("f:2: skipped tool None: a tool must be a mapping with")

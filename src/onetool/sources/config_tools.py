@@ -11,8 +11,7 @@ from onetool.domain.calls.invocation import Invocation
 from onetool.domain.errors import DuplicateTool, InvalidTool, SettingsError
 from onetool.domain.text.json_text import is_json
 from onetool.domain.text.suggestions import did_you_mean
-from onetool.domain.tools.json_schema import compile_schema
-from onetool.domain.tools.registry import Registry
+from onetool.domain.tools.registry import Registry, check_input_schema
 from onetool.domain.tools.tool import Tool, ToolSpec, any_matches
 from onetool.files.fingerprint import fingerprint
 from onetool.settings.configuration import ConfiguredTool
@@ -21,6 +20,7 @@ from onetool.threads import Threads
 log = logging.getLogger(__name__)
 
 HTTP_UNSUPPORTED = "HTTP tools not yet supported (coming in v2)"
+HTTP_INSTEAD = "Put it into a bundle, or describe its API with OpenAPI, and run: onetool import FILE"
 DENIED = "denied by approval.deny in the settings"
 KEYS = ("name", "description", "type", "handler", "parameters", "implementation")
 MAX_NAME_LENGTH = 128
@@ -72,15 +72,16 @@ def register(definitions: Sequence[ConfiguredTool], handlers: Handlers) -> Regis
     for definition in definitions:
         try:
             tool = make_tool(definition.value, handlers)
-            registry.register(_denied(tool) if _is_denied(tool.spec, definition.deny) else tool)
+            registry.add(_denied(tool) if _is_denied(tool.spec, definition.deny) else tool)
         except InvalidTool as error:
             name = definition.value.get("name") if isinstance(definition.value, dict) else None
             kind = "duplicate tool" if isinstance(error, DuplicateTool) else "tool"
             message = f"{definition.location}: skipped {kind} {name!r}: {error}"
             log.error("%s", message)
-            registry.skipped_tools.append(message)
             if str(error) == HTTP_UNSUPPORTED:
-                log.error("%s: store HTTP tool %r in a bundle instead", definition.location, name)
+                log.error("%s: %r: %s", definition.location, name, HTTP_INSTEAD)
+                message = f"{message}. {HTTP_INSTEAD}"
+            registry.skipped_tools.append(message)
     return registry
 
 
@@ -99,7 +100,7 @@ def make_tool(definition: Any, handlers: Handlers) -> Tool:
     _check_fields(definition)
     if not isinstance(implementation, dict) or not isinstance(kind, str):
         raise InvalidTool("implementation must be a mapping with a type: mock, builtin or internal")
-    _check_parameters(definition.get("parameters"))
+    check_input_schema(definition.get("parameters"))
     if kind == "mock":
         return _mock_tool(definition, implementation)
     if kind not in handlers:
@@ -127,17 +128,6 @@ def _check_fields(definition: Mapping[str, Any]) -> None:
         raise InvalidTool(f"type must be 'function', not {definition.get('type')!r}")
     if unknown := [key for key in definition if key not in KEYS]:
         raise InvalidTool(f"unknown key {unknown[0]!r}.{did_you_mean(str(unknown[0]), KEYS)}")
-
-
-def _check_parameters(parameters: Any) -> None:
-    if not isinstance(parameters, dict) or parameters.get("type") != "object":
-        raise InvalidTool("parameters must be a JSON Schema of type 'object'")
-    if not is_json(parameters):
-        raise InvalidTool("parameters contain a value that JSON cannot represent; quote it")
-    try:
-        compile_schema(parameters)
-    except InvalidTool as error:
-        raise InvalidTool(f"parameters are not valid JSON Schema: {error}") from None
 
 
 def _mock_tool(definition: Mapping[str, Any], implementation: Mapping[str, Any]) -> Tool:

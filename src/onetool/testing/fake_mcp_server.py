@@ -158,7 +158,7 @@ def fake_mcp_server(name: str, tools: Sequence[FakeMcpTool], *, connected: bool 
             origin="proxy",
             source=f"proxy:{name}",
         )
-        registry.register(Tool(spec, _runner(tool)))
+        registry.add(Tool(spec, _runner(tool)))
     return FakeMcpServer(name, registry, connected)
 
 

@@ -98,7 +98,7 @@ def function_source(
     registry = Registry()
     file, description = PackFile(lambda: module), PackDescription(pack, descriptions, [])
     for tool in make_tools(file, description, threads or Threads(), "pack"):
-        registry.register(tool)
+        registry.add(tool)
     return SnapshotSource(StaticReader(f"pack {pack}", registry))
 
 
@@ -107,7 +107,7 @@ def file_source(file: Path, threads: Threads | None = None) -> ToolSource:
     pack = PackFile(execute(file, file.read_bytes(), "tested"), path=file)
     registry = Registry()
     for tool in make_tools(pack, describe_module(pack.module(), file.stem), threads or Threads(), "pack"):
-        registry.register(tool)
+        registry.add(tool)
     return SnapshotSource(StaticReader(f"pack file {file}", registry))
 
 

@@ -1,10 +1,13 @@
 """A collection of tools with unique names."""
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
 
-from onetool.domain.errors import DuplicateTool
+from onetool.domain.errors import DuplicateTool, InvalidTool
+from onetool.domain.text.json_text import is_json
 
-from .tool import Tool
+from .json_schema import compile_schema
+from .tool import Tool, ToolSpec
 
 
 class Registry:
@@ -20,7 +23,17 @@ class Registry:
         """Tools that could not be loaded: where each is defined, and the reason."""
 
     def register(self, tool: Tool) -> None:
-        """Add a tool.
+        """Validate and add a tool.
+
+        Raises:
+            InvalidTool: Its name or description is missing, or its parameters are no schema of an object.
+            DuplicateTool: One of its names is already registered. The first tool stays registered.
+        """
+        check_definition(tool.spec)
+        self.add(tool)
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool whose definition OneTool wrote, or is checked when it is called, as those of servers.
 
         Raises:
             DuplicateTool: One of its names is already registered. The first tool stays registered.
@@ -39,7 +52,7 @@ class Registry:
         rest = Registry()
         for tool in self._order:
             if tool.spec.pack not in packs:
-                rest.register(tool)
+                rest.add(tool)
         rest.skipped = {pack: reason for pack, reason in self.skipped.items() if pack not in packs}
         rest.skipped_tools = self.skipped_tools
         return rest
@@ -65,3 +78,31 @@ class Registry:
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._order)
+
+
+def check_definition(spec: ToolSpec) -> None:
+    """Check the definition of a tool.
+
+    Raises:
+        InvalidTool: Its name or description is missing, or its parameters are no schema of an object.
+    """
+    for field, value in (("name", spec.name), ("description", spec.description)):
+        if not isinstance(value, str) or not value.strip():
+            raise InvalidTool(f"{field} must be a non-empty string, not {value!r}")
+    check_input_schema(spec.input_schema)
+
+
+def check_input_schema(parameters: Any) -> None:
+    """Check the schema of arguments.
+
+    Raises:
+        InvalidTool: It is not a JSON Schema of an object.
+    """
+    if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
+        raise InvalidTool("parameters must be a JSON Schema of type 'object'")
+    if not is_json(parameters):
+        raise InvalidTool("parameters contain a value that JSON cannot represent; quote it")
+    try:
+        compile_schema(parameters)
+    except InvalidTool as error:
+        raise InvalidTool(f"parameters are not valid JSON Schema: {error}") from None

@@ -51,7 +51,7 @@ class ToolOverrides:
         names = self._names(shown, problems)
         registry = Registry()
         for name, tool in shown.items():
-            registry.register(self._override(name, tool, names[name], problems))
+            registry.add(self._override(name, tool, names[name], problems))
         access = [
             replace(item, function=names[item.tool.name], problem=problems.get(item.tool.name, ""))
             for item in original.access

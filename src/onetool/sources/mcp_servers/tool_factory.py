@@ -106,7 +106,7 @@ class ToolFactory:
             quarantined[tool.name] = f"{reason}: onetool servers approve {self._server}" if reason else ""
             spec = self._spec(granted, manifest.names[tool.name], quarantined[tool.name])
             runner = self._make_runner(tool.name)
-            registry.register(Tool(spec, runner, definition=tool.definition, endpoint=self.endpoint))
+            registry.add(Tool(spec, runner, definition=tool.definition, endpoint=self.endpoint))
         return ServerTools(
             registry=registry,
             quarantined=quarantined,

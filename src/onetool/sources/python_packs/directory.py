@@ -135,7 +135,7 @@ def _register(registry: Registry, file: Path, description: PackDescription, tool
         _skip_tool(registry, f"skipped function in pack file {file}: {reason}")
     for tool in tools:
         try:
-            registry.register(tool)
+            registry.add(tool)
         except DuplicateTool as error:
             _skip_tool(registry, f"skipped duplicate tool in pack file {file}: {error}")
 
@@ -152,7 +152,7 @@ def describe_shipped(package: str, path: Path, *, index: PackIndex, threads: Thr
         pack = PackFile(import_named(f"{package}.{file.stem}"))
         description = PackDescription(**_describe(pack, file, index)["description"])
         for tool in make_tools(pack, description, threads, "builtin"):
-            registry.register(tool)
+            registry.add(tool)
     index.save()
     return registry
 
