@@ -25,8 +25,8 @@ REASONS = {
     Reason.RATE_LIMITED: "The tool, or in a hosted OneTool the workspace or the caller, has reached a limit. "
     "The message contains which one and when to retry.",
     Reason.BUSY: "Too many concurrent calls, in total or of this tool, or too many runs.",
-    Reason.TOO_LARGE_IN: "The arguments or the HTTP request are too large.",
-    Reason.TOO_LARGE_OUT: "The result is too large.",
+    Reason.TOO_LARGE_IN: "The arguments are too large.",
+    Reason.TOO_LARGE_OUT: "The result, or the request of an HTTP tool, is too large.",
     Reason.TIMEOUT: "The call timed out, or its deadline had passed before it started.",
     Reason.CANCELLED: "The caller cancelled the call or disconnected.",
     Reason.RAISED: "The tool raised an exception. The message contains it, with secrets redacted.",

@@ -19,7 +19,7 @@ paths:
       operationId: listPets
       summary: List pets
       description: All of them.
-      tags: [pets, pets, 5]
+      tags: [pets, pets, 5, "cats, dogs,"]
       parameters:
         - name: limit
           in: query

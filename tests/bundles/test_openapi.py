@@ -141,7 +141,7 @@ def test_parameters_become_arguments():
         "auth": {"type": "bearer", "token": "${PET_STORE_TOKEN}"},
     }
     assert (body["displayName"], body["description"]) == ("List pets", "List pets\n\nAll of them.")
-    assert body["tags"] == ["pets"]
+    assert body["tags"] == ["pets", "cats", "dogs"]
 
 
 def test_properties_of_the_body_become_arguments():

@@ -503,7 +503,7 @@ async def test_request_and_response_sizes_are_limited(make_tool):
     async with server(raw_response("x" * 1000)) as upstream:
         error = await call_error(make_tool(post(upstream.url, body="y" * 99), limits={"maxSentBytes": 99}))
         assert (error.reason, upstream.connections, "maxSentBytes is 99" in str(error)) == (
-            Reason.TOO_LARGE_IN,
+            Reason.TOO_LARGE_OUT,
             0,
             True,
         )

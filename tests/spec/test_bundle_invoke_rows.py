@@ -300,7 +300,7 @@ def test_request_over_max_sent_bytes_is_not_sent(
     request = {"method": "POST", "body": "${text}"}
     tool = remote_tool(path, "text", request=request, limits={"maxSentBytes": 1000})
     body = server.invoke_error(tool, text="x" * 1001)
-    assert (body["error"]["code"], body["meta"]["reason"]) == ("invalid_args", "too_large_in")
+    assert (body["error"]["code"], body["meta"]["reason"]) == ("execution_error", "too_large_out")
     assert "maxSentBytes" in body["error"]["message"]
     assert upstream.requests_to(path) == []
     server.invoke_value(tool, text="x" * 100)

@@ -153,10 +153,11 @@ class Bundles:
         key = check_key(key)
         from onetool.domain.bundles.schemas import ToolBody
 
-        from .validation import draft_tool, validate_body
+        from .validation import check_tags, draft_tool, validate_body
 
         await self.reject_read_only(key[0])
         valid_body = validate_body(ToolBody, body)
+        check_tags(valid_body.tags)
         hosts = self._policy.allowed_hosts
         draft = await self._threads.run(draft_tool, self._new_id(), key, valid_body, hosts)
         await self._check_function(draft)

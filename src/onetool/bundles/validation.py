@@ -7,14 +7,20 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from onetool.domain.bundles.bundle import Bundle, InvalidBundle, ToolKey, ToolVersion, invalid_field
+from onetool.domain.bundles.bundle import (
+    Bundle,
+    FieldError,
+    InvalidBundle,
+    ToolKey,
+    ToolVersion,
+    invalid_field,
+)
 from onetool.domain.bundles.identifiers import check_slug, check_stored_id
 from onetool.domain.bundles.schemas import BundleBody, ToolBody, field_errors, join_errors
 from onetool.domain.errors import InvalidTool
 from onetool.domain.http.templates import check_http_impl
 from onetool.domain.text.json_text import is_json
 from onetool.domain.tools.json_schema import compile_schema
-from onetool.domain.tools.tool import CURRENT
 
 from .code_tools import check_limits, complete_code_impl
 
@@ -32,6 +38,18 @@ def validate_body(schema: type[S], body: Any) -> S:
     except ValidationError as error:
         errors = field_errors(error.errors(include_url=False, include_context=False))
         raise InvalidBundle(join_errors(errors), errors=errors) from None
+
+
+def check_tags(tags: Sequence[str]) -> None:
+    """Check that lists can be filtered by each tag. Archives may have others, of earlier versions of OneTool.
+
+    Raises:
+        InvalidBundle: A tag is empty, or contains a comma, which separates the tags of a filter.
+    """
+    wrong = [(number, tag) for number, tag in enumerate(tags) if not tag.strip() or "," in tag]
+    rule = "must be a text without commas, because lists are filtered by tags separated by commas"
+    if errors := [FieldError(f"tags.{number}", f"{rule}, not {tag!r}") for number, tag in wrong]:
+        raise InvalidBundle(join_errors(errors), errors=errors)
 
 
 def draft_bundle(bundle_id: str, body: BundleBody) -> Bundle:
@@ -55,10 +73,6 @@ def draft_tool(tool_id: str, key: ToolKey, body: ToolBody, allowed_hosts: Sequen
     Raises:
         InvalidBundle: The id, the version, a schema or the implementation is invalid.
     """
-    if key[2] == CURRENT:
-        raise InvalidBundle(
-            f"version {CURRENT!r} is reserved for tools that are not stored. Example: 1.0.0", path="version"
-        )
     tool = ToolVersion(
         id=check_stored_id(tool_id, "toolID"),
         bundle_id=key[0],

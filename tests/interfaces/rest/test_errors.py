@@ -139,7 +139,7 @@ INVALID_FIELDS: list[tuple[str, Any, list[str]]] = [
     ("/tools/bundles/nothing", {"slug": "a"}, ["bundleID"]),
     (f"{BUNDLE}/tools/a_b/version/v1", PYTHON, ["slug"]),
     (f"{BUNDLE}/tools/get/version/...", PYTHON, ["version"]),
-    (f"{BUNDLE}/tools/get/version/current", PYTHON, ["version"]),
+    (TOOL, {**HTTP, "tags": ["a", "b,c", ""]}, ["tags.1", "tags.2"]),
     (TOOL, {**HTTP, "argSchema": {"type": "array"}}, ["argSchema"]),
     (TOOL, {**HTTP, "argSchema": {"type": "objekt"}}, ["argSchema"]),
     (TOOL, {**HTTP, "outputSchema": {"type": "objekt"}}, ["outputSchema"]),
@@ -257,6 +257,40 @@ async def test_malformed_json_is_rejected_with_its_position(body, position, clie
     assert position in message
     assert message.endswith(".")
     assert len(message) < 400
+
+
+@pytest.mark.parametrize("tag", ["a,b", ",", "", " "])
+async def test_tag_by_which_no_list_can_be_filtered_is_refused(tag, client):
+    await client.put(BUNDLE, json={"slug": "a"})
+    path = f"{BUNDLE}/tools/tagged/version/v1"
+    response = await client.put(path, json={**PYTHON, "tags": ["fine", tag]})
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["path"] == "tags.1"
+    assert "must be a text without commas" in response.json()["detail"]
+
+
+async def test_version_is_a_label_without_a_meaning(client):
+    """Also the one that tools have which are not stored."""
+    await client.put(BUNDLE, json={"slug": "a"})
+    path = f"{BUNDLE}/tools/labelled/version"
+    for version in ("1.0.0", "current"):
+        assert (await client.put(f"{path}/{version}", json=PYTHON)).status_code < 300
+    assert (await client.post(f"{path}/current/invoke", json={"args": {}})).json()["meta"][
+        "version"
+    ] == "current"
+    called = (await client.post("/tools/call", json={"name": "a.labelled@1.0.0"})).json()
+    assert (called["ok"], called["meta"]["version"]) == (True, "1.0.0")
+    assert (await client.delete(f"{path}/current")).status_code == 204
+
+
+@pytest.mark.parametrize("name", ["recommendedPageSize", "pageSize"])
+async def test_recommendation_of_a_size_is_capped(name, client):
+    largest = (await client.get(f"/tools/tools?{name}=256")).json()
+    for size in (257, 100_000, 10**30):
+        response = await client.get(f"/tools/tools?{name}={size}")
+        assert (response.status_code, response.json().keys()) == (200, largest.keys())
+    assert (await client.get(f"/tools/tools?{name}=0")).status_code == 400
+    assert (await client.get("/tools/bundles?pageSize=257")).status_code == 400
 
 
 NUMBERS = ["NaN", "Infinity", "-Infinity", "1e400", "-1E+400", "1" * 400 + ".0", "1" * 250 + "e99"]

@@ -135,7 +135,8 @@ def _description_fields(definition: dict[str, Any]) -> dict[str, Any]:
     summary, description = as_text(definition.get("summary")), as_text(definition.get("description"))
     paragraphs = ["Deprecated."] if definition.get("deprecated") is True else []
     paragraphs += [text for text in dict.fromkeys((summary, description)) if text]
-    tags = [tag for tag in as_list(definition.get("tags")) if isinstance(tag, str) and len(tag) <= 200]
+    named = [tag for tag in as_list(definition.get("tags")) if isinstance(tag, str) and len(tag) <= 200]
+    tags = [part for tag in named for part in map(str.strip, tag.split(",")) if part]
     return {
         "displayName": summary[:200],
         "description": "\n\n".join(paragraphs)[:10_000],

@@ -85,7 +85,8 @@ class ToolSpec:
     @property
     def versioned_name(self) -> str:
         """The name as `name@version` if the tool is stored in versions; otherwise the name."""
-        return self.name if self.version == CURRENT else f"{self.name}@{self.version}"
+        is_stored = bool(self.id) or self.version != CURRENT  # also with a version that is called `current`
+        return f"{self.name}@{self.version}" if is_stored else self.name
 
     @property
     def qualified_name(self) -> str:

@@ -158,7 +158,7 @@ class RequestSender:
             message = (
                 f"{outgoing.method} {outgoing.label}: {size}; maxSentBytes is {self._max_request_bytes}."
             )
-            raise ExecutionError(Reason.TOO_LARGE_IN, message)
+            raise ExecutionError(Reason.TOO_LARGE_OUT, message)
 
 
 async def _no_auth(outgoing: OutgoingRequest) -> OutgoingRequest:

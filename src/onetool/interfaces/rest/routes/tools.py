@@ -34,7 +34,9 @@ BundleIds = Annotated[
 ]
 Recommended = Annotated[
     int | None,
-    Query(ge=1, le=MAX_PAGE_SIZE, description="Approximate page size; a page may have fewer entries."),
+    Query(
+        ge=1, description=f"Approximate page size; a page may have fewer entries, at most {MAX_PAGE_SIZE}."
+    ),
 ]
 
 
@@ -80,7 +82,8 @@ def tool_routes(runtime: Runtime) -> APIRouter:
     ) -> Any:
         """List tools of all bundles."""
         filters = {"kind": "tools", "tags": split_csv(tags), "ids": parse_bundle_ids(bundleIDs)}
-        size = recommendedPageSize or pageSize
+        wanted = recommendedPageSize or pageSize
+        size = None if wanted is None else min(wanted, MAX_PAGE_SIZE)
         state = page_state(pageToken, size, **filters, off=includeDisabled, after=None)
         criteria = BundleFilter(
             tags=as_filter(state["tags"]), bundle_ids=as_filter(state["ids"]), include_disabled=state["off"]
