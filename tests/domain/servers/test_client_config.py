@@ -130,3 +130,14 @@ def test_secrets_are_moved_out_of_settings_and_references_stay():
     assert moved["env"] == server["env"] | {"GITHUB_TOKEN": "${S_GITHUB_TOKEN_2}"}
     assert (moved["headers"], secrets) == (None, {"S_GITHUB_TOKEN_2": KEY})
     assert server["env"]["GITHUB_TOKEN"] == KEY
+
+
+def test_other_values_are_moved_out_too_if_that_is_wanted():
+    """But none that consists of references, and none that is no text."""
+    env = {"MODE": "fast", "A": "${A}", "B": "Bearer ${B}", "MIXED": "x ${C}", "EMPTY": "", "N": 3}
+    moved, secrets = move_secrets_out("s", {"env": env}, set(), also=lambda value: True)
+    assert moved["env"] == {**env, "MODE": "${S_MODE}", "MIXED": "${S_MIXED}"}
+    assert secrets == {"S_MODE": "fast", "S_MIXED": "x ${C}"}
+    assert move_secrets_out("s", {"env": env}, set(), also=lambda value: value == "fast")[1] == {
+        "S_MODE": "fast"
+    }

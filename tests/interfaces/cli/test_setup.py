@@ -157,7 +157,11 @@ def test_no_secret_is_in_an_exported_setup(home, monkeypatch):
     assert "canary" not in done.stdout + done.stderr
     settings = yaml.safe_load(files_of(content)["onetool.yaml"])
     servers = settings["servers"]
-    assert servers["env"]["env"] == {"API_TOKEN": "${ENV_API_TOKEN}", "MODE": "fast", "OWN": "${PLAIN}"}
+    assert servers["env"]["env"] == {
+        "API_TOKEN": "${ENV_API_TOKEN}",
+        "MODE": "${ENV_MODE}",
+        "OWN": "${PLAIN}",
+    }
     assert servers["header"]["headers"] == {"Authorization": "${HEADER_AUTHORIZATION}"}
     assert servers["query"] == {"url": "https://a.test/mcp", "enabled": False}
     assert servers["args"]["args"] == ["--api-key", "REMOVED", "--token=REMOVED", "--port=80"]
@@ -165,7 +169,9 @@ def test_no_secret_is_in_an_exported_setup(home, monkeypatch):
     assert settings["packs"] == {"brave": {"count": 3, "deep": [{}]}}
     manifest = yaml.safe_load(files_of(content)["setup.yaml"])
     names = [secret["name"] for secret in manifest["secrets"]]
-    assert names == ["ENV_API_TOKEN", "FIXED_T_PASSWORD", "HEADER_AUTHORIZATION", "OPENAI_API_KEY", "PLAIN"]
+    assert names == [
+        *("ENV_API_TOKEN", "ENV_MODE", "FIXED_T_PASSWORD", "HEADER_AUTHORIZATION", "OPENAI_API_KEY", "PLAIN"),
+    ]
     assert "servers.query.url" in manifest["removed"]
     assert "packs.brave.api_key" in manifest["removed"]
 
@@ -186,6 +192,77 @@ def test_a_setup_with_the_value_of_a_secret_is_not_exported(home, name, text):
     assert f"{name} contains the value of the secret PLAIN" in done.stderr
     assert "canary01" not in done.stderr
     assert not (home.cwd / "setup.zip").exists()
+
+
+GITHUB_TOKEN = "ghp_x7Rt5Qz9mK2pL8wN4vB6"
+RANDOM = "x7Rt5Qz9mK2pL8wN4vB6cD3fG1"
+
+
+def test_no_value_of_a_variable_or_header_is_exported_unless_it_is_wanted(home):
+    """Whatever it is called: names say little about values. Only you can read the file."""
+    server = {"command": "x", "env": {"GH": GITHUB_TOKEN, "MODE": "fast", "N": "3", "REF": "${PLAIN}"}}
+    web = {"url": "https://a.test/mcp", "headers": {"X-Custom": "my value", "X-Team": "Bearer ${PLAIN}"}}
+    write_settings(home, {"servers": {"run": server, "web": web}})
+    done = export()
+    archive = home.cwd / "setup.zip"
+    assert archive.stat().st_mode & 0o777 == 0o600
+    servers = yaml.safe_load(files_of(archive.read_bytes())["onetool.yaml"])["servers"]
+    references = {"GH": "${RUN_GH}", "MODE": "${RUN_MODE}", "N": "${RUN_N}", "REF": "${PLAIN}"}
+    assert servers["run"]["env"] == references
+    assert servers["web"]["headers"] == {"X-Custom": "${WEB_X_CUSTOM}", "X-Team": "Bearer ${PLAIN}"}
+    for name in ("RUN_GH", "RUN_MODE", "RUN_N", "WEB_X_CUSTOM"):
+        assert f"secret   {name}: only its name is exported (onetool.yaml)" in done.stderr
+    export("folder", "--with-values")
+    assert {file.stat().st_mode & 0o777 for file in (home.cwd / "folder").iterdir()} == {0o600}
+    servers = yaml.safe_load((home.cwd / "folder/onetool.yaml").read_bytes())["servers"]
+    assert servers["run"]["env"] == {**references, "MODE": "fast", "N": "3"}
+    assert servers["web"]["headers"]["X-Custom"] == "my value"
+
+
+@pytest.mark.parametrize("token", [GITHUB_TOKEN, RANDOM])
+def test_forms_of_tokens_are_found_anywhere(home, token):
+    write_settings(
+        home,
+        {
+            "servers": {
+                "path": {"url": f"https://a.test/s/{token}/mcp"},
+                "args": {"command": "x", "args": ["--header", f"X: {token}", "server@1.2.3"]},
+                "fixed": {"command": "x", "tools": {"t": {"fixed": {"note": f"is {token}"}}}},
+            },
+            "snippets": {"get": {"body": f"web.fetch(url='https://a.test/{token}')"}},
+            "packs": {"notes": {"line": f"see {token}", "count": 3}},
+            "registry": {"base_url": f"https://registry.test/{token}"},
+        },
+    )
+    done = export()
+    content = (home.cwd / "setup.zip").read_bytes()
+    assert token.encode() not in b"".join(files_of(content).values())
+    assert token not in done.stdout + done.stderr
+    settings = yaml.safe_load(files_of(content)["onetool.yaml"])
+    assert settings["servers"] == {
+        "path": {"url": "https://a.test/s/REMOVED/mcp", "enabled": False},
+        "args": {"command": "x", "args": ["--header", "X: REMOVED", "server@1.2.3"], "enabled": False},
+        "fixed": {"command": "x", "tools": {"t": {"fixed": {"note": "${FIXED_T_NOTE}"}}}},
+    }
+    assert settings["snippets"] == {"get": {"body": "web.fetch(url='https://a.test/REMOVED')"}}
+    assert settings["packs"] == {"notes": {"count": 3}}
+    places = ["servers.path.url", "servers.args.args: argument 2"]
+    for where in (*places, "snippets.get.body", "packs.notes.line", "registry.base_url"):
+        assert f"removed  {where}: it looks like a secret" in done.stderr
+
+
+def test_code_with_a_token_is_left_out_and_with_a_random_string_is_named(home):
+    """A random string in code may be a hash."""
+    home.write("tools/leak.py", f'"""Leak."""\n\nCLIENT = connect("{GITHUB_TOKEN}")\n')
+    home.write("tools/hash.py", f'"""Hash."""\n\nPINNED = ["{RANDOM}"]\n')
+    home.write("prompts.yaml", f"instructions: Use {GITHUB_TOKEN}.\n")
+    done = export()
+    names = files_of((home.cwd / "setup.zip").read_bytes()).keys()
+    assert names == {"setup.yaml", "onetool.yaml", "tools/hash.py"}
+    assert "tools/leak.py is left out, because it contains a secret: a token in line 3" in done.stderr
+    assert "prompts.yaml is left out, because it contains a secret: a token in line 1" in done.stderr
+    assert "tools/hash.py:3 contains a string that may be a secret." in done.stderr
+    assert GITHUB_TOKEN not in done.stderr + done.stdout
 
 
 def test_an_export_names_what_belongs_to_this_machine(home):
@@ -361,6 +438,6 @@ def test_texts_that_may_contain_a_secret_are_named(home):
     assert onetool("tools", "save", "my.leak", program).returncode == 0
     done = onetool("export", "setup", "team.zip")
     assert "snippets.get.body may contain a secret" in done.stderr + done.stdout
-    assert "leak.codeImpl.program may contain a secret" in done.stderr + done.stdout
+    assert "Bundle my is left out, because it contains a secret: a token in line " in done.stderr
     shared = yaml.safe_load(files_of((home.cwd / "team.zip").read_bytes())["onetool.yaml"])
     assert shared["packs"] == {"notes": {"safe": "Token=${X}"}}

@@ -1,7 +1,7 @@
 """Import of server entries from the settings of MCP clients, with secrets moved out of the entry."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ APPROVAL_KEYS = ("alwaysAllow", "autoApprove")
 COMMON_KEYS = (*INCLUDE_KEYS, *EXCLUDE_KEYS, *METADATA_KEYS, *TIMEOUT_KEYS, *APPROVAL_KEYS)
 """Keys allowed for any server; those that concern only the client are ignored."""
 EMPTY: tuple[Any, ...] = (None, "", [], {})
+REFERENCES = re.compile(r"(?:(?:Bearer|Basic|Token|Bot)\s+)?(?:\$\{[\w.-]+\})+|", re.IGNORECASE)
+"""A value without anything that is written out."""
 SSE, TRANSPORTS = "sse", ("stdio", "http", "streamablehttp")
 
 
@@ -73,16 +75,27 @@ def import_server(
 
 
 def move_secrets_out(
-    name: str, server: Mapping[str, Any], taken: Collection[str]
+    name: str,
+    server: Mapping[str, Any],
+    taken: Collection[str],
+    *,
+    also: Callable[[str], bool] = lambda value: False,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings of a server with probable secrets in `env` and `headers` replaced, and the secrets.
 
     Values that refer to secrets, `${NAME}`, are unchanged. New names of secrets are not in `taken`.
+
+    also: which other values are replaced.
     """
     collector, moved = _SecretCollector(name, taken), dict(server)
     for key in ("env", "headers"):
         if isinstance(values := server.get(key), Mapping):
-            moved[key] = {field: collector.replace(field, value) for field, value in values.items()}
+            moved[key] = {
+                field: collector.move(field, value)
+                if isinstance(value, str) and also(value)
+                else collector.replace(field, value)
+                for field, value in values.items()
+            }
     return moved, collector.secrets
 
 
@@ -152,6 +165,12 @@ class _SecretCollector:
     def replace(self, name: str, value: Any) -> Any:
         """Return a reference instead of a probable secret, and any other value unchanged."""
         if not isinstance(value, str) or "${" in value or not is_probably_secret(name, value):
+            return value
+        return self.move(name, value)
+
+    def move(self, name: str, value: str) -> str:
+        """Return a reference instead of a value, unless it consists of references and a scheme."""
+        if REFERENCES.fullmatch(value):
             return value
         secret = _unused_name(re.sub(r"\W", "_", f"{self._server}_{name}").upper(), self._taken)
         self._taken.add(secret)

@@ -16,8 +16,6 @@ from onetool.interfaces.setup.export import ExportedSetup, collect_stored, expor
 from .command import mask, stdout, with_runtime
 from .groups import CommandGroup, PathCommand
 
-PUBLIC = 0o644
-
 
 @click.group(cls=CommandGroup)
 def export() -> None:
@@ -29,11 +27,15 @@ def export() -> None:
 @click.option(
     "--force", is_flag=True, help="Overwrite existing files, and remove those of an earlier export."
 )
-def setup(target: str, force: bool) -> None:
+@click.option(
+    "--with-values", is_flag=True, help="Include values of variables and headers that look harmless."
+)
+def setup(target: str, force: bool, with_values: bool) -> None:
     """Export servers, bundles, packs, profiles, rules and settings to TARGET, without secrets.
 
-    TARGET is a ZIP file, or a directory such as .onetool for a repository. It contains the names of secrets,
-    never their values. Import it with `onetool import TARGET`.
+    TARGET is a ZIP file, or a directory such as .onetool for a repository, which only you can read. It
+    contains the names of secrets, variables and headers, not their values, and no text that has the form of
+    a token. What is left out is listed. Import it with `onetool import TARGET`.
 
     \b
     Examples:
@@ -43,7 +45,8 @@ def setup(target: str, force: bool) -> None:
     path = Path(target)
     is_archive = path.suffix == ".zip" and not path.is_dir()
     try:
-        exported = export_setup(with_runtime(collect_stored, waits_for_servers=False))
+        stored = with_runtime(collect_stored, waits_for_servers=False)
+        exported = export_setup(stored, has_values=with_values)
         content = write_zip(exported.files)  # also checks the limits of a directory
     except (SettingsError, BundleError, InvalidSetup, InvalidArchive) as error:
         raise click.ClickException(mask(str(error))) from None
@@ -69,7 +72,7 @@ def _write(path: Path, files: Mapping[str, bytes], *, force: bool) -> None:
         raise click.ClickException(f"{existing[0]} exists with other content. Overwrite it with --force.")
     for file, content in targets.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(file, content, mode=PUBLIC)
+        write_atomic(file, content)
 
 
 def _differs(file: Path, content: bytes) -> bool:

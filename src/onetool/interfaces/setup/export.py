@@ -15,6 +15,7 @@ from onetool.domain.http.templates import requests_of, secret_names
 from onetool.domain.page import all_items
 from onetool.domain.secrets.detection import is_probably_secret, literal_credentials, secret_name_in
 from onetool.domain.secrets.redaction import Redactor
+from onetool.domain.secrets.token_forms import known_tokens, random_strings
 from onetool.files.safe_yaml import parse_yaml
 from onetool.files.zip_files import read_zip
 from onetool.runtime.runtime import Runtime
@@ -84,25 +85,33 @@ async def collect_stored(runtime: Runtime) -> StoredParts:
     )
 
 
-def export_setup(stored: StoredParts) -> ExportedSetup:
+def export_setup(stored: StoredParts, *, has_values: bool = False) -> ExportedSetup:
     """Return the setup of the user. It blocks.
+
+    has_values: include values of variables and headers that do not look like secrets.
 
     Raises:
         InvalidSetup: A file contains the value of a secret.
         SettingsError: A file is invalid.
     """
     paths = stored.configuration.paths
-    clean = CleanSettings(taken={entry.name for entry in read_entries(paths.config / SECRETS_FILE)})
+    taken = {entry.name for entry in read_entries(paths.config / SECRETS_FILE)}
+    clean = CleanSettings(taken=taken, has_values=has_values)
     clean.add(_read_map(paths.config / SETTINGS_FILE))
     files = {SETTINGS_FILE: _to_yaml(clean.settings)}
     if prompts := _read_map(paths.config / PROMPTS_FILE):
         files[PROMPTS_FILE] = _to_yaml(prompts)
     files |= _pack_files(stored.configuration)
-    warnings = [f"This path may not exist elsewhere: {found}" for found in machine_paths(clean.settings)]
+    left_out = _files_with_tokens(files)
+    files = {name: content for name, content in files.items() if name not in left_out}
+    warnings = [
+        f"{name} is left out, because it contains a secret: {place}" for name, place in left_out.items()
+    ]
+    warnings += [f"This path may not exist elsewhere: {found}" for found in machine_paths(clean.settings)]
     used = set(clean.moved)
     for id, content in stored.bundles.items():
         parts = {f"bundles/{id}/{name}": file for name, file in read_zip(content, lambda name: None).items()}
-        if found := list(_written_out(parts)):
+        if found := [*_written_out(parts), *_files_with_tokens(parts, f"bundles/{id}/").values()]:
             slug = orjson.loads(parts[f"bundles/{id}/bundle.json"])["slug"]
             warnings.append(f"Bundle {slug} is left out, because it contains a secret: {', '.join(found)}")
             continue
@@ -149,6 +158,18 @@ def _pack_files(configuration: Configuration) -> dict[str, bytes]:
     return files
 
 
+def _files_with_tokens(files: Mapping[str, bytes], folder: str = "") -> dict[str, str]:
+    """Return the files with tokens of known services, and the line of the first one. Settings are clean."""
+    found: dict[str, str] = {}
+    for name, content in files.items():
+        text = content.decode("utf-8", "replace")
+        start = next((start for start, _ in known_tokens(text)), None)
+        if start is not None and name != SETTINGS_FILE:
+            line = text.count("\n", 0, start) + 1
+            found[name] = f"a token in line {line} of {name.removeprefix(folder)}"
+    return found
+
+
 def _tools(files: Mapping[str, bytes]) -> Iterator[dict[str, Any]]:
     for name, content in files.items():
         if "/tools/" in name:
@@ -192,6 +213,9 @@ def _suspicious_code(files: Mapping[str, bytes]) -> Iterator[str]:
         if not name.startswith((PACKS_DIR, PROMPTS_FILE)):
             continue
         for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+            if any(random_strings(line)):
+                yield f"{name}:{number} contains a string that may be a secret."
+                continue
             match = re.match(r"""\s*(\w+)\s*[:=].*["']([^"']{8,})["']\s*,?$""", line)
             if match and re.search(r"\d", match[2]) and is_probably_secret(match[1], match[2]):
                 yield f"{name}:{number}: {match[1]} may be a secret. Read it with get_secret instead."
@@ -207,7 +231,8 @@ def _suspicious_texts(value: Any, where: str) -> Iterator[str]:
             yield from _suspicious_texts(item, where)
     elif isinstance(value, str):
         text = REFERENCE.sub("", value)
-        if AUTHORIZATION.search(text) or any(literal_credentials({}, url=text)):
+        is_token = any(random_strings(text))
+        if is_token or AUTHORIZATION.search(text) or any(literal_credentials({}, url=text)):
             yield f"{where} may contain a secret. Refer to it by its name instead."
 
 

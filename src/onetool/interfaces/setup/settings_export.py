@@ -12,6 +12,7 @@ from onetool.domain.secrets.detection import (
     replace_secret_arguments,
     secret_name_in,
 )
+from onetool.domain.secrets.token_forms import known_tokens, random_strings, without_tokens
 from onetool.domain.servers.client_config import move_secrets_out
 
 from .contents import SETUP_KEYS
@@ -34,6 +35,8 @@ class CleanSettings:
     moved: dict[str, str] = field(default_factory=dict)
     """Names for the secrets that were written out, and where they were. The values are not stored."""
     removed: list[str] = field(default_factory=list)
+    has_values: bool = False
+    """Whether values of variables and headers are included that do not look like secrets."""
 
     def add(self, raw: Mapping[str, Any]) -> None:
         """Add the settings of a file."""
@@ -56,21 +59,20 @@ class CleanSettings:
             }
         if key == "registry":
             return {field: self._url(f"registry.{field}", item) for field, item in value.items()}
-        return self._url(key, value) if key == "docs_base_url" else value
+        return self._url(key, value) if key == "docs_base_url" else self._without_tokens(value, key)
 
     def _server(self, name: str, server: dict[str, Any]) -> dict[str, Any]:
-        where = f"servers.{name}"
+        where, before = f"servers.{name}", len(self.removed)
         server = self._move(name, server, where)
         if isinstance(tools := server.get("tools"), Mapping):
             server["tools"] = {
                 tool: self._override(f"{name}_{tool}", dict(override), f"{where}.tools.{tool}")
                 for tool, override in tools.items()
             }
-        before = len(self.removed)
         if "url" in server:
             server["url"] = self._url(f"{where}.url", server["url"])
         args = [str(arg) for arg in server.get("args") or ()]
-        cleaned = replace_secret_arguments(args, REMOVED)
+        cleaned = [without_tokens(arg, REMOVED) for arg in replace_secret_arguments(args, REMOVED)]
         if cleaned != args:
             server["args"] = cleaned
             numbers = [
@@ -82,15 +84,20 @@ class CleanSettings:
         return server
 
     def _move(self, name: str, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Replace probable secrets in variables and headers by references."""
-        cleaned, secrets = move_secrets_out(name, values, self.taken)
+        """Replace the values of variables and headers by references: no name says what is in them."""
+        cleaned, secrets = move_secrets_out(
+            name, values, self.taken, also=has_token if self.has_values else lambda value: True
+        )
         self.taken |= secrets.keys()
         self.moved |= dict.fromkeys(secrets, where)
         return cleaned
 
     def _override(self, name: str, override: dict[str, Any], where: str) -> dict[str, Any]:
         if override.get("fixed"):
-            override["fixed"] = self._move(name, {"env": override["fixed"]}, where)["env"]
+            fixed, secrets = move_secrets_out(name, {"env": override["fixed"]}, self.taken, also=has_token)
+            self.taken |= secrets.keys()
+            self.moved |= dict.fromkeys(secrets, where)
+            override["fixed"] = self._without_tokens(fixed["env"], f"{where}.fixed")
         if override.get("defaults"):
             override["defaults"] = self._without_secrets(override["defaults"], f"{where}.defaults")
         return override
@@ -98,7 +105,18 @@ class CleanSettings:
     def _url(self, where: str, value: Any) -> Any:
         if isinstance(value, str) and (USERINFO.search(value) or secret_name_in(value)):
             self.removed.append(where)
-            return redact_server(value, None, ())
+            value = redact_server(value, None, ())
+        return self._without_tokens(value, where)
+
+    def _without_tokens(self, value: Any, where: str) -> Any:
+        """Return a value without the tokens and random strings in its texts, which stay otherwise."""
+        if isinstance(value, Mapping):
+            return {name: self._without_tokens(item, f"{where}.{name}") for name, item in value.items()}
+        if isinstance(value, list):
+            return [self._without_tokens(item, where) for item in value]
+        if isinstance(value, str) and has_token(value):
+            self.removed.append(where)
+            return without_tokens(value, REMOVED)
         return value
 
     def _without_secrets(self, value: Any, where: str, key: str = "") -> Any:
@@ -121,8 +139,15 @@ class CleanSettings:
 _SECRET: Any = object()
 
 
+def has_token(text: str) -> bool:
+    """Whether a text contains a token of a known service, or a random string."""
+    return any(known_tokens(text)) or any(random_strings(text))
+
+
 def _has_secret(key: str, value: str) -> bool:
     """Whether a text contains a secret that is written out, beside those that it refers to by name."""
+    if has_token(value):
+        return True
     if "${" not in value:
         return is_probably_secret(key, value)
     return is_probably_secret("", REFERENCE.sub("", value))
