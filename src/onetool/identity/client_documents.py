@@ -40,7 +40,7 @@ UNUSABLE = (
 JSON_TYPE = re.compile(r"application/(?:json|[a-z0-9.-]+\+json)(?:;.*)?", re.IGNORECASE)
 
 
-class _UnusableDocument(Exception):
+class _UnusableClientDocument(Exception):
     """There is no document of the client at a URL. The message is for the operator."""
 
 
@@ -104,7 +104,7 @@ class ClientDocuments:
         outcome: OAuthClient | str
         try:
             outcome, age_s = await self._fetch(id, host), MAX_AGE_S
-        except _UnusableDocument as error:
+        except _UnusableClientDocument as error:
             log.info("the document of client %s cannot be used: %s", id, error)
             outcome, age_s = UNUSABLE, FAILURE_AGE_S
         except InvalidClient as error:
@@ -126,21 +126,21 @@ class ClientDocuments:
                 private_hosts=self._private_hosts,
             )
         except RequestFailed as error:
-            raise _UnusableDocument(f"it cannot be read: {error}") from None
+            raise _UnusableClientDocument(f"it cannot be read: {error}") from None
         return _parse(id, host, reply)
 
 
 def _parse(id: str, host: str, reply: HttpReply) -> OAuthClient:
     if reply.status != OK:
-        raise _UnusableDocument(f"status {reply.status}")
+        raise _UnusableClientDocument(f"status {reply.status}")
     if JSON_TYPE.fullmatch(reply.content_type) is None:
-        raise _UnusableDocument("its Content-Type is not JSON")
+        raise _UnusableClientDocument("its Content-Type is not JSON")
     try:
         document = orjson.loads(reply.content)
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise _UnusableDocument("not a JSON object")
+        raise _UnusableClientDocument("not a JSON object")
     if document.get("client_id") != id:
-        raise _UnusableDocument("its client_id differs, so it is about another client")
+        raise _UnusableClientDocument("its client_id differs, so it is about another client")
     return parse_client(id, document, host)
