@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from generators import cli, decisions, errors, rest, sdk, settings, tools
+from generators import cli, decisions, errors, rest, sdk, security_tests, settings, tools
 from onetool.domain.tools.tool import ToolSpec
 from onetool.interfaces.rest.app import create_api
 from onetool.testing import memory_runtime
@@ -18,6 +18,7 @@ def pages() -> dict[str, str]:
     """Return the generated pages by their path under docs."""
     specs, document = asyncio.run(_read_runtime())
     static = settings.pages() | decisions.pages() | cli.pages() | errors.pages() | sdk.pages()
+    static |= security_tests.pages()
     return static | tools.pages(specs) | rest.pages(document)
 
 

@@ -45,6 +45,7 @@ def server(shared):
     return shared
 
 
+@pytest.mark.guards("machine-clock")
 @pytest.mark.parametrize("hours", [10, -10])
 async def test_a_call_in_progress_neither_times_out_nor_lasts_longer(server, tmp_path, hours):
     """Timeouts and durations have nothing to do with the time of day."""
@@ -60,6 +61,7 @@ async def test_a_call_in_progress_neither_times_out_nor_lasts_longer(server, tmp
     assert 0 <= body["meta"]["durationMs"] < HANG_S * 1000
 
 
+@pytest.mark.guards("machine-clock")
 def test_tokens_of_http_tools_work_after_every_jump(server, upstream):
     """Too new a token costs a refresh. One that expired unnoticed is rejected by the API and replaced."""
     issued, valid = [], set()

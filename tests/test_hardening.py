@@ -157,6 +157,7 @@ def doubling_schema(keyword: str, levels: int) -> dict[str, Any]:
     return {"$ref": "#/$defs/a0", "$defs": {**defs, f"a{levels}": {"type": "string"}}}
 
 
+@pytest.mark.guards("tool-schema")
 @pytest.mark.parametrize("keyword", ["anyOf", "allOf", "oneOf"])
 def test_schema_that_expands_exponentially_is_rejected(keyword):
     """It costs no more than a schema that is a little too large, and neither does its Gemini schema."""

@@ -91,6 +91,7 @@ with open_logs(stderr="warning", file=file, credentials=credentials, owns_proces
 """
 
 
+@pytest.mark.guards("record-redaction")
 def test_process_of_onetool_redacts_the_records_of_every_logger(tmp_path):
     """Libraries are logged from warning on, packs and OneTool from info on. Threads that fail are logged."""
     path = tmp_path / "log.jsonl"

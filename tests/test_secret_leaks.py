@@ -81,6 +81,7 @@ def leaks(text: str) -> bool:
     return any(form in text for form in forms) or "geheim" in text
 
 
+@pytest.mark.guards("tool-results", "record-redaction")
 def test_no_result_error_or_log_contains_the_secret(canary_home):
     """Checked through Python, the command line and the log file. Another tool gets the secret unmasked."""
     names = ("give", "box", "fail", "complain", "shout")
@@ -309,6 +310,7 @@ def look_at_files(home, places):
     assert {"results", "sessions", "activity.sqlite3", "onetool.jsonl", "servers"} <= kinds
 
 
+@pytest.mark.guards("upstream-response")
 async def test_no_place_shows_a_credential_that_was_echoed(home, monkeypatch):
     """Every source of credentials, every interface; upstream and servers echo all that they receive."""
     monkeypatch.setenv("CANARY_VARIABLE", CANARIES["environment"])

@@ -185,6 +185,7 @@ def checks(observed: Observations) -> dict[str, bool]:
     }
 
 
+@pytest.mark.guards("server-process")
 def test_faulty_servers_do_not_affect_healthy_ones(tmp_path: Path) -> None:
     """Eight servers are called at once and two are killed; after a disconnect no process remains."""
     home = create_home(tmp_path)

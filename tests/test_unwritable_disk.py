@@ -87,6 +87,7 @@ def call(server, name, **args):
     return body["value"]
 
 
+@pytest.mark.guards("machine-disk")
 def test_a_running_server_goes_on_while_the_disk_is_full(machine):
     """It reads everything, rejects what it cannot store, and stores again when there is room."""
     with machine.serve() as server:
@@ -133,6 +134,7 @@ def test_a_server_starts_and_serves(unwritable):
         ]
 
 
+@pytest.mark.guards("machine-disk")
 def test_commands_run_and_doctor_says_what_is_wrong(unwritable):
     done = unwritable.onetool("run", "stored.probe()")
     assert (done.returncode, done.stdout) == (0, "1\n")
@@ -181,6 +183,7 @@ def test_a_first_start_on_a_full_disk(machine):
     assert "slug" in machine.onetool("bundles", "list", "--json").stdout
 
 
+@pytest.mark.guards("machine-disk")
 def test_a_tool_that_was_disabled_stays_disabled_without_the_index(machine):
     """An index that lacks a change of the files is not used, even if it is all that can be read."""
     with machine.serve() as server:

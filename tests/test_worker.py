@@ -117,6 +117,7 @@ async def team(database_url, tmp_path):
         yield Team(parts, database_url, workspaces, tmp_path)
 
 
+@pytest.mark.guards("tenant-jobs")
 async def test_job_is_run_for_its_principal_and_leaves_nothing_in_the_queue(team):
     workspace = await team.new_workspace()
     job = await team.submit(workspace)
@@ -130,6 +131,7 @@ async def test_job_is_run_for_its_principal_and_leaves_nothing_in_the_queue(team
         assert (await opened.runtime.jobs.outcome(found)).data == "hi"
 
 
+@pytest.mark.guards("tenant-jobs")
 async def test_job_of_a_revoked_key_makes_no_call_although_its_owner_has_another_key(team):
     workspace = await team.new_workspace()
     job = await team.submit(workspace)
@@ -186,6 +188,7 @@ async def test_full_worker_ends_at_once_when_it_is_told_to(team):
     assert [await team.status(workspace, job) for job in jobs] == ["lost", "queued"]
 
 
+@pytest.mark.guards("tenant-jobs")
 async def test_job_of_a_deleted_workspace_is_not_run(team):
     deleted, other = await team.new_workspace(), await team.new_workspace()
     job = await team.submit(deleted)

@@ -118,6 +118,7 @@ def test_same_content_gives_the_same_bytes():
     )
 
 
+@pytest.mark.guards("imported-archive")
 def test_imported_bundle_is_always_disabled():
     """An enabled, built-in or deleted bundle becomes a disabled bundle of the user."""
     fields = {"isEnabled": True, "isBuiltIn": True, "origin": "builtin", "softDeletedAt": TIMESTAMP}
@@ -139,6 +140,7 @@ def test_archive_that_was_packed_by_hand():
     assert read_archive(target.getvalue()).tools == [tool(arg_schema={"type": "object", "properties": {}})]
 
 
+@pytest.mark.guards("imported-archive")
 @pytest.mark.parametrize(
     "name",
     [
@@ -259,6 +261,7 @@ def test_entry_with_a_wrong_size_in_its_header_is_rejected():
         read_archive(bytes(content))
 
 
+@pytest.mark.guards("imported-archive")
 def test_total_size_is_limited():
     part = noise(zip_files.MAX_ENTRY - 1000)
     files = [(FILE.replace("1.json", f"{number:x}.json"), part) for number in range(1, 16)]
@@ -267,6 +270,7 @@ def test_total_size_is_limited():
         read_archive(zip_of(files + other_files))
 
 
+@pytest.mark.guards("imported-archive")
 def test_zip_bomb_is_rejected():
     with pytest.raises(InvalidBundle, match="200 times its size"):
         read_archive(with_tool(content=b" " * (zip_files.MAX_ENTRY - 1)))

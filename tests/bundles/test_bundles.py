@@ -141,6 +141,7 @@ async def test_cached_tool_name_is_invalidated_by_a_change():
             await bundles.tool_name(key)
 
 
+@pytest.mark.guards("imported-archive")
 async def test_openapi_document_becomes_a_disabled_bundle():
     """The import warns if a secret that the tools use already exists."""
     async with memory_runtime(secrets={"PETSTORE_TOKEN": "hunter2hunter2"}) as ot:

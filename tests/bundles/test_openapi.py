@@ -285,6 +285,7 @@ def test_hostile_document_cannot_use_other_secrets():
     assert "outputSchema" not in bodies["get-output"]
 
 
+@pytest.mark.guards("imported-archive")
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -332,6 +333,7 @@ def test_invalid_operation_is_skipped_with_a_reason(path, reason):
     assert not lines[0].endswith("..")
 
 
+@pytest.mark.guards("imported-yaml")
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
@@ -367,6 +369,7 @@ def test_invalid_document_is_rejected(content, problem):
         read_openapi(content)
 
 
+@pytest.mark.guards("imported-yaml")
 def test_expansion_of_yaml_aliases_is_limited():
     """A small file with nested aliases is rejected; expanding it would not end."""
     nested = "a0: &a0 [x, x]\n" + "".join(
@@ -427,6 +430,7 @@ def test_too_many_operations_are_rejected():
     read(small({f"/{number}": {"trace": {}} for number in range(10_000)}))
 
 
+@pytest.mark.guards("imported-archive")
 def test_total_work_for_references_is_limited(monkeypatch):
     """Many references to one large part are rejected."""
     monkeypatch.setattr(document, "MAX_WORK", 3_000_000)

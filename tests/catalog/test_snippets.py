@@ -95,6 +95,7 @@ def test_usage_errors(command, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.guards("model-snippets")
 @pytest.mark.parametrize(
     "body",
     [
@@ -139,6 +140,7 @@ HOSTILE_TEXT = st.text() | st.sampled_from(
 )
 
 
+@pytest.mark.guards("model-snippets")
 @given(topic=HOSTILE_TEXT | json_values(), n=HOSTILE_TEXT | json_values(), word=HOSTILE_TEXT)
 def test_program_structure_does_not_depend_on_the_values(topic, n, word):
     code = _Expansion("search", SEARCH).expand({"topic": topic, "n": n, "word": word})

@@ -39,6 +39,7 @@ def test_file_that_everyone_can_write_is_refused(file, mode):
     assert str(caught.value).endswith(f"chmod go-w '{file}'")
 
 
+@pytest.mark.guards("user-writes")
 @as_root
 def test_file_of_another_user_is_refused(file):
     os.chown(file, 12345, 0)

@@ -25,6 +25,7 @@ def test_values_and_lines():
     assert parse("a: &x 5\nb: *x").value == {"a": 5, "b": 5}
 
 
+@pytest.mark.guards("imported-yaml")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -56,6 +57,7 @@ def test_binary_file_is_rejected():
         parse_yaml(FILE, b"a: \xff\xfe")
 
 
+@pytest.mark.guards("imported-yaml")
 def test_expansion_of_aliases_is_limited():
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 9))

@@ -57,6 +57,7 @@ async def test_token_with_a_key_of_the_provider_is_valid(stub, key, algorithm, k
     assert (await stub.log_in()).subject == "anna-1"
 
 
+@pytest.mark.guards("person-login")
 @pytest.mark.parametrize(
     "forge",
     [
@@ -85,6 +86,7 @@ async def test_token_that_the_provider_has_not_signed_is_refused(stub, forge):
     assert not isinstance(caught.value, SignInUnavailable)
 
 
+@pytest.mark.guards("person-login")
 @pytest.mark.parametrize(
     ("claims", "reason"),
     [

@@ -98,6 +98,7 @@ async def test_code_can_be_used_once(oidc):
         await provider.finish(start.attempt, response)
 
 
+@pytest.mark.guards("person-login")
 async def test_state_of_another_login_is_refused(oidc):
     provider = OidcProvider(settings(oidc.issuer))
     mine, theirs = await provider.begin(), await provider.begin()
@@ -107,6 +108,7 @@ async def test_state_of_another_login_is_refused(oidc):
             await provider.finish(mine.attempt, changed)
 
 
+@pytest.mark.guards("person-login")
 async def test_response_of_another_provider_is_refused(oidc):
     """The mix-up attack: a provider that announces `iss` must name itself, and no one else."""
     provider = OidcProvider(settings(oidc.issuer))

@@ -189,6 +189,7 @@ def test_second_start_changes_nothing(shared):
     assert f"already running (process {status(shared)['pid']})" in again.stdout
 
 
+@pytest.mark.guards("user-background")
 @pytest.mark.parametrize("mode", [0o755, 0o777, 0o750])
 def test_socket_in_a_directory_that_others_can_access_is_refused(tmp_path, mode):
     path = socket_path(tmp_path)
@@ -237,6 +238,7 @@ def test_socket_behind_a_link_is_refused(tmp_path):
         address.connect(path)
 
 
+@pytest.mark.guards("user-background")
 @pytest.mark.linux
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="needs another user")
 def test_other_user_cannot_attach_even_if_the_directory_is_open():

@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import Any
 
 import mcp_types as types
+import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -110,6 +111,7 @@ def event_text(event: dict[str, Any]) -> str:
     )
 
 
+@pytest.mark.guards("model-approval")
 async def test_terminal_shows_what_runs(monkeypatch, capsys):
     recorder = Recorder()
     monkeypatch.setattr("sys.stdin", Keyboard(*["y\n"] * len(ADVERSARIAL_ARGUMENTS)))
@@ -136,6 +138,7 @@ async def test_terminal_shows_hidden_parts_on_request(monkeypatch, capsys):
     assert (end, recorder.calls) == ("[y/N]: ", [])  # `s` shows, and does not approve
 
 
+@pytest.mark.guards("model-approval")
 async def test_mcp_elicitation_shows_what_runs():
     recorder = Recorder()
     async with elicitation_client(recorder, repeat({"allow": True})) as (client, questions):
@@ -161,6 +164,7 @@ async def test_mcp_elicitation_shows_hidden_parts_on_request():
     assert recorder.calls == []
 
 
+@pytest.mark.guards("model-approval")
 async def test_chat_over_rest_shows_what_runs():
     """The event has the short form, and `GET /jobs/{id}/questions/{question}` everything."""
     recorder, questions = Recorder(), []
@@ -236,6 +240,7 @@ async def test_request_shows_no_secret_in_its_repr():
     assert SECRET not in repr(request)
 
 
+@pytest.mark.guards("model-approval")
 async def test_arguments_that_change_after_the_question_do_not_run():
     """A pack that calls another tool keeps a reference to the arguments."""
     recorder = Recorder()

@@ -195,6 +195,7 @@ def data_keys(servers):
         return set(connection.execute("select id from onetool.data_keys").fetchall())
 
 
+@pytest.mark.guards("tenant-sealing")
 @pytest.mark.stress
 def test_data_keys_are_rotated_under_load(servers, under_load, size):
     before = data_keys(servers)
@@ -211,6 +212,7 @@ def test_data_keys_are_rotated_under_load(servers, under_load, size):
     assert not before & data_keys(servers)
 
 
+@pytest.mark.guards("tenant-sealing")
 @pytest.mark.stress
 def test_key_of_the_ring_is_replaced_under_load(servers, under_load, size):
     def replace(calls):

@@ -106,6 +106,7 @@ def caller(profile="riders", **fields):
     )
 
 
+@pytest.mark.guards("client-profile")
 async def test_nothing_outside_a_profile_is_shown(animals):
     async with open_animals(animals) as runtime:
         assert (await runtime.run("zebra.stripes()", Caller(interface="mcp"))).data == 7
@@ -195,6 +196,7 @@ def test_unknown_profile_ends_the_command(animals, name):
     assert f"Profile {name!r} not found." in done.stderr
 
 
+@pytest.mark.guards("client-profile")
 async def test_token_of_a_profile_is_only_for_calls_of_the_profile(animals):
     async with open_animals(animals) as runtime, serve_rest(runtime) as client:
         client.headers["authorization"] = f"Bearer {profile_token(TOKEN, 'riders')}"
@@ -260,6 +262,7 @@ NAMES = st.sampled_from(["demo.add", "other.get", "time.now", "ot.find", "ot.too
 PATTERNS = st.lists(st.sampled_from(["demo.*", "*.add", "other.*", "time.now", "x"]), max_size=2)
 
 
+@pytest.mark.guards("client-profile")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     profile=st.fixed_dictionaries(

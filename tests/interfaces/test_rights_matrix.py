@@ -350,6 +350,7 @@ async def world(tmp_path_factory):
             yield world
 
 
+@pytest.mark.guards("member-rights")
 @pytest.mark.stress
 async def test_calls_run_or_not_as_the_rules_say_and_the_rule_is_recorded(world, size):
     """What the caller sees, whether the tool has run, and what is recorded must all agree."""

@@ -59,6 +59,7 @@ async def test_workspace_can_be_used_at_every_cluster(server, cluster):
         ]
 
 
+@pytest.mark.guards("tenant-moves")
 async def test_no_acknowledged_change_is_lost_while_a_workspace_is_moved_and_called(server):
     """Changes wait for the end of a move. Calls go on."""
     async with using(server, HOME) as client, using(server, HOME) as other:
@@ -156,6 +157,7 @@ async def test_process_without_the_url_of_a_cluster_does_not_start(urls):
             pass
 
 
+@pytest.mark.guards("tenant-moves")
 async def test_cluster_that_is_away_harms_only_its_workspaces(postgres_server):
     """A process can start meanwhile, and uses the cluster when it is back."""
     with postgres_server() as home, PostgresCluster() as west:

@@ -13,6 +13,7 @@ from support.waiting import HANG_S
 REJECTED = "resolves to 127.0.0.1, which is not public."
 
 
+@pytest.mark.guards("url-private")
 @pytest.mark.linux
 def test_name_that_changes_its_address_does_not_lead_to_a_private_server(tmp_path):
     """For HTTP tools, their redirects, requests of packs, and the metadata of logins."""

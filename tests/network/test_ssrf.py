@@ -165,6 +165,7 @@ async def call(url, http, seconds=HANG_S, **limits):
     return await tool.run({}, invocation)
 
 
+@pytest.mark.guards("url-private")
 @pytest.mark.spec("BND-19")
 @pytest.mark.parametrize("form", URLS)
 async def test_unlisted_private_server_is_not_reachable(form, lookups, forbidden, http):
@@ -184,6 +185,7 @@ async def test_unlisted_private_server_is_not_reachable(form, lookups, forbidden
     assert forbidden.connections == 0
 
 
+@pytest.mark.guards("url-private", "upstream-response")
 @pytest.mark.spec("BND-19")
 @pytest.mark.parametrize("form", [form for form in URLS if "\r" not in form and form.isascii()])
 async def test_redirect_to_an_unlisted_private_server_is_rejected(form, lookups, forbidden, http):
@@ -205,6 +207,7 @@ async def test_listed_host_may_have_a_private_address(lookups, forbidden, http):
     assert (await asyncio.to_thread(http.client().get, f"http://allowed.test:{forbidden.port}/")).is_success
 
 
+@pytest.mark.guards("url-private")
 async def test_host_is_resolved_once_and_the_checked_address_is_used(lookups, forbidden, http, monkeypatch):
     """A name that resolves differently the second time (DNS rebinding) gains nothing."""
     connect, hosts = httpcore2.AnyIOBackend.connect_tcp, []

@@ -304,6 +304,7 @@ async def test_secrets_are_masked_in_prints_and_in_the_result():
     assert result.to_json() == {"ok": True, "data": "[secret]", "printed": "key [secret]\n"}
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.parametrize(
     ("cpu_s", "total_s", "code", "message"),
     [

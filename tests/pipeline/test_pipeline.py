@@ -55,6 +55,7 @@ class Unprintable:
         raise RuntimeError("no text")
 
 
+@pytest.mark.guards("tool-behavior")
 @pytest.mark.spec("RUN-16", "RUN-19")
 @pytest.mark.parametrize(
     ("error", "message", "builtin"),
@@ -110,6 +111,7 @@ async def test_reason_that_a_tool_raises_is_preserved():
     assert (reason(result), result.error.message) == (Reason.UPSTREAM, "the upstream is down")
 
 
+@pytest.mark.guards("tool-behavior")
 @pytest.mark.spec("RUN-36")
 @pytest.mark.parametrize(
     ("func", "configured", "limit_s"),
@@ -234,6 +236,7 @@ async def test_many_blocking_tools_that_call_tools_do_not_deadlock(size):
     assert [result.data for result in results] == list(range(size(200, 2000)))
 
 
+@pytest.mark.guards("tool-behavior")
 async def test_endless_recursion_of_tools_is_rejected():
 
     async def ping() -> Any:
@@ -245,6 +248,7 @@ async def test_endless_recursion_of_tools_is_rejected():
     assert "more than 8 levels deep" in result.error.message
 
 
+@pytest.mark.guards("model-tools")
 async def test_nested_calls_have_the_permissions_and_deadline_of_the_caller():
 
     @tool(timeout=60)
@@ -440,6 +444,7 @@ async def test_tool_is_not_called_after_the_deadline():
     assert not ran
 
 
+@pytest.mark.guards("model-arguments", "tool-results")
 async def test_arguments_and_output_over_their_limits_are_rejected():
     """The message names the setting."""
 
@@ -556,6 +561,7 @@ async def test_invalid_schema_disables_only_its_tool():
         assert (await ot.call("good.one")).data == 1
 
 
+@pytest.mark.guards("tool-results")
 async def test_output_that_cannot_be_serialized_is_an_error():
     """Unusual values that have a JSON form are accepted."""
     cycle: list[Any] = []

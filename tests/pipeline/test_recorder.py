@@ -84,6 +84,7 @@ async def test_calls_that_finish_during_a_blocked_write_are_limited_and_written_
     assert activity.records[-1].id == str(MAX_PENDING + 10)
 
 
+@pytest.mark.guards("record-calls")
 async def test_bodies_of_waiting_calls_are_limited(monkeypatch, blocked):
     """While a write blocks, further calls are recorded without their arguments and results."""
     recorder, activity = blocked

@@ -53,6 +53,7 @@ async def waiting_call(*slots: Slots) -> tuple[Call, "asyncio.Task[None]"]:
     return call, paused
 
 
+@pytest.mark.guards("client-jobs")
 @with_virtual_clock
 async def test_paused_call_leaves_its_slots_to_others():
     tool, everything = Slots(1), Slots(1)

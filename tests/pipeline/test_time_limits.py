@@ -36,7 +36,9 @@ async def run_foreign(args: Any, invocation: Any) -> None:
 def foreign(origin: Any, **limits: Any) -> Any:
     """Return a source of one tool with this origin."""
     registry = Registry()
-    spec = ToolSpec(name="far.away", description="", input_schema={"type": "object"}, origin=origin, **limits)
+    spec = ToolSpec(
+        name="far.away", description="Far.", input_schema={"type": "object"}, origin=origin, **limits
+    )
     registry.register(Tool(spec, run_foreign))
     return SnapshotSource(StaticReader("far", registry))
 

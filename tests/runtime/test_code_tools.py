@@ -80,6 +80,7 @@ async def test_error_names_the_tool_the_line_and_the_nearest_name():
         assert "flows.fails failed: line 2" in inside.data
 
 
+@pytest.mark.guards("model-stored-code")
 async def test_program_calls_only_what_its_caller_may_call():
     """The list of allowed tools, and denied approval, also hold inside of a stored program."""
     async with open_ot() as ot:
@@ -100,6 +101,7 @@ async def test_program_calls_only_what_its_caller_may_call():
         assert (await ot.call("flows.outer")).data == "changed a"
 
 
+@pytest.mark.guards("model-stored-code")
 async def test_person_approves_the_calls_of_the_program_with_their_arguments():
     asked = []
 
@@ -114,6 +116,7 @@ async def test_person_approves_the_calls_of_the_program_with_their_arguments():
     assert asked == [("demo.change", {"what": "b"})]
 
 
+@pytest.mark.guards("model-stored-code")
 async def test_tool_made_of_code_does_not_claim_to_be_read_only():
     async with open_ot() as ot:
         await store_programs(ot.runtime, "flows", one="1")

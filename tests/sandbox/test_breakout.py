@@ -197,6 +197,7 @@ def variants(kind, code):
     return [code, UNCHECKED.format(code)] if can_exec else [code]
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.parametrize("run", [run_directly, run_stored])
 @pytest.mark.parametrize("batch", list(batches()))
 async def test_corpus_cannot_break_out(host, batch, run):
@@ -214,6 +215,7 @@ def test_expensive_result_does_not_block_the_host(name):
     assert cpu_ratio("1 + 1", HOST_BOMBS[name]) < 200
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.parametrize("name", SOURCE_BOMBS)
 def test_expensive_source_does_not_block_the_host(name):
     """The host spends about as much CPU time as on other long code."""
@@ -333,6 +335,7 @@ CALLS = {
 }
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.parametrize("code", CALLS.values(), ids=CALLS)
 async def test_run_makes_exactly_run_max_calls(code):
     """The next call raises an error, and the worker is free for the next run."""
@@ -368,6 +371,7 @@ async def test_error_of_too_many_calls_names_the_line():
     assert result.error.message.startswith("line 4:")
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.parametrize("flood", ["print('x' * 10**7)", "for i in range(200_000):\n    print(i)"])
 async def test_printed_text_is_truncated(flood):
     """At one mebibyte, with a note."""
@@ -394,6 +398,7 @@ async def test_error_text_is_limited_too():
     assert size <= 100_000
 
 
+@pytest.mark.guards("model-code")
 async def test_memory_is_limited():
     async with runtime() as ot:
         assert (await ot.run("len('x' * 2**23)")).data == 2**23
@@ -422,6 +427,7 @@ FORBIDDEN = {
 }
 
 
+@pytest.mark.guards("model-tools")
 @pytest.mark.parametrize("name", FORBIDDEN)
 async def test_allow_list_applies_inside_code(tmp_path, name):
     """Code cannot call a tool that its caller may not call, in any way."""

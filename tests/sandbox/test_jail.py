@@ -53,6 +53,7 @@ def run_jailed(code: str, memory_bytes: int = MEMORY_BYTES) -> "subprocess.Compl
     return subprocess.run(command, capture_output=True, text=True, timeout=HANG_S)
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.skipif(not PERL, reason="needs perl")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_native_program_in_the_jail_cannot(attack, tmp_path):
@@ -71,6 +72,7 @@ def test_native_program_in_the_jail_cannot_exceed_its_memory():
     assert run_jailed(allocate % (2 * MEMORY_BYTES)).stdout == ""
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.skipif(not PERL, reason="needs perl")
 def test_native_program_in_the_jail_has_no_environment_and_no_capabilities(monkeypatch):
     """It could otherwise read keys of the user's shell."""

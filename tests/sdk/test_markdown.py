@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onetool.sdk import html_to_markdown
 
 
+@pytest.mark.guards("web-page")
 @pytest.mark.parametrize(
     ("html", "markdown"),
     [
@@ -67,6 +68,7 @@ def test_plain_text_has_no_markup():
     assert html_to_markdown(html, plain=True) == "a\n\nb c d\n\ne\n\n- f"
 
 
+@pytest.mark.guards("web-page")
 @pytest.mark.parametrize("tag", ["div", "ul><li", "blockquote", "table><tr><td", "b"])
 def test_content_that_is_nested_too_deeply_is_reported(tag):
     """The rest of the page is converted."""
@@ -85,6 +87,7 @@ def test_large_page_is_converted_like_a_small_one():
     assert html_to_markdown(page.format("word " * 50_000), plain=True) == "word " * 50_000 + "é"
 
 
+@pytest.mark.guards("web-page")
 @pytest.mark.linux
 def test_conversion_of_a_large_page_does_not_hold_the_interpreter_lock():
     """Only the child process uses CPU time. Otherwise every other call would wait meanwhile."""
@@ -95,6 +98,7 @@ def test_conversion_of_a_large_page_does_not_hold_the_interpreter_lock():
     assert own < child / 5
 
 
+@pytest.mark.guards("web-page")
 @pytest.mark.linux
 def test_page_that_needs_too_much_memory_is_an_error():
     """Linux limits the memory of the child process."""

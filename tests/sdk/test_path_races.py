@@ -16,6 +16,7 @@ from support.waiting import HANG_S
 PROGRAM = Path(__file__).with_name("path_races.py")
 
 
+@pytest.mark.guards("model-arguments")
 @pytest.mark.linux
 @pytest.mark.parametrize("openat2", [True, False], ids=["openat2", "walk"])
 def test_no_exchange_of_a_directory_with_a_link_leads_out_of_the_root(tmp_path, size, openat2):

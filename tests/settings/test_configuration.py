@@ -86,6 +86,7 @@ def test_bounds_of_numbers_are_exact(home, name, kind, rules):
     assert {value: is_accepted(value) for value in accepted} == accepted
 
 
+@pytest.mark.guards("imported-yaml")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -291,6 +292,7 @@ def test_any_content_loads_or_raises_a_settings_error(tmp_path_factory, text):
         assert not unlocated
 
 
+@pytest.mark.guards("user-writes")
 @pytest.mark.linux
 @pytest.mark.parametrize("name", ["onetool.yaml", "prompts.yaml"])
 def test_file_that_other_users_can_change_is_rejected(home, name):
@@ -306,6 +308,7 @@ def test_file_that_other_users_can_change_is_rejected(home, name):
             load(home)
 
 
+@pytest.mark.guards("user-writes")
 @pytest.mark.linux
 def test_trust_record_that_other_users_can_change_is_rejected(home):
     write_project(home, "aliases: {a: b.c}\n")

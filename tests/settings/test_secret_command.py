@@ -64,6 +64,7 @@ def test_command_runs_in_the_directory_of_the_settings(home):
     assert values(load(home, "A:\n", shell("pwd"))) == {"A": str(home.config)}
 
 
+@pytest.mark.guards("record-commands")
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -87,6 +88,7 @@ def test_output_at_the_limit_is_a_value(home):
     assert len(load(home, "A:\n", shell(script))["A"].value) == MAX_VALUE_BYTES
 
 
+@pytest.mark.guards("record-commands")
 def test_hanging_command_ends(home):
     """A command that ignores requests to end, and one that has closed its output."""
     script = "trap '' TERM HUP; test $1 = CLOSED && exec >&-; while :; do sleep 600; done"
@@ -137,6 +139,7 @@ def test_command_that_cannot_be_started_is_an_error_of_the_settings(home):
     )
 
 
+@pytest.mark.guards("record-commands")
 @pytest.mark.parametrize("name", ["--help", "../other", "a b", ".hidden", ""])
 def test_name_that_could_be_an_option_or_a_path_is_refused(home, name):
     with pytest.raises(SettingsError, match=r"is not a name of a secret"):

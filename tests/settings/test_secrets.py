@@ -24,6 +24,7 @@ def test_missing_or_empty_file_has_no_secrets(home):
     assert not load_secrets(home.write("secrets.yaml", "# none\n"), {})
 
 
+@pytest.mark.guards("user-reads")
 @pytest.mark.linux
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o666])
 def test_file_readable_by_others_is_rejected(home, mode):
@@ -33,6 +34,7 @@ def test_file_readable_by_others_is_rejected(home, mode):
         load_secrets(file, {})
 
 
+@pytest.mark.guards("user-reads")
 @pytest.mark.linux
 def test_file_of_another_user_is_rejected(home):
     if os.getuid() != 0:

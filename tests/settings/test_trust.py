@@ -40,6 +40,7 @@ def hostile(home):
     return home
 
 
+@pytest.mark.guards("project-trust")
 def test_untrusted_project_is_ignored(hostile):
     """No command, code, host or root. One line on stderr reports it."""
     done = onetool("tools", "list")
@@ -54,6 +55,7 @@ def test_untrusted_project_is_ignored(hostile):
     assert not (hostile.cwd / "owned").exists()
 
 
+@pytest.mark.guards("project-trust")
 def test_modules_in_the_working_directory_are_never_imported(hostile):
     """Nor by the process that inspects the user's packs."""
     hostile.write("tools/mine.py", "import yaml\n\ndef safe() -> str:\n    return yaml.__name__\n")
@@ -74,6 +76,7 @@ def test_trust_shows_the_files_and_asks(hostile):
     assert "trusted  onetool.yaml" in onetool("trust", "--yes").stdout
 
 
+@pytest.mark.guards("project-trust")
 def test_changed_file_is_untrusted_again(hostile):
     """Trust is per file."""
     onetool("trust", "--yes")
@@ -103,6 +106,7 @@ def test_project_cannot_set_tools_dirs(hostile):
     assert "tools_dirs cannot be set by a project" in failed.stderr
 
 
+@pytest.mark.guards("project-trust")
 @pytest.mark.parametrize(
     "text",
     [

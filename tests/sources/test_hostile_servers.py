@@ -37,6 +37,7 @@ def dropped(log):
     return [line.removeprefix(SUMMARY) for line in log if line.startswith(SUMMARY)]
 
 
+@pytest.mark.guards("server-messages")
 @pytest.mark.spec("MCP-64")
 @pytest.mark.parametrize("transport", TRANSPORTS)
 async def test_message_above_the_limits_fails_only_its_call(transport):

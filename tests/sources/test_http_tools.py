@@ -475,6 +475,7 @@ async def test_retry_waits_for_retry_after_but_not_beyond_the_deadline(make_tool
     assert delays == [7.0]
 
 
+@pytest.mark.guards("upstream-response")
 @pytest.mark.parametrize("where", ["request", "limits", "invocation"])
 async def test_timeout(make_tool, where):
     """The limits of the request, the tool and the call apply, also while a body is read."""
@@ -497,6 +498,7 @@ async def test_timeout(make_tool, where):
         )
 
 
+@pytest.mark.guards("upstream-response")
 @pytest.mark.spec("BND-66")
 async def test_request_and_response_sizes_are_limited(make_tool):
     """Requests are checked before they are sent, responses while they are read."""
@@ -516,6 +518,7 @@ async def test_request_and_response_sizes_are_limited(make_tool):
         assert str(error).endswith("returned 500: xxxxxxxxxx")
 
 
+@pytest.mark.guards("upstream-response")
 @pytest.mark.spec("BND-66")
 async def test_decompression_stops_at_the_size_limit(make_tool):
     """60 MB compressed to 60 kB: only the allowed size is decompressed."""
@@ -962,6 +965,7 @@ class FullTokens(MemoryTokens):
         yield ReadOnlyTokenFile(self.texts, server)
 
 
+@pytest.mark.guards("machine-disk")
 async def test_refresh_token_that_cannot_be_stored_is_used_for_the_next_refresh_and_stored_later(
     make_tool, monkeypatch, caplog
 ):
@@ -1147,6 +1151,7 @@ def echo_credentials(received):
     return raw_response({"seen": json.loads(seen), "text": seen, "url": quote(seen), "base64": encoded})
 
 
+@pytest.mark.guards("upstream-response")
 @pytest.mark.parametrize(
     ("request_fields", "credentials"),
     [

@@ -263,6 +263,7 @@ async def test_missing_command_is_reported():
         assert (server.state, await server.probe()) == ("failed", False)
 
 
+@pytest.mark.guards("server-process")
 async def test_process_environment_is_minimal(monkeypatch):
     """It contains safe and the configured variables. A missing secret is reported and starts nothing."""
     for name in os.environ:
@@ -332,6 +333,7 @@ def listing(**descriptions):
     )
 
 
+@pytest.mark.guards("server-definitions")
 async def test_changed_tool_is_quarantined_until_approved(tmp_path, caplog):
     """It is disabled, and both definitions are available. A tool that was added is quarantined as well."""
     file, store = tmp_path / "tools.json", FileManifests(tmp_path / "state", Threads())
@@ -381,6 +383,7 @@ async def test_added_tool_is_available_if_the_settings_allow_it(tmp_path, caplog
     assert "1 new tool: pid" in caplog.text
 
 
+@pytest.mark.guards("server-annotations")
 async def test_server_cannot_turn_off_approval_by_declaring_a_tool_as_read_only(tmp_path):
     """The user can: by approving the definition, or in the settings."""
     caller = Caller(interface="mcp", approve=never_approve)
@@ -400,6 +403,7 @@ async def test_server_cannot_turn_off_approval_by_declaring_a_tool_as_read_only(
         assert await outcome(server) is True
 
 
+@pytest.mark.guards("server-definitions")
 async def test_prompt_injection_is_quarantined_in_the_first_listing(tmp_path):
     """Also in the description of a parameter."""
     file = tmp_path / "tools.json"
@@ -434,6 +438,7 @@ async def test_listing_that_is_no_list_fails(tmp_path):
         assert "cannot list the tools" in server.status().reason
 
 
+@pytest.mark.guards("server-process")
 @pytest.mark.linux
 async def test_start_times_out(tmp_path, monkeypatch):
     """The reason is reported and the process is stopped."""
@@ -481,6 +486,7 @@ async def test_malformed_output_is_skipped_and_logged_once(caplog):
     assert len([line for line in caplog.messages if "first: 'Welcome!'" in line]) == 1
 
 
+@pytest.mark.guards("server-process")
 async def test_malformed_output_is_limited(monkeypatch):
     monkeypatch.setattr("onetool.sources.mcp_servers.transport.stdio.MAX_MALFORMED_BYTES", 2**20)
     async with running(command("flood")) as server:
@@ -611,6 +617,7 @@ async def test_headers_contain_secrets(fake):
             assert "other-value" not in server.status().reason
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_secret_is_not_sent_to_a_server_elsewhere(fake):
     """Whatever put it into the arguments of a call, or into another request."""
     async with running(ServerSettings(url=fake.url)) as server:
@@ -631,6 +638,7 @@ async def test_unknown_session_is_reopened(fake):
         assert fake.calls == 2
 
 
+@pytest.mark.guards("server-messages")
 async def test_invalid_http_response_fails_only_its_call(fake):
     """An error status, invalid JSON, compression that was not requested, and messages above the limits."""
     as_json, as_events = {"Content-Type": "application/json"}, {"Content-Type": "text/event-stream"}

@@ -60,6 +60,7 @@ def test_separators_in_strings_are_not_counted(text, size):
     assert through_gate(message, size=size, max_bytes=10**6) == message
 
 
+@pytest.mark.guards("server-messages")
 @pytest.mark.parametrize("id_", [5, "five"])
 @pytest.mark.parametrize("id_first", [True, False])
 def test_large_message_becomes_an_error_response_with_its_id(id_, id_first):
@@ -118,6 +119,7 @@ def test_large_message_without_an_id_is_replaced_as_well():
     assert json.loads(through_gate(json.dumps([1] * 1_000).encode()))["id"] is None
 
 
+@pytest.mark.guards("server-messages")
 def test_message_that_never_ends_is_an_error():
     gate = MessageGate(limits_of(1_000, 10))
     for _ in range(MAX_FACTOR):

@@ -172,6 +172,7 @@ def check_refusal(error, value=KEY, name="KEY"):
     assert value not in text
 
 
+@pytest.mark.guards("secret-hosts")
 @pytest.mark.parametrize("variant", list(VARIANTS))
 async def test_request_with_what_a_secret_was_echoed_as_is_not_sent(http, variant):
     """A host that may have a secret returns it; the next request of the tool would send that elsewhere."""
@@ -208,6 +209,7 @@ async def test_large_body_is_searched(http):
     assert other.connections == 0
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_redirect_does_not_carry_a_secret_elsewhere(http):
     """The host that may have it chooses where to, also in the name of a host."""
     for location in (
@@ -240,6 +242,7 @@ async def test_each_attempt_is_checked(http):
     assert (len(home.requests), other.connections) == (2, 0)
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_token_request_does_not_carry_a_secret_elsewhere(http):
     """Neither in its URL, nor in its form."""
     async with hosts() as (home, other):
@@ -260,6 +263,7 @@ MADE = {
 }
 
 
+@pytest.mark.guards("secret-hosts")
 @pytest.mark.parametrize("kind", list(MADE))
 @pytest.mark.parametrize("is_own", [True, False])
 async def test_what_was_made_from_a_secret_is_not_sent_elsewhere(http, kind, is_own):
@@ -316,6 +320,7 @@ async def test_other_requests_are_sent(http):
     assert json.loads(other.requests[0].body)["free"] == free.value
 
 
+@pytest.mark.guards("secret-hosts")
 @pytest.mark.parametrize("way", ["result", "error", "code", "direct"])
 async def test_result_of_a_tool_does_not_carry_a_secret_into_another(http, way):
     """A pack gets results unmasked, also those in errors. It may pass them to tools, but not to that host."""
@@ -360,6 +365,7 @@ async def test_result_of_a_tool_does_not_carry_a_secret_into_another(http, way):
         assert "'KEY'" in result.error.message
 
 
+@pytest.mark.guards("secret-hosts")
 @pytest.mark.parametrize("way", ["client", "redirect", "upload", "safe_request", "fetch_url"])
 async def test_request_of_a_pack_does_not_carry_a_secret_elsewhere(way):
     """Whatever function of the SDK sends it."""

@@ -147,6 +147,7 @@ async def test_failed_installation_is_reported_with_the_words_of_uv(home, wheels
     assert missing.meta.reason is Reason.UNKNOWN
 
 
+@pytest.mark.guards("project-libraries")
 async def test_libraries_of_a_project_are_installed_only_if_it_is_trusted(home, wheels):
     make_wheel(wheels, "fruit", "1.0", "")
     folder = home.cwd / ".onetool" / "tools"
@@ -170,6 +171,7 @@ async def test_concurrent_processes_install_once(tmp_path, wheels):
     assert left == {paths[0].name, f"{paths[0].name}.lock"}
 
 
+@pytest.mark.guards("project-libraries")
 async def test_uv_settings_of_the_working_directory_are_ignored(tmp_path, wheels, monkeypatch):
     """A repository must not choose where libraries come from."""
     evil, work = tmp_path / "evil", tmp_path / "work"

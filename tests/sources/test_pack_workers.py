@@ -294,6 +294,7 @@ async def test_large_results_are_limited_as_in_process(home):
         assert (await call(ot, "p.add", a=1, b=2)).data == 3
 
 
+@pytest.mark.guards("pack-worker")
 async def test_calls_of_a_worker_that_died_fail_and_the_next_one_starts_another(home):
     file = home.cwd / "never"
     async with packs(home, p=METADATA + FAILURES, q=METADATA + FAILURES) as ot:
@@ -326,6 +327,7 @@ async def test_worker_with_a_call_that_hangs_is_replaced_after_its_other_calls(h
         assert (await call(ot, "p.pid")).data == second
 
 
+@pytest.mark.guards("pack-worker")
 async def test_worker_whose_event_loop_is_blocked_is_killed(home, monkeypatch):
     monkeypatch.setattr(worker, "GRACE_S", 0.1)
     async with packs(home, p=METADATA + FAILURES) as ot:
@@ -349,6 +351,7 @@ async def test_cancellation_reaches_the_function(home):
         assert (await call(ot, "p.pid")).data == first
 
 
+@pytest.mark.guards("pack-worker")
 @pytest.mark.parametrize("name", ["flood", "garbage"])
 async def test_worker_that_floods_or_writes_garbage_harms_no_other(home, name):
     async with packs(home, p=METADATA + FAILURES, q=METADATA + FAILURES) as ot:

@@ -126,6 +126,7 @@ async def test_arguments_are_converted_to_annotated_types(home):
     assert json.loads(done.stdout)["data"] == "PosixPath RED {'n': 1} a/b"
 
 
+@pytest.mark.guards("pack-import")
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -171,6 +172,7 @@ async def test_reason_of_a_skipped_pack_is_reported(home):
     assert "SyntaxError" in health.skipped["bad"]
 
 
+@pytest.mark.guards("user-writes")
 @pytest.mark.linux
 async def test_pack_that_other_users_can_change_is_skipped(home):
     """The other packs are loaded, and health reports what to do."""
@@ -331,6 +333,7 @@ def test_new_file_is_available_at_the_next_call(home):
         assert ot.call("fresh.f").data == 7
 
 
+@pytest.mark.guards("pack-import")
 def test_import_that_hangs_after_inspection_times_out(home):
     """Other tools still work."""
     from onetool import onetool_runtime

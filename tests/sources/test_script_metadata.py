@@ -23,6 +23,7 @@ def test_libraries_and_python_are_read():
     assert read_metadata(b"# /// script\n# dependencies = []\n") is None
 
 
+@pytest.mark.guards("project-libraries")
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [

@@ -110,6 +110,7 @@ def not_stopped(limits: tuple[str, ...], uid: int) -> set[str]:
     return names - {"change the priority of another process"} if uid == 0 else names
 
 
+@pytest.mark.guards("server-sandbox")
 def test_attacks_succeed_without_a_sandbox(user, attacks):
     """Otherwise, they would prove nothing."""
     assert len(attacks) >= 60
@@ -119,12 +120,14 @@ def test_attacks_succeed_without_a_sandbox(user, attacks):
     assert {name: failed[name] for name in failed if name not in (*impossible, *DEPEND_ON_SYSTEM)} == {}
 
 
+@pytest.mark.guards("server-sandbox")
 def test_server_without_network_reaches_nothing(user, support, attacks):
     outcomes, restrictions = user.attack(support, user.policy(network=False), attacks)
     assert restrictions.network
     assert succeeded(outcomes) == not_stopped(restrictions.limits, user.uid), outcomes
 
 
+@pytest.mark.guards("server-sandbox")
 def test_server_with_network_reaches_nothing_else(user, support, attacks):
     outcomes, restrictions = user.attack(support, user.policy(), attacks)
     assert not restrictions.network

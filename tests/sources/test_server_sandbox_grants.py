@@ -74,6 +74,7 @@ def run(policy: SandboxPolicy, support: MechanismSupport, script: str, **env: st
         return process.communicate(timeout=HANG_S)[0]
 
 
+@pytest.mark.guards("server-sandbox")
 @pytest.mark.parametrize(
     "path", ["~/.ssh", "~/.ssh/id", "~/.config", "~/.config/app", "~/data", "~/data/servers/a"]
 )
@@ -270,6 +271,7 @@ def test_libraries_that_are_preloaded_are_loaded_inside_only(user_home, support)
     assert output == "/nonexistent\n"
 
 
+@pytest.mark.guards("server-sandbox")
 def test_no_variable_is_in_a_command_line(user_home, support):
     """Every user of the machine can read command lines. Names like those of the loader are ordinary ones."""
     names = ("LD_API_KEY", "DYLD_TOKEN", "LD_LIBRARY_PATH", "TOKEN")
@@ -352,6 +354,7 @@ os.open("plain", os.O_RDONLY, 0o4000)  # the mode does not count
 """
 
 
+@pytest.mark.guards("server-sandbox")
 def test_server_cannot_create_programs_that_run_as_its_user(user_home, support):
     """Another user of the machine could run them. Other permissions can be set."""
     policy = policy_for(user_home, PathGrant(path=user_home / "project", write=True))
@@ -385,6 +388,7 @@ def test_exit_code_of_the_server_is_returned(user_home, support):
     assert run_command(command).returncode == 7
 
 
+@pytest.mark.guards("server-sandbox")
 def test_nothing_runs_if_a_restriction_cannot_be_applied(user_home):
     support = supported(Mechanism.LANDLOCK)
     command = wrap(["/bin/sh", "-c", "echo started"], {}, policy_for(user_home), support)

@@ -95,6 +95,7 @@ def test_detached_process_ends_without_a_sandbox(tmp_path, marker):
     assert ends(marker)
 
 
+@pytest.mark.guards("server-sandbox")
 def test_nothing_survives_when_the_parent_is_killed(tmp_path, marker, support):
     parent = start_parent(support.mechanism, tmp_path, marker)
     assert len(processes_with_env(marker)) >= 2

@@ -190,6 +190,7 @@ async def test_health_reports_a_starting_server_as_starting_and_connects_only_on
         await until(log.exists)
 
 
+@pytest.mark.guards("server-sandbox")
 @pytest.mark.linux
 async def test_server_runs_in_a_sandbox_unless_it_is_turned_off(tmp_path):
     """Its home is its own directory. It sees its program and what was granted, and no other file of yours."""

@@ -256,6 +256,7 @@ FORBIDDEN_PATHS = {
 }
 
 
+@pytest.mark.guards("model-arguments")
 @pytest.mark.spec("RUN-12", "RUN-13", "RUN-19")
 async def test_fs_tools_read_nothing_outside_the_root(ot: Any, root: Path) -> None:
     """Links, parents, absolute paths, siblings, pipes and invalid names fail without blocking."""
@@ -301,6 +302,7 @@ def test_fs_tools_do_not_read_onetool_directories(home: Any, monkeypatch: pytest
     assert listed & {*protected, "plain"} == {"plain"}
 
 
+@pytest.mark.guards("model-arguments")
 @pytest.mark.spec("RUN-18", "RUN-37")
 @pytest.mark.parametrize(
     "args",

@@ -338,6 +338,7 @@ def test_relative_topic_file_is_resolved_against_the_config_directory(home):
     assert list(home.cwd.iterdir()) == []
 
 
+@pytest.mark.guards("model-files")
 @pytest.mark.spec("OT-26")
 @pytest.mark.parametrize(
     ("topic", "name"),
@@ -353,6 +354,7 @@ async def test_note_goes_to_the_file_of_the_first_matching_pattern(tmp_path, top
     assert [note["topic"] for note in read_notes(tmp_path / name)] == [topic]
 
 
+@pytest.mark.guards("model-files")
 @pytest.mark.spec("OT-27")
 @pytest.mark.parametrize("before", ["", "--- {message: old}\n", "--- {message: old}", "message: old\n"])
 async def test_each_note_is_a_yaml_document_on_one_line(tmp_path, before):

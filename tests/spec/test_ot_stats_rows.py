@@ -284,6 +284,7 @@ async def test_report_has_no_external_references(tmp_path):
     assert {"iframe", "object", "embed", "base"}.isdisjoint(ParsedPage(text).tags)
 
 
+@pytest.mark.guards("model-files")
 @pytest.mark.spec("OT-46")
 @pytest.mark.parametrize(
     "output",

@@ -122,6 +122,7 @@ async def test_invalid_and_endless_redirects_are_errors(fetch):
         assert len(server.requests) <= 11
 
 
+@pytest.mark.guards("web-page")
 async def test_huge_page_is_rejected(fetch, monkeypatch):
     """The limit applies to decompressed bytes."""
     monkeypatch.setattr(web, "MAX_BYTES", 100_000)
@@ -130,6 +131,7 @@ async def test_huge_page_is_rejected(fetch, monkeypatch):
         assert "is larger than 100000 bytes" in result.error.message
 
 
+@pytest.mark.guards("web-page")
 @pytest.mark.parametrize(
     "markup",
     [

@@ -287,6 +287,7 @@ async def test_old_records_are_deleted_and_their_figures_stay(store):
     assert (await store.counters(["id"]))["id"].calls == 1
 
 
+@pytest.mark.guards("record-calls")
 async def test_too_large_store_loses_the_oldest_bodies_then_the_oldest_records(store, monkeypatch):
     for sql in (queries, postgres_writes):
         monkeypatch.setattr(sql, "CHUNK", 10)

@@ -259,6 +259,7 @@ async def test_a_job_is_cancelled_once_or_more(store):
     assert await store.messages(other.id) == NOTHING
 
 
+@pytest.mark.guards("client-jobs")
 @pytest.mark.parametrize("id", ["0" * 32, *HOSTILE], ids=ascii)
 async def test_unknown_and_hostile_ids_are_unknown_jobs(store, id, tmp_path):
     """No file is created for them, in any directory."""
@@ -368,6 +369,7 @@ async def until_ended(store, owner: str) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.guards("client-jobs")
 async def test_of_many_processes_one_answers(place):
     store = place.open()
     job = await put(store)
@@ -384,6 +386,7 @@ async def test_of_many_processes_one_answers(place):
     assert (await store.messages(job.id)).answers == {"q1": Answer("accept", {"by": winner})}
 
 
+@pytest.mark.guards("client-jobs")
 @pytest.mark.parametrize("ending", ["killed", "not closed"])
 async def test_job_of_a_process_that_ends_is_seen_until_it_is_reaped(place, clock, ending):
     """The end of a process that did not close is the time at which the next one notices it."""

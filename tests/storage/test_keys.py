@@ -59,6 +59,7 @@ def test_key_of_the_wrong_length_is_refused(tmp_path, size, shown):
     assert file.stat().st_size == size
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.linux
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644, 0o777])
 def test_key_that_others_may_access_is_refused(tmp_path, mode):

@@ -416,6 +416,7 @@ def test_every_action_is_made():
     assert {action for action, _ in CHANGES.values()} == set(AuditAction)
 
 
+@pytest.mark.guards("tenant-audit")
 async def test_no_entry_contains_a_secret_value(world):
     key = await world.calls.keys.create("ben", "ci", timedelta(days=1))
     changes = [change for change in CHANGES if change not in (World.create_workspace, World.delete_workspace)]
@@ -447,6 +448,7 @@ def test_every_store_is_called_or_has_a_reason_not_to_be(workspace):
     assert {name for name in names if name.startswith("Postgres")} == stores | set(NOT_CALLED)
 
 
+@pytest.mark.guards("tenant-audit")
 async def test_every_method_that_changes_configuration_adds_an_entry(workspace, postgres_url, size):
     """Methods of all stores are called at random, and the tables are compared before and after."""
     own = WorkspaceCalls(workspace, Threads(), AnyIds.create(1), SEED)
@@ -522,6 +524,7 @@ def record_and_fail(workspace):
         raise RuntimeError
 
 
+@pytest.mark.guards("tenant-audit")
 @pytest.mark.parametrize(
     ("change", "table"),
     [(World.set_toggle, "toggles"), (World.create_key, "api_keys"), (World.log_in, "credentials")],

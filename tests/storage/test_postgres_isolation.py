@@ -139,6 +139,7 @@ def tables(workspace, postgres, postgres_url):
     return Tables(postgres_url, workspace, new_workspace(postgres, postgres_url))
 
 
+@pytest.mark.guards("tenant-rows")
 def test_application_selects_no_row_of_another_workspace_from_any_table(tables):
     foreign = canary_of(tables.other)
     for table in tables.columns:
@@ -154,6 +155,7 @@ def test_application_selects_no_row_of_another_workspace_from_any_table(tables):
         assert str(tables.other) not in copied, table
 
 
+@pytest.mark.guards("tenant-rows")
 def test_application_changes_no_row_of_another_workspace_in_any_table(tables):
     """Each statement is refused, or affects no row."""
     before = tables.snapshot(tables.other)
@@ -203,6 +205,7 @@ def delete_all(connection, tables):
     return deleted
 
 
+@pytest.mark.guards("tenant-rows")
 def test_application_inserts_no_row_into_another_workspace_in_any_table(tables):
     """Also none that would be refused as a duplicate: that would reveal which rows exist."""
     before = tables.snapshot(tables.other)
@@ -258,6 +261,7 @@ def test_rows_that_must_not_change_cannot_be_changed_by_their_own_workspace(tabl
         assert denied == DENIED.get(table, set()), table
 
 
+@pytest.mark.guards("tenant-rows")
 def test_application_owns_nothing_and_cannot_become_another_role(tables):
     with tables.as_application() as connection:
         owned = "select relname from pg_class where relowner = current_user::regrole"
@@ -281,6 +285,7 @@ def database(request, postgres):
     pooled.close()
 
 
+@pytest.mark.guards("tenant-rows")
 @pytest.mark.stress
 async def test_no_method_of_any_store_returns_or_changes_what_another_workspace_stores(
     database, postgres_url, size

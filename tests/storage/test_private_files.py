@@ -45,6 +45,7 @@ def public_paths(root: Path) -> dict[str, str]:
     return {str(path): f"{mode:04o}" for path, mode in modes.items() if mode & 0o077}
 
 
+@pytest.mark.guards("record-calls", "user-reads")
 def test_every_file_and_directory_is_private(tmp_path):
     """New parents of the user's directories and the files of SQLite included."""
     home, work = tmp_path / "home", tmp_path / "home" / "work"
@@ -71,6 +72,7 @@ def test_every_file_and_directory_is_private(tmp_path):
     assert public_paths(home) == {}
 
 
+@pytest.mark.guards("client-state", "client-jobs", "user-reads")
 async def test_stores_that_no_command_fills_are_private(tmp_path):
     """Directories too, even if they existed with other permissions."""
     before = os.umask(0)

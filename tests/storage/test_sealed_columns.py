@@ -27,6 +27,7 @@ NOT_SEALED = {
 """Why no data key has sealed these columns with bytes."""
 
 
+@pytest.mark.guards("tenant-sealing")
 def test_every_column_with_bytes_is_sealed_or_is_known_not_to_be(postgres_url):
     found = set(execute(postgres_url, BINARY))
     sealed = {(f"onetool.{item.table}", item.column) for item in SEALED_COLUMNS}
@@ -40,6 +41,7 @@ def test_keys_of_a_sealed_column_identify_one_row(column, postgres_url):
     assert tuple(name for (name,) in rows) == ("workspace_id", *column.keys)
 
 
+@pytest.mark.guards("tenant-sealing")
 def test_places_of_sealed_columns_differ():
     assert len({column.place for column in SEALED_COLUMNS}) == len(SEALED_COLUMNS)
 

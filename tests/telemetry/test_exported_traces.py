@@ -141,6 +141,7 @@ def test_header_of_a_tool_is_not_replaced(world, receiver, upstream):
     assert header(upstream, "/echo") == "mine"
 
 
+@pytest.mark.guards("record-telemetry")
 def test_http_header_continues_a_trace(world, receiver, upstream, tmp_path):
     """For REST, and for MCP clients that send no `_meta`."""
     server = RestProcess(tmp_path / "serve", **variables(receiver))
@@ -174,6 +175,7 @@ def test_http_header_continues_a_trace(world, receiver, upstream, tmp_path):
     assert CANARY not in receiver.received()
 
 
+@pytest.mark.guards("record-telemetry")
 @pytest.mark.parametrize("version", [LEGACY, MODERN])
 async def test_no_secret_argument_or_invented_name_is_exported(world, receiver, version):
     with mcp_client(world, version, "--expose", "all", **variables(receiver)) as client:

@@ -279,6 +279,7 @@ async def test_trace_of_a_rest_request_continues_in_outgoing_requests(recorded):
     assert "secret" not in receiver.received()
 
 
+@pytest.mark.guards("record-telemetry")
 async def test_what_libraries_record_is_exported_without_names_and_texts(recorded):
     """Their spans keep their place, so that the trace stays whole."""
 

@@ -34,6 +34,7 @@ async def test_token_logs_in_and_is_not_stored_in_the_browser(web_app, browser):
     await expect(page.get_by_label("Token")).to_be_visible()
 
 
+@pytest.mark.guards("browser-origin")
 async def test_other_origins_can_neither_read_nor_run(web_app, browser, page):
     """The browser does not send the cookie, and the server rejects requests without the client header."""
     foreign = await page.context.new_page()
@@ -148,6 +149,7 @@ async def test_failed_request_is_reported_and_can_be_retried(web_app, page):
     await expect(page.get_by_role("switch", name="Enable bundle notes")).to_be_visible()
 
 
+@pytest.mark.guards("browser-texts")
 async def test_error_on_one_page_does_not_affect_the_others(page):
     """An unexpected response breaks only the page that shows it."""
     await page.route("**/usage?*", lambda route: route.fulfill(json={}))

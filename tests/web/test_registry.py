@@ -64,6 +64,7 @@ async def review_notes(page, name):
     return dialog
 
 
+@pytest.mark.guards("registry-secrets")
 async def test_server_is_installed_after_its_missing_secret_was_entered(server, page):
     """The secret is in its file alone, which only the user can read."""
     name = new_server_name()
@@ -110,6 +111,7 @@ async def test_paths_are_entered_one_per_line_and_their_grants_are_shown(server,
     await expect(dialog.get_by_role("button", name="Install")).to_be_enabled()
 
 
+@pytest.mark.guards("registry-install")
 async def test_plan_that_changed_since_it_was_shown_is_not_installed(server, page):
     """The new plan is shown instead, to be reviewed."""
     name = new_server_name()
@@ -127,6 +129,7 @@ async def test_plan_that_changed_since_it_was_shown_is_not_installed(server, pag
     assert name in server.settings
 
 
+@pytest.mark.guards("registry-texts")
 async def test_untrusted_entries_are_shown_as_text(server, page):
     variables = [{"name": "LEVEL", "description": EVIL, "choices": [EVIL.replace("\u202e", ""), "low"]}]
     package = npm_package("p", "1.0.0", environmentVariables=variables)
@@ -150,6 +153,7 @@ async def test_untrusted_entries_are_shown_as_text(server, page):
     assert "\u202e" not in await page.content()
 
 
+@pytest.mark.guards("registry-texts")
 async def test_repository_is_a_link_that_tells_it_nothing(page):
     dialog = await search(page, "filesystem")
     await dialog.get_by_role("button", name="Review").click()

@@ -69,6 +69,7 @@ async def assert_no_injection(page) -> None:
     assert not page.errors, page.errors
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_tools_are_shown_as_text(page, evil_tool):
     """This applies to the list, the tool page, the form, the result and the definition."""
     await page.goto("/tools")
@@ -84,6 +85,7 @@ async def test_untrusted_tools_are_shown_as_text(page, evil_tool):
     await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_chat_content_is_shown_as_text(web_app, page, evil_tool):
     """This applies to messages, tool results, titles and the palette."""
     calls = [{"name": evil_tool["name"], "args": {}}]
@@ -104,6 +106,7 @@ async def test_untrusted_chat_content_is_shown_as_text(web_app, page, evil_tool)
     await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_questions_titles_and_errors_are_shown_as_text(web_app, page):
     """This applies to the question for approval, the title of the session, and an error of the model."""
     call = {"name": "notes.keep", "args": {EVIL: EVIL, "text": EVIL}}
@@ -129,6 +132,7 @@ async def test_untrusted_questions_titles_and_errors_are_shown_as_text(web_app, 
     await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_results_and_errors_of_code_are_shown_as_text(web_app, page):
     """This applies to values, printed text, tool calls, errors, and afterwards to the statistics."""
     await page.goto("/playground")
@@ -148,6 +152,7 @@ async def test_untrusted_results_and_errors_of_code_are_shown_as_text(web_app, p
     await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_api_description_is_shown_as_text(web_app, page):
     """This applies to the review of what was imported, and of what was skipped, and to an invalid archive."""
     operation = {
@@ -175,6 +180,7 @@ async def test_untrusted_api_description_is_shown_as_text(web_app, page):
         await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_untrusted_server_is_shown_as_text(browser, tmp_path):
     """This applies to its definitions, its log and the reason why it fails."""
     listing = tmp_path / "listing.json"
@@ -197,6 +203,7 @@ async def test_untrusted_server_is_shown_as_text(browser, tmp_path):
             await assert_no_injection(page)
 
 
+@pytest.mark.guards("browser-texts")
 async def test_policy_stops_markup_that_got_into_a_page(page, upstream):
     """The last defence: nothing of it runs, and nothing reaches another server."""
     await page.goto("/tools")

@@ -10,6 +10,7 @@ def shown(value: object) -> str:
     return argument.value
 
 
+@pytest.mark.guards("model-approval")
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

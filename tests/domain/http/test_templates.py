@@ -114,6 +114,7 @@ INVALID_URLS = {
 }
 
 
+@pytest.mark.guards("model-http")
 @pytest.mark.spec("BND-17", "BND-18", "BND-19")
 @pytest.mark.parametrize("url", INVALID_URLS)
 def test_invalid_urls_are_rejected(url):
@@ -231,6 +232,7 @@ def test_values_in_urls_are_percent_encoded():
     assert fill_query("a=${text}&b=${none}&c&d=${n}x", VALUES.get) == "a=a%2Fb%3Fc%23d%25e&c&d=5x"
 
 
+@pytest.mark.guards("model-http")
 @pytest.mark.parametrize("value", ["", ".", "..", "../x", "x/..", "..\\x", "a/./b"])
 def test_value_that_makes_a_segment_empty_or_dotted_is_rejected(value):
     with pytest.raises(InvalidValue, match="path of the URL"):
@@ -243,6 +245,7 @@ def test_dots_of_template_and_value_are_checked_together():
     assert fill_path("/a/v${v}", {"v": ".."}.get) == "/a/v.."
 
 
+@pytest.mark.guards("model-http")
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_no_value_leaves_its_path_segment(value):
     try:
@@ -252,6 +255,7 @@ def test_no_value_leaves_its_path_segment(value):
     assert (url.host, url.query, url.path.count("/")) == ("api.test", None, 3)
 
 
+@pytest.mark.guards("model-http")
 def test_header_values_are_substituted_and_trimmed():
     """A missing sole value drops the header, and control characters are rejected."""
     assert fill_header("Bearer ${text}", VALUES.get) == "Bearer a/b?c#d%e"

@@ -188,6 +188,7 @@ def test_every_language_has_examples():
     assert set(INJECTIONS) == set(HARMLESS) == set(LANGUAGES)
 
 
+@pytest.mark.guards("server-definitions")
 @pytest.mark.parametrize(
     ("reason", "text"),
     [pair for examples in INJECTIONS.values() for pair in examples.items()],

@@ -88,6 +88,7 @@ HARMLESS = [
 ]
 
 
+@pytest.mark.guards("server-definitions")
 @pytest.mark.parametrize(
     ("reason", "text"), [(reason, text) for reason, texts in INJECTIONS.items() for text in texts]
 )

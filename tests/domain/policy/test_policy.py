@@ -226,6 +226,7 @@ POLICIES = st.builds(
 )
 
 
+@pytest.mark.guards("client-profile")
 @given(POLICIES, TOOLS, TOOLS, CALLERS, st.frozensets(NAMES))
 def test_nested_calls_a_profile_and_an_allow_list_only_restrict(rules, tool, handler, caller, names):
     effect = rules.decide(tool, handler, caller).effect

@@ -20,6 +20,7 @@ def show(redactor: Redactor, pieces: list[str]) -> list[str]:
     return [*map(stream.feed, pieces), stream.flush()]
 
 
+@pytest.mark.guards("record-redaction")
 @pytest.mark.parametrize("position", range(1, len(SECRET)))
 def test_secret_is_redacted_wherever_it_is_split(position):
     pieces = [f"It is {SECRET[:position]}", f"{SECRET[position:]}, so there."]

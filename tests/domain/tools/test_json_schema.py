@@ -48,6 +48,7 @@ def test_long_message_is_shortened_in_the_middle():
     assert message.endswith('is not of type "integer"')
 
 
+@pytest.mark.guards("tool-schema")
 @pytest.mark.parametrize(
     "schema",
     [
@@ -66,6 +67,7 @@ def test_invalid_schema_or_external_reference_is_rejected(schema):
         compile_schema(schema)
 
 
+@pytest.mark.guards("tool-schema")
 @pytest.mark.parametrize("pattern", ["(a+)+$", "^(?=a)(a|a)*\\1$", "(a|aa)+$", "(?=x)((a+)+)+$"])
 def test_catastrophic_pattern_takes_at_most_linear_time(pattern):
     schema = {"pattern": pattern}

@@ -30,6 +30,7 @@ def test_a_new_installation_has_hints_but_no_problems(home):
     }
 
 
+@pytest.mark.guards("model-code")
 @pytest.mark.linux
 def test_restrictions_of_the_sandbox_are_reported(home):
     sandbox = by_part(doctor())["sandbox"]

@@ -122,6 +122,7 @@ async def answer(monkeypatch, asked, *lines):
     return await QuestionPrompt(Threads(), nullcontext).present(None, asked)
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-44")
 async def test_a_form_names_its_server_and_asks_again_for_what_does_not_fit(monkeypatch, capsys):
     schema = {"properties": {"name": FIELDS["name"], "ratio": FIELDS["ratio"]}, "required": ["name"]}
@@ -141,6 +142,7 @@ async def test_decline_and_cancel_differ(monkeypatch, typed, action):
         assert await answer(monkeypatch, asked, typed) == (action, None)
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-39", "MCP-44")
 async def test_a_page_is_shown_with_its_host_and_not_opened(monkeypatch, capsys):
     asked = question(kind="url", url="https://pages.example/a?b=c")

@@ -225,6 +225,7 @@ def test_package_is_not_imported_unless_a_value_is_in_the_key_store(user, key_st
     assert in_new_process("run", "mine.length(name='A')", code=code).stdout == "11\n"
 
 
+@pytest.mark.guards("record-commands")
 @pytest.mark.parametrize(
     ("backend", "words", "message"),
     [

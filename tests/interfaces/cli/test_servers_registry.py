@@ -203,6 +203,7 @@ def test_name_that_is_taken_asks_for_another(stub, home):
     assert "not a Python identifier" in onetool("servers", "install", TIME, "--as", "../x", "--yes").stderr
 
 
+@pytest.mark.guards("registry-install")
 @pytest.mark.parametrize(
     ("package", "message"),
     [
@@ -352,6 +353,7 @@ def test_update_of_one_server_does_not_depend_on_another(stub, home):
     assert "1.1.0" not in (home.root / "bin" / "started").read_text()
 
 
+@pytest.mark.guards("registry-install")
 @pytest.mark.linux
 def test_update_is_refused_if_the_installed_package_has_changed(stub, home):
     install_notes(home)

@@ -127,6 +127,7 @@ def test_an_imported_setup_behaves_like_the_exported_one(home, other):
     assert "There is nothing new to import." in again.stdout
 
 
+@pytest.mark.guards("imported-setup")
 def test_no_secret_is_in_an_exported_setup(home, monkeypatch):
     """Secrets are referred to by name; what cannot be referred to is removed and named."""
     canary = "canary{:02}x9Qz7Rt5".format
@@ -341,6 +342,7 @@ def test_what_exists_and_differs_is_kept_unless_the_user_replaces_it(home):
     assert (home.config / "tools/hello.py").read_text() == PACK
 
 
+@pytest.mark.guards("imported-setup")
 def test_a_setup_is_shown_before_anything_is_written_or_runs(home):
     """Rules that become less strict come last; command lines, hosts and code are shown in full."""
     marker = home.cwd / "ran"
@@ -375,6 +377,7 @@ def test_a_setup_is_shown_before_anything_is_written_or_runs(home):
     assert not (home.config / "tools").exists()
 
 
+@pytest.mark.guards("imported-setup")
 def test_names_of_a_setup_do_not_control_the_terminal(home):
     settings = {"packs": {"p": {"k": "\x1b[2J\u202e"}}, "approval": {"allow": ["\x1b[1A\x1b[2Khidden"]}}
     manifest = {"format": 1, "disabled": {"tools": ["a\x1b]0;x\x07\nnew  fake line"]}}

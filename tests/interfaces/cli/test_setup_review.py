@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import yaml
 
 from interfaces.cli.setups import export, settings_of, write_settings, write_setup, zip_of
@@ -40,6 +41,7 @@ def bundle_state():
     return found["isEnabled"]
 
 
+@pytest.mark.guards("imported-setup")
 def test_the_programs_of_bundles_are_shown_before_they_are_enabled(home):
     """In a setup and alone. A second import enables what the first one did not."""
     files = code_bundle()

@@ -57,6 +57,7 @@ def groups(output: str) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.guards("project-trust")
 def test_the_summary_has_everything_that_the_files_would_do(home, project):
     """It is the difference between the user's settings and the merged ones: headers of the user count too."""
     home.write("onetool.yaml", OWN)
@@ -103,6 +104,7 @@ def test_overrides_of_tools_are_shown_with_the_secrets_that_they_insert(home, pr
     assert line.endswith("(inserts your secret GITHUB_TOKEN)")
 
 
+@pytest.mark.guards("server-sampling")
 @pytest.mark.spec("MCP-40")
 def test_what_a_server_could_ask_and_whether_its_annotations_count_is_shown(home, project):
     """For a server of the project, and for one of the user that the project changes."""
@@ -128,6 +130,7 @@ def test_groups_without_entries_say_none(project):
     assert shown["Instructions that models would read"] == ["Be brief."]
 
 
+@pytest.mark.guards("project-trust")
 def test_what_changed_since_the_last_time_is_shown(project):
     """As a diff of each file, and as marks in the summary."""
     write_project(project, settings="servers:\n  a: {command: one}\n# end\n", gone="", same="def f(): ...\n")
@@ -198,6 +201,7 @@ CONTROLS = {
 }
 
 
+@pytest.mark.guards("project-trust")
 @pytest.mark.linux
 @pytest.mark.parametrize("option", [(), ("--full",)])
 def test_no_control_character_of_the_repository_reaches_the_terminal(project, option):
@@ -216,6 +220,7 @@ def test_no_control_character_of_the_repository_reaches_the_terminal(project, op
     assert len(re.findall(r"(?m)^ *Programs that would start:", shown)) == 1
 
 
+@pytest.mark.guards("project-trust")
 def test_long_parts_are_shortened_and_the_hidden_part_is_stated(project):
     """`--full` hides nothing."""
     secret_line, last = "# " + "a" * 400 + "HIDDEN" + "b" * 900, "# LAST"
@@ -266,6 +271,7 @@ def test_lines_that_wrap_are_marked(project):
     assert sum(line.count("世") for line in lines) == 81
 
 
+@pytest.mark.guards("project-trust")
 @pytest.mark.linux
 def test_what_is_trusted_is_what_was_shown(home, project):
     """A file that changes while the user reads is not trusted."""

@@ -126,6 +126,7 @@ def in_parallel(*actions):
     return results
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49", "MCP-50")
 @pytest.mark.parametrize("process", ["a", "b"])
 @pytest.mark.parametrize("tool", ["old__write", "new__write"])
@@ -162,6 +163,7 @@ TAMPERED = {
 }
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.spec("MCP-49")
 @pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED)
 def test_a_changed_state_runs_nothing_and_the_honest_answer_is_still_accepted(world, client, change, request):
@@ -185,6 +187,7 @@ OTHER_CALLS = {
 }
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49")
 @pytest.mark.parametrize("change", OTHER_CALLS.values(), ids=OTHER_CALLS)
 @pytest.mark.parametrize("process", ["a", "b"])
@@ -195,6 +198,7 @@ def test_an_approval_of_another_call_runs_nothing(world, client, change, process
     assert world.runs(request.node.name) == world.runs("") == []
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.spec("MCP-49")
 def test_states_of_two_calls_are_not_interchangeable(world, client, request):
     first, second = (ask(client, f"{request.node.name}-{number}") for number in (1, 2))
@@ -203,6 +207,7 @@ def test_states_of_two_calls_are_not_interchangeable(world, client, request):
     assert world.runs(f"{request.node.name}-1") == world.runs(f"{request.node.name}-2") == []
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.spec("MCP-49")
 def test_the_state_of_a_servers_question_approves_nothing(world, client, request):
     question = ask(client, request.node.name, "old__ask_name", accept(name="Ada"))
@@ -245,6 +250,7 @@ def test_an_answer_that_does_not_approve_runs_nothing(world, client, change, req
     assert world.runs(request.node.name) == []
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49")
 def test_answers_count_only_in_their_own_field(world, client, request):
     """A model writes arguments; it cannot answer with them."""
@@ -268,6 +274,7 @@ def test_a_refused_call_cannot_be_approved_afterwards(world, client, first, proc
     assert world.runs(request.node.name) == []
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49")
 def test_an_approval_is_used_once_over_restarts(world, client, request):
     asked = ask(client, request.node.name)
@@ -279,6 +286,7 @@ def test_an_approval_is_used_once_over_restarts(world, client, request):
     assert world.runs(request.node.name) == ["old.write"]
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49", "MCP-50")
 @pytest.mark.parametrize("processes", ["aa", "ab", "bb"])
 def test_of_answers_at_the_same_time_one_is_accepted(world, client, processes, request, size):
@@ -301,6 +309,7 @@ def test_of_approval_and_refusal_at_the_same_time_one_counts(world, client, requ
         assert len(world.runs(f"{request.node.name}-{number}")) == (0 if is_refused(approved) else 1)
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.spec("MCP-49")
 def test_another_user_cannot_answer(world, client, request):
     world.serve("other", ONETOOL_TOKEN=OTHER_TOKEN)
@@ -313,6 +322,7 @@ def test_another_user_cannot_answer(world, client, request):
     assert text_of(asked.answer()) == "wrote what was approved"
 
 
+@pytest.mark.guards("client-state")
 @pytest.mark.spec("MCP-49")
 def test_a_client_over_stdio_and_a_client_over_http_cannot_answer_for_each_other(world, client, request):
     stdio = world.client(MODERN, "stdio", FORM_AND_URL)
@@ -331,6 +341,7 @@ def test_a_legacy_client_cannot_answer_with_the_fields_of_the_modern_protocol(wo
     assert world.runs(request.node.name) == []
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49")
 def test_an_approval_expires(tmp_path):
     clock = JumpingClock(tmp_path / "clock")
@@ -357,6 +368,7 @@ def listed(client, tool):
         cursor = {"cursor": page["nextCursor"]}
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-49")
 @pytest.mark.parametrize("server", ["old_changed", "old_approved"])
 def test_a_definition_that_changed_after_the_question_is_not_approved_by_the_answer(
@@ -402,6 +414,7 @@ def test_the_state_of_the_first_question_does_not_answer_the_second(world, clien
     assert world.runs(request.node.name) == [f"{server}.ask_two"]
 
 
+@pytest.mark.guards("model-answers")
 @pytest.mark.spec("MCP-43", "MCP-49")
 def test_an_approval_inside_run_approves_one_inner_call(tmp_path):
     with AskingWorld(tmp_path, "old", expose="run") as world:

@@ -46,6 +46,7 @@ def test_a_session_of_another_user_endpoint_or_token_is_unknown(key, endpoint, c
     assert SessionSeal(key, endpoint).open(sealed, credential) is None
 
 
+@pytest.mark.guards("client-sessions")
 def test_every_changed_character_makes_a_session_unknown():
     seal = SessionSeal(KEY, "all")
     sealed, _ = seal.create(AGREED, "t")
@@ -66,6 +67,7 @@ def test_a_session_expires():
     assert seal.open(sealed, "t") is None
 
 
+@pytest.mark.guards("client-sessions")
 def test_a_client_that_declares_too_much_is_refused():
     agreed = AGREED._replace(client={"name": "n" * MAX_AGREED_LENGTH, "version": "1"})
     with pytest.raises(TooMuchDeclared, match="2,048 characters"):
@@ -208,6 +210,7 @@ async def test_what_does_not_initialize_creates_no_session(tmp_path):
             assert (await process.post({"id": 1, "method": "ping"}, session)).status_code == 404
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 async def test_cancellations_of_requests_that_no_process_runs_are_few(tmp_path, monkeypatch):
     """A client cannot fill the disk with them, and old ones make room."""
@@ -269,6 +272,7 @@ async def test_clients_with_a_stream_of_notices_are_not_refused(tmp_path, monkey
             assert (await process.request("ping", session))["result"] == {}
 
 
+@pytest.mark.guards("client-sessions")
 async def test_sessions_that_cannot_be_read_are_refused(tmp_path):
     """A session that was ended must not work because its entries cannot be read."""
     async with two_replicas(tmp_path) as (world, first, second):

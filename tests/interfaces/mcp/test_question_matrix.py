@@ -190,6 +190,7 @@ def test_a_modern_server_uses_its_fallback_for_a_client_that_cannot_show_pages(w
     assert client.questions == client.undeclared == []
 
 
+@pytest.mark.guards("server-sampling")
 @pytest.mark.spec("MCP-40")
 def test_sampling_is_refused_by_default(world, caller, upstream):
     client = world.client(*caller, FORM_AND_URL | {"sampling": {}})
@@ -208,6 +209,7 @@ def allowed_world(tmp_path_factory):
         yield world
 
 
+@pytest.mark.guards("server-sampling")
 @pytest.mark.spec("MCP-40")
 @pytest.mark.parametrize("version", VERSIONS)
 def test_sampling_that_the_settings_allow_reaches_the_client(allowed_world, version):
@@ -258,6 +260,7 @@ def test_a_modern_server_sees_what_this_client_can_answer(world, version, declar
     assert seen == declared
 
 
+@pytest.mark.guards("server-sampling")
 @pytest.mark.spec("MCP-41")
 def test_sampling_that_the_settings_refuse_is_not_declared(world):
     client = world.client(MODERN, "http", FORM | {"sampling": {}})
@@ -283,6 +286,7 @@ def test_a_rest_caller_without_questions_declares_nothing(world, upstream):
     assert json.loads(response.json()["value"]) == {}
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-42")
 def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, upstream, size):
     rounds, names = size(50, 500), {LEGACY: "Ada", MODERN: "Grace"}
@@ -308,6 +312,7 @@ def test_two_clients_that_call_in_parallel_get_only_their_own_questions(world, u
         assert world.count(upstream, "ask_name", version) == rounds
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-42")
 def test_a_question_that_no_call_can_be_found_for_is_cancelled(world, tmp_path):
     """A legacy server asks for the first time while two calls are in progress."""
@@ -325,6 +330,7 @@ def test_a_question_that_no_call_can_be_found_for_is_cancelled(world, tmp_path):
     assert world.count("old_quiet", "ask_name", "unattributed") == 1
 
 
+@pytest.mark.guards("client-jobs")
 @pytest.mark.spec("MCP-43")
 @pytest.mark.parametrize(
     ("answer", "expected"),
@@ -361,6 +367,7 @@ def test_every_call_inside_run_is_approved_on_its_own(run):
     assert (is_failed(response), run.cell.runs("write")) == (True, 3)
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-46")
 def test_a_form_that_asks_for_a_key_is_refused(cell):
     response = cell.call("secret_form")
@@ -369,6 +376,7 @@ def test_a_form_that_asks_for_a_key_is_refused(cell):
     assert "got" not in text_of(response).split()
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-46")
 def test_an_answer_of_the_wrong_type_is_asked_again_and_does_not_reach_the_server(cell):
     assert text_of(cell.call("typed", accept(age="old"), accept(age=-1), accept(age=3))) == "age 3"
@@ -376,6 +384,7 @@ def test_an_answer_of_the_wrong_type_is_asked_again_and_does_not_reach_the_serve
     assert cell.runs("typed", "answered") == 1
 
 
+@pytest.mark.guards("server-questions")
 @pytest.mark.spec("MCP-47")
 def test_a_call_that_asks_endlessly_ends_after_ten_rounds(cell):
     response = cell.call("endless", *[accept(name="x")] * asking_server.MAX_ENDLESS)

@@ -136,6 +136,7 @@ def add_pack(world):
     world.home.write(f"tools/{name}.py", PACK.format(name=name))
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 def test_a_session_that_was_deleted_is_unknown_at_every_process(world):
     client = world.connect(LEGACY, {}, "a")
@@ -162,6 +163,7 @@ def test_a_call_can_be_cancelled_at_every_process(world, at, tmp_path):
     assert wait_until(lambda: world.count("old", "slow", id, "cancelled"))
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 def test_a_replayed_response_is_refused_at_every_process(world):
     client, id = world.connect(LEGACY, FORM, "a"), new_id("replay")
@@ -189,6 +191,7 @@ def recording(requests, receive):
     return record
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 @pytest.mark.parametrize("at", ["a", "b"])
 def test_a_response_of_another_session_is_refused(world, at):
@@ -206,6 +209,7 @@ def test_a_response_of_another_session_is_refused(world, at):
     assert text_of(future.result(HANG_S)) == "hello Ann"
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 @pytest.mark.parametrize("at", ["a", "b"])
 def test_a_forged_session_is_unknown(world, at):
@@ -224,6 +228,7 @@ def test_a_forged_session_is_unknown(world, at):
     assert client.transport.post(PING)[0] == 200
 
 
+@pytest.mark.guards("client-sessions")
 @pytest.mark.spec("MCP-54")
 def test_a_session_belongs_to_its_token_and_its_endpoint(world):
     client = world.connect(LEGACY, {}, "a")

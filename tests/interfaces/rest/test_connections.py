@@ -165,6 +165,7 @@ def test_spaces_after_the_value_of_a_header_do_not_belong_to_it(tmp_path):
 # Numbers of connections
 
 
+@pytest.mark.guards("client-connections")
 async def test_connections_above_the_limit_of_an_address_replace_its_oldest_ones():
     """The owner, at the same address, still gets responses."""
     async with serving(max_per_address=10) as site:
@@ -193,6 +194,7 @@ async def test_addresses_below_their_limit_keep_their_connections():
         assert await other.read_status() == 200
 
 
+@pytest.mark.guards("client-connections")
 async def test_authenticated_requests_in_progress_are_not_replaced():
     """Also with a body that is incomplete. If there is nothing to replace, the new connection is rejected."""
     demo, peers = Demo(), []
@@ -228,6 +230,7 @@ async def test_requests_with_a_wrong_token_are_replaced():
             await peer.read_all()
 
 
+@pytest.mark.guards("client-connections")
 def test_the_default_leaves_files_for_tools_and_connections_for_others():
     resource = pytest.importorskip("resource")
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -296,6 +299,7 @@ SLOW_HEADERS = {
 }
 
 
+@pytest.mark.guards("client-connections")
 @pytest.mark.parametrize("data", SLOW_HEADERS)
 async def test_headers_must_arrive_in_time(data):
     sent, status = SLOW_HEADERS[data]
@@ -314,6 +318,7 @@ async def test_headers_of_the_second_request_must_arrive_in_time():
         assert b"HTTP/1.1 408" in await peer.read_all()
 
 
+@pytest.mark.guards("client-connections")
 async def test_the_body_must_arrive_in_time():
     demo = Demo()
     async with serving(demo, body_timeout_s=0.01, min_body_bytes_per_s=10**9) as site:
@@ -354,6 +359,7 @@ async def test_a_request_that_was_received_has_all_the_time():
         assert b"408" in await peer.read_all()
 
 
+@pytest.mark.guards("client-connections")
 async def test_the_response_must_be_read_in_time():
     """Otherwise the connection is closed, which cancels the call."""
     demo = Demo()
@@ -369,6 +375,7 @@ async def test_the_response_must_be_read_in_time():
 # Sizes
 
 
+@pytest.mark.guards("client-connections")
 async def test_headers_have_a_maximum_size():
     """Also one header that does not end."""
     async with serving() as site:
@@ -422,6 +429,7 @@ def entry(text, *args):
     return logging.LogRecord("server", logging.WARNING, "", 1, text, args, None)
 
 
+@pytest.mark.guards("client-connections")
 def test_repeated_entries_are_dropped_and_counted():
     """Entries count as the same if their first lines are."""
     now = 1_000.0

@@ -104,6 +104,7 @@ async def test_messages_for_invalid_requests():
     )
 
 
+@pytest.mark.guards("browser-origin")
 @pytest.mark.parametrize(
     ("headers", "status", "message"),
     [

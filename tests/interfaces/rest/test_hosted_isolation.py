@@ -236,6 +236,7 @@ def canaries(server: TeamsServer, but: Team | None, text: str) -> list[str]:
     return [team.slug for team in server.teams if team is not but and team.canary in text]
 
 
+@pytest.mark.guards("tenant-routes")
 @pytest.mark.parametrize("kind", ["none", "another workspace's", "revoked", "expired", "unknown"])
 def test_every_route_refuses(server, a, b, kind):
     """All but the login, also the paths of MCP and those that do not exist."""
@@ -269,6 +270,7 @@ def test_key_is_not_accepted_elsewhere_than_in_its_header(server, a):
             assert client.get("/tools/bundles").status_code == 401, options
 
 
+@pytest.mark.guards("tenant-routes")
 def test_ids_of_another_workspace_are_unknown(server, a, b):
     """Every route with ids of b and the key of a: nothing of b is returned or changed."""
     before, client = b.contents(), a.client()
@@ -290,6 +292,7 @@ def test_ids_of_another_workspace_are_unknown(server, a, b):
     assert b.contents() == before
 
 
+@pytest.mark.guards("tenant-routes")
 def test_lists_of_a_workspace_have_nothing_of_another_one(server, a, b):
     """What is listed is there, so that the canary would be found."""
     for path in ("/tools/bundles", "/tools/tools", "/activity", "/jobs", "/sessions", "/signatures"):
@@ -324,6 +327,7 @@ def test_id_may_be_used_in_two_workspaces(server, a, b):
     assert b.contents() == before
 
 
+@pytest.mark.guards("tenant-routes")
 def test_code_and_tools_see_only_their_workspace(server, a, b):
     shown = a.run(
         "[ot.tools(info='full'), ot.snippets(info='full'), ot.tasks(), ot.config(), ot.stats(), ot.health()]"
@@ -336,6 +340,7 @@ def test_code_and_tools_see_only_their_workspace(server, a, b):
         assert "not found" in response.text.lower() or "unknown" in response.text.lower(), response.text
 
 
+@pytest.mark.guards("tenant-routes")
 def test_session_of_mcp_belongs_to_its_workspace(server, a, b):
     session = a.mcp("initialize", a.client(), **INITIALIZE["params"]).headers["Mcp-Session-Id"]
     for method in ("tools/list", "ping", "resources/list"):
@@ -378,6 +383,7 @@ def functions_of(pack: str) -> list[str]:
     raise AssertionError(pack)
 
 
+@pytest.mark.guards("tenant-routes")
 def test_tools_write_no_file_of_the_server(server, a, tmp_path):
     """Also if the server runs as root, which can create any directory."""
     for path in (tmp_path / "report.html", server.root / "report.html", "report.html", "../report.html"):

@@ -226,6 +226,7 @@ async def test_auditors_see_all_calls_and_others_their_own(team):
         assert ((await client.get(path)).status_code == 200) is is_seen
 
 
+@pytest.mark.guards("member-rights")
 async def test_running_mcp_client_loses_a_right_at_once(team):
     """The rights of a principal are read again before each call."""
     headers = dict(HTTP_HEADERS)

@@ -106,6 +106,7 @@ async def test_someone_else_cannot_see_that_a_workspace_exists(log_in, workspace
         assert exists.text.replace(name, "X") == unknown.text.replace(name[::-1], "X")
 
 
+@pytest.mark.guards("person-login")
 async def test_person_with_the_address_of_a_member_is_no_member(log_in, workspace, members):
     async with log_in(workspace.path, email="boss@example.com") as boss:
         await add(members, boss.person, Role.OWNER)
@@ -114,6 +115,7 @@ async def test_person_with_the_address_of_a_member_is_no_member(log_in, workspac
         assert (await impostor.get("/me")).status_code == 401
 
 
+@pytest.mark.guards("member-rights")
 @pytest.mark.parametrize(("loss", "status"), [("member", 401), ("person", 403)])
 async def test_access_is_lost_at_once(log_in, workspace, members, installation, threads, loss, status):
     """By a member who is removed, and by a person who is disabled."""

@@ -135,6 +135,7 @@ async def test_code_uses_the_secret_of_who_runs_it(team):
         assert value not in result.text
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_own_secret_is_sent_only_to_its_hosts(team):
     """A maker of tools cannot collect the secrets of other members."""
     await put(team.anna, ANNA)
@@ -146,6 +147,7 @@ async def test_own_secret_is_sent_only_to_its_hosts(team):
         assert (response.status_code, "Name the hosts" in response.text) == (400, True)
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_own_secret_is_not_sent_without_encryption(team):
     """Neither in a header nor by the auth of a tool; the loopback interface is left out."""
     bundle = f"/tools/bundles/{uuid7()}"
@@ -188,6 +190,7 @@ async def test_own_secrets_are_redacted_in_the_log_of_a_call(hosted_url, tmp_pat
     assert ANNA not in "".join(lines)
 
 
+@pytest.mark.guards("member-secrets")
 async def test_secrets_are_listed_without_values(team):
     await put(team.maker, SHARED, of="workspace", hosts=None)
     await put(team.anna, ANNA)
@@ -206,6 +209,7 @@ async def test_invalid_names_are_refused(team):
         assert (await team.anna.put(f"/secrets/{name}", json=body)).status_code == 400, name
 
 
+@pytest.mark.guards("member-secrets")
 async def test_values_are_sealed_for_their_owner(team, hosted_url):
     """A row that is moved to another member opens nothing."""
     await put(team.anna, ANNA)
@@ -279,6 +283,7 @@ async def test_secrets_of_a_member_are_not_mixed_with_those_of_the_workspace(tea
     assert (request.headers["X-Token"], request.headers["X-Account"]) == ("shared-TOKEN", "chosen")
 
 
+@pytest.mark.guards("secret-hosts")
 async def test_token_for_a_secret_is_sent_only_to_hosts_of_the_secret(team):
     """A maker of tools cannot collect tokens that were issued for secrets of other members."""
     url = team.stub.url.replace("127.0.0.1", "localhost")
@@ -297,6 +302,7 @@ async def test_token_for_a_secret_is_sent_only_to_hosts_of_the_secret(team):
     assert team.sent() == []
 
 
+@pytest.mark.guards("member-secrets")
 async def test_no_one_sees_the_secret_of_another_member(team):
     """Neither by an echo nor an error, in records, the audit log, lists, code, nor the place of a secret."""
     assert (await put(team.anna, HIDDEN)).status_code == 200

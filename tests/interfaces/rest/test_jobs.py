@@ -102,6 +102,7 @@ async def test_an_answer_that_does_not_fit_the_form_can_be_corrected(runtime, cl
     assert response.json()["result"]["value"] == "Ada"
 
 
+@pytest.mark.guards("client-jobs")
 @pytest.mark.spec("MCP-45")
 async def test_jobs_of_other_principals_are_not_found(runtime, client):
     """Neither read, listed, answered nor cancelled."""

@@ -74,6 +74,7 @@ CROSS_ORIGIN_REQUESTS = [
 PATHS = {"POST": "/run", "DELETE": "/sessions/none", "GET": "/usage", "HEAD": "/usage"}
 
 
+@pytest.mark.guards("browser-origin")
 async def test_pages_of_other_origins_cannot_use_the_cookie(client, page):
     """Requests with the cookie need headers that only own pages can send."""
     options = {"base_url": client.base_url, "cookies": dict(page.cookies), "trust_env": False}
@@ -113,6 +114,7 @@ async def test_errors_for_invalid_bodies_do_not_contain_the_body(client):
         assert "token" in response.json()["detail"]
 
 
+@pytest.mark.guards("client-token")
 async def test_a_large_body_is_rejected_at_login_before_it_is_read(client, caplog):
     """Clients without a token can send it. A token fits into 4 KiB."""
     reader, writer = await asyncio.open_connection(client.base_url.host, client.base_url.port)

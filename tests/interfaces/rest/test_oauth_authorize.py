@@ -93,6 +93,7 @@ async def test_person_refuses_a_client(oauth):
             assert found.keys() == {"error", "error_description", "iss"}
 
 
+@pytest.mark.guards("person-clients")
 async def test_browser_is_never_sent_to_a_uri_that_is_not_the_clients(oauth):
     async with oauth.logged_in() as browser:
         for what, uri in WRONG_URIS.items():
@@ -182,6 +183,7 @@ async def test_answer_of_another_page_is_refused(oauth):
         assert large.status_code == 413
 
 
+@pytest.mark.guards("person-clients")
 async def test_answer_counts_once(oauth):
     async with oauth.logged_in() as browser:
         consent = consent_of(await oauth.ask(browser))

@@ -73,6 +73,7 @@ async def test_client_acts_as_the_person(oauth):
         assert await oauth.use(response.json()["access_token"]) == ACCEPTED
 
 
+@pytest.mark.guards("person-clients")
 async def test_code_is_only_for_what_it_was_made_for(oauth):
     async with oauth.logged_in() as browser:
         code = await oauth.code(browser)
@@ -108,6 +109,7 @@ async def test_form_must_be_a_form_that_is_posted(oauth):
     assert (await oauth.redeem(code)).status_code == 200
 
 
+@pytest.mark.guards("person-clients")
 async def test_replayed_code_revokes_its_grant(oauth):
     async with oauth.logged_in() as browser:
         other, code = await oauth.tokens(browser), await oauth.code(browser)
@@ -159,6 +161,7 @@ async def test_wrong_refresh_is_refused(oauth):
     assert (await oauth.refresh(refresh)).status_code == 200
 
 
+@pytest.mark.guards("person-clients")
 async def test_tokens_of_a_workspace_are_worth_nothing_in_another(oauth):
     other = await oauth.new_workspace()
     async with oauth.logged_in() as browser:

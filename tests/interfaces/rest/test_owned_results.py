@@ -259,6 +259,7 @@ ATTEMPTS = [
 ]
 
 
+@pytest.mark.guards("client-profile", "client-results")
 @pytest.mark.parametrize(("where", "owner", "reader", "kind", "door"), ATTEMPTS)
 async def test_handle_of_someone_else_is_answered_like_an_unknown_one(
     where, owner, reader, kind, door, worlds

@@ -212,6 +212,7 @@ async def test_login_cookie_of_another_installation_is_refused(site, people, oid
         assert (await elsewhere.get(back)).status_code == 400
 
 
+@pytest.mark.guards("person-login")
 async def test_login_of_another_browser_is_refused(site, oidc):
     """Else an attacker could log a victim in as themselves, and read what the victim then does."""
     async with site.browser() as attacker, site.browser() as victim:
@@ -224,6 +225,7 @@ async def test_login_of_another_browser_is_refused(site, oidc):
         assert "onetool-session" not in cookies_of(response)
 
 
+@pytest.mark.guards("person-login")
 async def test_callback_works_once(site, oidc):
     async with site.browser() as browser:
         back = await Login(oidc, browser).authorize(new_person(), "/w/a/")

@@ -114,6 +114,7 @@ def test_plan_names_the_missing_inputs_and_writes_nothing(server):
     assert server.settings == before
 
 
+@pytest.mark.guards("registry-install")
 def test_what_is_installed_is_what_the_plan_showed(server):
     """The settings refer to the secret. The program is not started."""
     name, plan = server.install(NOTES, values={"NOTES_TOKEN": KEY})
@@ -181,6 +182,7 @@ def test_invalid_value_is_reported_at_its_input(values, reason, server):
     assert "would be read as an option" in problems(option)[""]
 
 
+@pytest.mark.guards("registry-secrets")
 def test_no_problem_quotes_a_value(server):
     """A value may be a secret, so not even an invalid one is returned."""
     number = 98765432109876
@@ -232,6 +234,7 @@ def lose_the_digest(stub):
     stub.index_status = 500
 
 
+@pytest.mark.guards("registry-install")
 @pytest.mark.parametrize("change", [change_package, change_version, change_command, lose_the_digest])
 def test_plan_that_changed_since_it_was_shown_is_refused(change, server):
     body = {"name": NOTES, "as": new_server_name(), "values": {"NOTES_TOKEN": KEY + "-2"}}
@@ -245,6 +248,7 @@ def test_plan_that_changed_since_it_was_shown_is_refused(change, server):
     assert (server.settings, server.secrets) == (before, secrets)
 
 
+@pytest.mark.guards("registry-secrets")
 def test_secret_that_was_added_by_hand_is_not_replaced(server):
     """The file counts, even if its last change was not loaded yet."""
     body = {"name": NOTES, "as": new_server_name(), "values": {"NOTES_TOKEN": KEY}}
@@ -258,6 +262,7 @@ def test_secret_that_was_added_by_hand_is_not_replaced(server):
     assert (server.secrets[label], server.secrets[f"{label}_2"]) == ("by-hand-123456", KEY)
 
 
+@pytest.mark.guards("registry-install")
 @pytest.mark.parametrize(
     ("item", "status", "message"),
     [
@@ -277,6 +282,7 @@ def test_entry_that_cannot_be_used_is_refused(item, status, message, server):
     assert server.plan("no-name", 409)["detail"].startswith("The entry cannot be used")
 
 
+@pytest.mark.guards("registry-install")
 def test_undeclared_values_are_variables_that_cannot_change_the_program(server):
     values = {"NOTES_TOKEN": "${MINE}", "MODE": "x"}
     plan = server.plan(NOTES, values=values)

@@ -210,6 +210,7 @@ async def world(tmp_path_factory):
         yield world
 
 
+@pytest.mark.guards("member-rights")
 async def test_every_route_is_in_the_table():
     threads = Threads()
     paths = create_hosted_api(threads).openapi()["paths"]
@@ -218,6 +219,7 @@ async def test_every_route_is_in_the_table():
     assert found == set(ROUTES)
 
 
+@pytest.mark.guards("member-rights")
 async def test_routes_are_for_the_roles_of_the_table(world):
     table = [(name, route) for routes in (ROUTES, OTHERS) for name, route in routes.items()]
     wrong = await asyncio.gather(*(check_route(world, name, route) for name, route in table))

@@ -73,6 +73,7 @@ def test_pasted_json_is_previewed_and_added(server, tmp_path):
     assert again["servers"][0]["status"] == "exists"
 
 
+@pytest.mark.guards("client-settings")
 def test_only_what_was_previewed_is_written(server):
     name = new_name()
     shown = {"text": json.dumps({name: {"command": "harmless"}})}
@@ -141,6 +142,7 @@ def test_settings_are_replaced_and_the_server_follows(server):
     assert name not in listed(server)
 
 
+@pytest.mark.guards("client-settings")
 def test_hidden_values_keep_their_present_value(server):
     """A secret in the settings is hidden when they are read, and survives a change of something else."""
     name = new_name()
@@ -192,6 +194,7 @@ def test_a_login_continues_in_the_browser(server):
         assert server.client.post(f"/servers/{name}/probe").json()["ok"]
 
 
+@pytest.mark.guards("client-settings")
 def test_other_machines_cannot_change_servers_unless_the_operator_allows_it(tmp_path):
     routes = (
         ("GET", "/servers/clients"),
@@ -220,6 +223,7 @@ def test_other_machines_cannot_change_servers_unless_the_operator_allows_it(tmp_
         assert server.client.delete("/servers/s").status_code == 403
 
 
+@pytest.mark.guards("client-settings")
 async def test_a_server_is_added_changed_disabled_and_removed(home, monkeypatch):
     """Each change is in the settings file and in the next listing."""
     monkeypatch.setenv("HOME", str(home.root))

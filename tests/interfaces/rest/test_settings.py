@@ -69,6 +69,7 @@ async def test_change_is_active_at_once_and_keeps_the_rest_of_the_file(rest):
     assert (await rest.delete("/settings/log.level")).status_code == 404
 
 
+@pytest.mark.guards("client-settings")
 async def test_value_that_was_changed_elsewhere_is_not_overwritten(rest):
     seen = await read(rest, "log.level")
     file = rest.paths.config / "onetool.yaml"
@@ -94,6 +95,7 @@ WRONG_CHANGES = [
 ]
 
 
+@pytest.mark.guards("client-settings")
 async def test_invalid_change_is_refused_and_nothing_is_written(rest):
     for key, value, status, message in WRONG_CHANGES:
         response = await rest.put(f"/settings/{key}", json={"value": value})
@@ -187,6 +189,7 @@ async def test_profile_can_be_created_changed_and_deleted(rest):
     assert "profiles" not in (rest.paths.config / "onetool.yaml").read_text()
 
 
+@pytest.mark.guards("client-settings")
 async def test_secret_is_stored_and_never_returned(rest):
     put = await rest.put("/secrets/GITHUB_TOKEN", json={"value": KEY, "hosts": ["api.github.com"]})
     listed = await rest.get("/secrets")
@@ -219,6 +222,7 @@ async def test_key_of_a_provider_is_write_only(rest):
     assert (await rest.put("/providers/openai/key", json={"key": "a\nb"})).status_code == 400
 
 
+@pytest.mark.guards("client-settings")
 async def test_nothing_can_be_changed_where_servers_cannot(home):
     """OneTool may then be reachable from other machines."""
     async with serve_home(home) as client:

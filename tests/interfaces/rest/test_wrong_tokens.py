@@ -37,6 +37,7 @@ async def send(client, guess, address="127.0.0.1"):
         return await other.request(method, path, headers=headers, json=body)
 
 
+@pytest.mark.guards("client-token")
 @pytest.mark.linux
 async def test_wrong_tokens_are_delayed_and_the_correct_one_is_not():
     """On every route, each guessed from an address. The delay is so long that the response never comes."""
@@ -102,6 +103,7 @@ async def test_a_delay_ends_when_the_client_disconnects():
     assert sent == []
 
 
+@pytest.mark.guards("client-token")
 def test_delays_grow_to_a_maximum_and_are_forgotten():
     now = 1_000.0
     delays = WrongTokens(first_delay_s=1, max_delay_s=10, clock=lambda: now)
@@ -116,6 +118,7 @@ def test_delays_grow_to_a_maximum_and_are_forgotten():
     assert delays.add("192.0.2.1") == 0
 
 
+@pytest.mark.guards("client-token")
 @pytest.mark.parametrize(
     ("first", "second", "is_same"),
     [

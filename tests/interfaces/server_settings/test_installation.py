@@ -39,6 +39,7 @@ def servers(home):
     return yaml.safe_load((home.config / "onetool.yaml").read_text())["servers"]
 
 
+@pytest.mark.guards("registry-secrets")
 def test_secret_that_was_added_since_the_plan_is_not_replaced(home, paths):
     home.write("secrets.yaml", "TAKEN: other\n")
     with pytest.raises(PlanChanged, match="'TAKEN' was added"):

@@ -25,6 +25,7 @@ def archive(files):
     return GivenSource(name="x.zip", origin="x.zip", content=output.getvalue())
 
 
+@pytest.mark.guards("imported-setup")
 @pytest.mark.parametrize(
     ("files", "found"),
     [

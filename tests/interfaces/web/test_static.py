@@ -33,6 +33,7 @@ async def client(built):
 PAGES = ("/", "/chat", "/chat/x", "/tools", "/tools/time/now", "/servers", "/login", "/stats")
 
 
+@pytest.mark.guards("browser-texts")
 async def test_every_page_is_the_same_document(client):
     """Also if a route has the same path: requests that accept HTML get the page, without a token."""
     for path in PAGES:

@@ -2864,8 +2864,7 @@ export interface components {
             /**
              * @default {
              *       "successCodes": [],
-             *       "errorMode": "fail",
-             *       "events": null
+             *       "errorMode": "fail"
              *     }
              */
             response: components["schemas"]["HttpResponse"];
@@ -6642,9 +6641,9 @@ export interface operations {
                 bundleIDs?: string[] | null;
                 /** @description Include disabled entries. */
                 includeDisabled?: boolean;
-                /** @description Approximate page size; a page may have fewer entries. */
+                /** @description Approximate page size; a page may have fewer entries, at most 256. */
                 recommendedPageSize?: number | null;
-                /** @description Approximate page size; a page may have fewer entries. */
+                /** @description Approximate page size; a page may have fewer entries, at most 256. */
                 pageSize?: number | null;
                 /** @description `nextPageToken` of the previous page. Contains its filters. */
                 pageToken?: string | null;
@@ -6720,9 +6719,9 @@ export interface operations {
                 bundleIDs?: string[] | null;
                 /** @description Include disabled entries. */
                 includeDisabled?: boolean;
-                /** @description Approximate page size; a page may have fewer entries. */
+                /** @description Approximate page size; a page may have fewer entries, at most 256. */
                 recommendedPageSize?: number | null;
-                /** @description Approximate page size; a page may have fewer entries. */
+                /** @description Approximate page size; a page may have fewer entries, at most 256. */
                 pageSize?: number | null;
                 /** @description `nextPageToken` of the previous page. Contains its filters. */
                 pageToken?: string | null;

@@ -1,3 +1,4 @@
+// guards: registry-texts
 import { expect, test } from 'vitest';
 import { isHttpsUrl } from '~/screens/servers/registry/isHttpsUrl';
 

@@ -1,3 +1,4 @@
+// guards: browser-texts
 import { expect, test } from 'vitest';
 import { hasField, simplifySchema } from '~/forms/simplifySchema';
 

@@ -1,3 +1,4 @@
+// guards: browser-texts
 import { expect, test } from 'vitest';
 import { findErrors } from '~/forms/validator';
 
