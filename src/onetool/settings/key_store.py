@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from onetool.domain.errors import SettingsError
@@ -46,11 +46,14 @@ class KeyStore:
         return self._use(partial(_delete, name))
 
     def _use(self, action: Callable[[Any], T]) -> T:
+        given_up = Event()
+
         def use() -> T:
-            # A caller that waits to its limit is told that nothing was stored, so it must not write later.
             if not _one_at_a_time.acquire(timeout=self._timeout_s):
                 raise TimeoutError
             try:
+                if given_up.is_set():  # the caller was told that nothing was stored
+                    raise TimeoutError
                 return action(_import_keyring())
             finally:
                 _one_at_a_time.release()
@@ -60,6 +63,7 @@ class KeyStore:
         except SettingsError:
             raise
         except TimeoutError:
+            given_up.set()
             raise SettingsError(
                 f"secrets.backend: the key store did not respond within {self._timeout_s:g} s. "
                 "Unlock it, or set a higher secrets.timeout_s."

@@ -106,7 +106,7 @@ def test_why_a_pack_was_skipped_is_said_once(home):
     home.write("tools/bad.py", "def f(:\n")
     shown = on_a_terminal("run", "bad.f()")
     assert shown.count("SyntaxError") == 1
-    assert "onetool doctor" in shown
+    assert "(bad.py, line 1)" in shown
     assert "SyntaxError" in onetool("doctor").stdout
 
 
