@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import sys
-import sysconfig
 import threading
 import time
 import traceback
@@ -16,7 +15,7 @@ TICK_S = 1.0
 MAX_MISSED = 10
 """Ticks without a sign of life after which the event loop counts as blocked. Fewer could be a busy machine.
 Ticks are counted rather than seconds: a process that was stopped as a whole misses only one."""
-OWN_CODE = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), "<frozen")
+OWN_CODE = (str(Path(__file__).parent), str(Path(asyncio.__file__).parents[1]), "<frozen")
 """Where the file names of code begin that is never named as what blocks the loop."""
 
 

@@ -14,9 +14,6 @@ from typing import NamedTuple, Self
 
 from .atomic import PRIVATE, create_file, sync_directory
 
-if sys.platform == "linux":
-    from onetool.linux import openat2
-
 HAS_DESCRIPTORS = os.open in os.supports_dir_fd
 """False on Windows, where names are used with the path of the directory."""
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)
@@ -143,8 +140,11 @@ def open_directory(root: Path, path: Path) -> OpenDirectory:
 
 def _open_below(directory: int, parts: Sequence[str]) -> int:
     """Return a descriptor of a directory below another one, or of the same one."""
-    if sys.platform == "linux" and openat2.is_available():
-        return openat2.open_beneath(directory, "/".join(parts) or ".", DIRECTORY)
+    if sys.platform == "linux":
+        from onetool.linux import openat2  # imported when it is needed: ctypes takes long
+
+        if openat2.is_available():
+            return openat2.open_beneath(directory, "/".join(parts) or ".", DIRECTORY)
     below = os.open(".", DIRECTORY, dir_fd=directory)
     try:
         for part in parts:

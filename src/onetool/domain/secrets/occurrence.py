@@ -1,6 +1,5 @@
 """Whether a text contains a secret, also encoded, escaped or in two pieces."""
 
-import html
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -60,9 +59,11 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _readings(text: str) -> Iterator[str]:
     """Yield a text, and what each decoding of its escapes makes of it."""
+    from html import unescape  # imported when it is needed: it has a large table
+
     yield text
     for _ in range(MAX_LAYERS):
-        decoded = _unescape(html.unescape(unquote(text)))
+        decoded = _unescape(unescape(unquote(text)))
         if decoded == text:
             return
         yield decoded
